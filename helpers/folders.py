@@ -1,0 +1,27 @@
+"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+DATA = ROOT / "data"
+RECORDED = DATA / "recorded"
+BUILD = ROOT / "build"
+
+
+def generated() -> Path:
+    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if it is missing."""
+    folder = Path(os.environ.get("ZERO_COPY_DATA") or DATA / "generated").expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()
+
+
+def state() -> Path:
+    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's place. Made if missing."""
+    folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
+    path = Path(folder).expanduser()
+    path.mkdir(parents=True, exist_ok=True)
+    return path

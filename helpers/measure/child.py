@@ -1,0 +1,187 @@
+"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. Started by run.py, by path,
+so that nothing but the function's own imports is loaded before the call.
+
+Protocol, on the standard streams it was born with: in, a pickle of (payload, options) and then one line when the
+caller has taken its first sample, one more when it may end; out, "ready\\n", then one length-prefixed pickle of a
+dict. What the function prints goes to the standard error, which the caller shows afterwards.
+"""
+
+import gc
+import io
+import os
+import pickle
+import sys
+import time
+import traceback
+
+LINUX = sys.platform == "linux"
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, SIGKILL = 1, 36, 9
+
+
+def main() -> None:
+    outbox = os.fdopen(os.dup(1), "wb")  # dup'd descriptors are not inherited by programs the function starts
+    os.dup2(2, 1)
+    tie_to_the_caller()
+    try:
+        payload, options = pickle.load(sys.stdin.buffer)
+        sys.path[:] = options["path"]
+        function, args = pickle.loads(payload)
+    except BaseException as error:
+        outbox.write(b"failed\n")
+        send(outbox, {"error": "".join(traceback.format_exception_only(error)).strip()})
+        return
+    outbox.write(b"ready\n")
+    outbox.flush()
+    sys.stdin.buffer.readline()
+    send(outbox, call(function, args, options))
+    sys.stdin.buffer.readline()
+
+
+def call(function, args: tuple, options: dict) -> dict:
+    """Calls it between two readings of this process's own counters."""
+    if options["heap"]:
+        import tracemalloc
+    gc.collect()
+    report: dict = {"ended": "returned", "error": None}
+    value = None
+    counters()  # once beforehand, so that their own first-time costs are not counted
+    if options["heap"]:
+        tracemalloc.start()
+        heap_before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+    resident_before = reset_high_water()
+    before, began = counters(and_themselves=True), time.perf_counter()
+    try:
+        value = function(*args)
+    except BaseException as error:
+        report["ended"] = "raised"
+        frames = error.__traceback__.tb_next if error.__traceback__ else None  # without this file's own frame
+        report["error"] = "".join(traceback.format_exception(type(error), error, frames))
+    finished, after = time.perf_counter(), counters()
+    if resident_before is not None:
+        report["high_water"] = max(0, status("VmHWM") - resident_before)
+    if options["heap"]:
+        report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
+        tracemalloc.stop()
+    report |= {"began": began, "finished": finished, "counters": {name: after[name] - before[name] for name in after}}
+    report["value"], refused = carried_back(value, options["largest_result"])
+    report["error"] = report["error"] or refused
+    return report
+
+
+# --- counters of this process ------------------------------------------------------------------------------
+def counters(and_themselves: bool = False) -> dict[str, float]:
+    """getrusage(2) and proc_pid_io(5); what the system lacks is left out."""
+    found: dict[str, float] = {}
+    times = os.times()
+    found |= {"user": times.user, "system": times.system}
+    try:
+        import resource
+    except ImportError:  # Windows
+        return found
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    found |= {
+        "user": usage.ru_utime,
+        "system": usage.ru_stime,
+        "minor": usage.ru_minflt,
+        "major": usage.ru_majflt,
+        "voluntary": usage.ru_nvcsw,
+        "involuntary": usage.ru_nivcsw,
+    }
+    return found | read_io(and_themselves)
+
+
+def read_io(and_itself: bool = False) -> dict[str, int]:
+    """proc_pid_io(5), as it stood before this reading; or, `and_itself`, as it stands after it."""
+    try:
+        file = os.open("/proc/self/io", os.O_RDONLY)
+    except OSError:
+        return {}
+    text = os.read(file, 4096)
+    os.close(file)
+    found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
+    if and_itself:
+        found["rchar"] += len(text)
+        found["syscr"] += 1
+    return found
+
+
+def status(field: str) -> int | None:
+    """One size from /proc/self/status, bytes."""
+    try:
+        with open("/proc/self/status", "rb", buffering=0) as file:
+            lines = file.read(8192).decode().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":")), None)
+
+
+def reset_high_water() -> int | None:
+    """Makes VmHWM count from now on, proc_pid_clear_refs(5); returns what is resident now, or None where it cannot."""
+    try:
+        with open("/proc/self/clear_refs", "wb", buffering=0) as file:
+            file.write(b"5")
+    except OSError:
+        return None
+    return status("VmRSS")
+
+
+# --- the way back ------------------------------------------------------------------------------------------
+class TooLarge(Exception):
+    pass
+
+
+class Bounded(io.RawIOBase):
+    """Takes at most `most` bytes, so that a large result costs no memory to refuse."""
+
+    def __init__(self, most: int):
+        self.parts, self.left = [], most
+
+    def write(self, part) -> int:
+        size = memoryview(part).nbytes
+        self.left -= size
+        if self.left < 0:
+            raise TooLarge
+        self.parts.append(bytes(part))
+        return size
+
+
+def carried_back(value, most: int) -> tuple[bytes | None, str | None]:
+    """The value pickled, or why it was not sent."""
+    import cloudpickle
+
+    box = Bounded(most)
+    try:
+        cloudpickle.dump(value, box, protocol=5)
+    except TooLarge:
+        return None, (
+            f"the result, a {type(value).__name__}, is larger than {most // 2**20} MiB and was not sent back; "
+            "return what you need to know of it: a size, a sum, a digest"
+        )
+    except Exception as error:
+        return None, (
+            f"the result, a {type(value).__name__}, cannot leave its process ({error}) and was not sent back; "
+            "return plain data instead"
+        )
+    return b"".join(box.parts), None
+
+
+def send(outbox, report: dict) -> None:
+    data = pickle.dumps(report)
+    outbox.write(len(data).to_bytes(8, "little") + data)
+    outbox.flush()
+
+
+def tie_to_the_caller() -> None:
+    """If the notebook's kernel is killed, so is this process; and what this process starts stays below it, even what
+    detaches itself, so that the caller can find and end it. prctl(2), Linux only."""
+    if LINUX:
+        import ctypes
+
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_PDEATHSIG, SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+if __name__ == "__main__":
+    main()

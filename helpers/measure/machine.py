@@ -1,0 +1,68 @@
+"""The machine a figure was made on: no figure is printed without it."""
+
+import os
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Facts that move memory figures. `read_ahead` and `page_size` in bytes; None where the system does not say."""
+
+    system: str
+    cpu: str
+    cores: int
+    memory: int
+    python: str
+    page_size: int
+    file_system: str | None = None
+    read_ahead: int | None = None
+
+    def __str__(self) -> str:
+        ahead = f", read-ahead {self.read_ahead // 1024} KiB" if self.read_ahead is not None else ""
+        return (
+            f"{self.system}, {self.cores} × {self.cpu}, {self.memory / 2**30:.0f} GiB, "
+            f"{self.file_system or 'unknown file system'}{ahead}, Python {self.python}"
+        )
+
+
+def here(path: str | os.PathLike = ".") -> Machine:
+    """This machine, with the file system and read-ahead that hold `path`."""
+    return Machine(
+        system=f"{platform.system()} {platform.release()}",
+        cpu=_cpu(),
+        cores=os.cpu_count() or 1,
+        memory=psutil.virtual_memory().total,
+        python=platform.python_version(),
+        page_size=os.sysconf("SC_PAGESIZE") if hasattr(os, "sysconf") else 4096,
+        file_system=_file_system(Path(path).resolve()),
+        read_ahead=_read_ahead(path),
+    )
+
+
+@cache
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _file_system(path: Path) -> str | None:
+    mounts = {Path(p.mountpoint): p.fstype for p in psutil.disk_partitions(all=True)}
+    return next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
+
+
+def _read_ahead(path: str | os.PathLike) -> int | None:
+    """The kernel's read-ahead window for the device that holds `path`, sysfs-class-bdi."""
+    try:
+        device = os.stat(path).st_dev
+        text = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb").read_text()
+    except (OSError, AttributeError):
+        return None
+    return int(text) * 1024

@@ -1,0 +1,281 @@
+"""Recording: what one run of a function cost. Comparison: several methods, one Recording each.
+
+Everything else in the house shares these two nouns: `show` draws them, an exercise checks them, a claim
+asserts them, `data/recorded/` keeps them as JSON.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..units import in_words
+from .machine import Machine
+from .tables import html_table, text_table
+
+FORMAT, VERSION = "zero-copy recording", 1
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Highest growth over the state before the call, bytes; None where this machine has no such meter."""
+
+    anonymous: int | None = None
+    file: int | None = None
+    shared: int | None = None
+    resident: int | None = None  # all three together, at one moment; from the kernel's high-water mark where it has one
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Page faults, getrusage(2): minor ones found the page in memory, major ones waited for the device."""
+
+    minor: int | None = None
+    major: int | None = None
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Context switches, getrusage(2): voluntary (the process waited) and involuntary (its turn was over)."""
+
+    voluntary: int | None = None
+    involuntary: int | None = None
+
+
+@dataclass(frozen=True)
+class IO:
+    """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range count in both),
+    and the bytes that really reached the device. A mapping moves bytes without appearing here."""
+
+    read_calls: int | None = None
+    write_calls: int | None = None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+    device_read_bytes: int | None = None
+    device_write_bytes: int | None = None
+
+
+class Meter(NamedTuple):
+    title: str
+    unit: str  # "bytes", "count" or "seconds"
+    read: Callable[["Recording"], float | None]
+
+
+METERS: dict[str, Meter] = {
+    "anonymous": Meter("anonymous, peak", "bytes", lambda r: r.peak.anonymous),
+    "file": Meter("file-backed, peak", "bytes", lambda r: r.peak.file),
+    "shared": Meter("shared, peak", "bytes", lambda r: r.peak.shared),
+    "resident": Meter("resident, peak", "bytes", lambda r: r.peak.resident),
+    "heap": Meter("heap, peak", "bytes", lambda r: r.heap_peak),
+    "minor faults": Meter("minor faults", "count", lambda r: r.faults.minor),
+    "major faults": Meter("major faults", "count", lambda r: r.faults.major),
+    "switches": Meter("waits", "count", lambda r: r.switches.voluntary),
+    "read calls": Meter("read calls", "count", lambda r: r.io.read_calls),
+    "write calls": Meter("write calls", "count", lambda r: r.io.write_calls),
+    "device reads": Meter("read from device", "bytes", lambda r: r.io.device_read_bytes),
+    "wall": Meter("time", "seconds", lambda r: r.wall),
+    "user": Meter("user time", "seconds", lambda r: r.user),
+    "system": Meter("system time", "seconds", lambda r: r.system),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One run of a function in a fresh process. Memory is growth over the process's state just before the call.
+
+    times      (n,) float64, seconds since the call began
+    anonymous  (n,) int64, bytes: pages of its own, which only swap could take; None if not measured here
+    file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
+    shared     (n,) int64, bytes: shared memory; None if not measured here
+    resident   (n,) int64, bytes: all resident pages, whatever their kind
+    high_water bytes: the kernel's own high-water mark of resident, which no sampler can miss; None if not measured
+    heap_peak  bytes, tracemalloc's peak in a second, separate run (`heap=True`); else None
+    wall, user, system   seconds
+    value      what the function returned
+    ended      "returned", "raised", "timed out", "memory limit", a signal's name ("SIGBUS"), "exited 3"
+    error      None, or in words: the exception with its traceback, or why the value could not be sent back
+    """
+
+    name: str
+    times: np.ndarray
+    resident: np.ndarray
+    machine: Machine
+    anonymous: np.ndarray | None = None
+    file: np.ndarray | None = None
+    shared: np.ndarray | None = None
+    high_water: int | None = None
+    heap_peak: int | None = None
+    faults: Faults = field(default_factory=Faults)
+    switches: Switches = field(default_factory=Switches)
+    io: IO = field(default_factory=IO)
+    wall: float | None = None
+    user: float | None = None
+    system: float | None = None
+    value: Any = None
+    ended: str = "returned"
+    error: str | None = None
+
+    @property
+    def peak(self) -> Peak:
+        kinds = {kind: _highest(getattr(self, kind)) for kind in ("anonymous", "file", "shared")}
+        return Peak(**kinds, resident=max(_highest(self.resident), self.high_water or 0))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The meters that gave nothing. The heap counts only where it was asked for, so it is never listed."""
+        return tuple(name for name, meter in METERS.items() if name != "heap" and meter.read(self) is None)
+
+    def meter(self, name: str) -> float | None:
+        """One figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
+        return _meter(name).read(self)
+
+    # --- as words and tables ------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        peaks = (
+            " · ".join(
+                f"{in_words(self.meter(kind), 'bytes')} {word}"
+                for kind, word in (("anonymous", "anonymous"), ("file", "file-backed"), ("shared", "shared"))
+                if self.meter(kind) is not None
+            )
+            or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
+        )
+        took = f" · {in_words(self.wall, 'seconds')}" if self.wall is not None else ""
+        return f"<{self.name}: {self.ending}, peak {peaks}{took}>"
+
+    @property
+    def ending(self) -> str:
+        """`ended`, with the exception's last line where one was raised."""
+        return f"raised {self.error.strip().splitlines()[-1]}" if self.ended == "raised" and self.error else self.ended
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (meter.title, in_words(meter.read(self), meter.unit))
+            for name, meter in METERS.items()
+            if name != "heap" or self.heap_peak is not None
+        ]
+        note = "The heap peak comes from a second run, under tracemalloc." if self.heap_peak is not None else ""
+        text = f"{self.name}: {self.ending}. Growth during the call. {note}"
+        return html_table(text.strip(), ("meter", "measured"), rows)
+
+    # --- as JSON ------------------------------------------------------------------------------------------
+    def to_json(self) -> dict:
+        """Plain data. A value that JSON cannot hold is kept as its repr."""
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
+        plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
+        try:
+            json.dumps(self.value)
+        except (TypeError, ValueError):
+            plain["value"] = repr(self.value)
+        return {"format": FORMAT, "version": VERSION, **plain}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Recording":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        if plain.get("format") != FORMAT or plain.get("version") != VERSION:
+            raise ValueError(
+                f"not a {FORMAT!r} of version {VERSION}: format {plain.get('format')!r}, "
+                f"version {plain.get('version')!r}"
+            )
+        made = {k: v for k, v in plain.items() if k not in ("format", "version")}
+        for name, kind in (
+            ("times", np.float64),
+            *((k, np.int64) for k in ("resident", "anonymous", "file", "shared")),
+        ):
+            made[name] = None if made[name] is None else np.array(made[name], kind)
+        for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
+            made[name] = kind(**made[name])
+        return cls(**made)
+
+    def save(self, path: str | os.PathLike) -> None:
+        _write(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Recording":
+        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+class Comparison(Mapping[str, Recording]):
+    """Methods by name, in the order given: `comparison["mmap"].peak.file`.
+
+    With `repeat` more than 1, each method's Recording is its run of median wall time, and `runs` holds them all.
+    """
+
+    def __init__(self, runs: Mapping[str, Iterable[Recording]]):
+        self.runs = {name: tuple(of) for name, of in runs.items()}
+        self._chosen = {name: _median(of) for name, of in self.runs.items()}
+
+    def __getitem__(self, name: str) -> Recording:
+        return self._chosen[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._chosen)
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Meters that gave nothing for any method: what this machine cannot measure."""
+        every = [set(r.missing) for r in self.values()]
+        return tuple(name for name in METERS if every and all(name in one for one in every))
+
+    @property
+    def machine(self) -> Machine:
+        return next(iter(self.values())).machine
+
+    def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and rows, in words: a row a method, a column a meter (all that were measured, if none is named)."""
+        names = meters or tuple(m for m in METERS if any(r.meter(m) is not None for r in self.values()))
+        chosen = [_meter(name) for name in names]
+        rows = [
+            (
+                name if r.ended == "returned" else f"{name} ({r.ended})",
+                *(in_words(m.read(r), m.unit) for m in chosen),
+            )
+            for name, r in self.items()
+        ]
+        return ("method", *(m.title for m in chosen)), rows
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table("Growth during the call, one fresh process a method", *self.table())
+
+    def save(self, path: str | os.PathLike) -> None:
+        _write(path, {name: [r.to_json() for r in of] for name, of in self.runs.items()})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Comparison":
+        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
+
+
+def _meter(name: str) -> Meter:
+    if name not in METERS:
+        raise ValueError(f"no meter {name!r}; there are: {', '.join(METERS)}")
+    return METERS[name]
+
+
+def _highest(series: np.ndarray | None) -> int | None:
+    return None if series is None else max(0, int(series.max(initial=0)))
+
+
+def _median(recordings: tuple[Recording, ...]) -> Recording:
+    by_time = sorted(recordings, key=lambda r: r.wall or 0.0)
+    return by_time[len(by_time) // 2]
+
+
+def _write(path: str | os.PathLike, plain: Mapping) -> None:
+    """Whole or not at all: a temporary file beside it, then a rename."""
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(json.dumps(plain, separators=(",", ":")) + "\n", encoding="utf-8")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,292 @@
+"""`measure`: run a function in a fresh interpreter and sample it from outside. `compare`: several, one after another.
+
+A fresh interpreter, because the notebook's own process is full of other things and a fork would share and dirty its
+pages. From outside, because a sampler inside would be measured too. The caller has nothing else to do, so it samples.
+"""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import psutil
+from tqdm.auto import tqdm
+
+from ..units import MiB, size
+from . import sampler
+from .machine import here
+from .recording import IO, Comparison, Faults, Recording, Switches
+
+CHILD = Path(__file__).with_name("child.py")
+LARGEST_RESULT = 16 * MiB
+START_LIMIT = 60.0  # seconds for a fresh interpreter to start and load the function
+
+
+def measure(
+    function: Callable,
+    *args: Any,
+    heap: bool = False,
+    interval: float = 0.001,
+    timeout: float = 60,
+    memory_limit: int | str | None = None,
+    name: str | None = None,
+) -> Recording:
+    """Calls `function(*args)` in a fresh interpreter and returns its Recording.
+
+    The function travels by value, so one defined in a notebook will do; open files and mappings cannot travel: pass
+    paths, and open them inside. Imports made inside the function count; those at the top of the notebook do not.
+    Only the process itself is measured, not processes it starts.
+
+    heap          run it a second time, in another process, under tracemalloc, for `heap_peak`
+    interval      seconds between samples
+    timeout       seconds; the call is stopped after that, and `ended` is "timed out"
+    memory_limit  bytes or "8 MiB", kept by the sampler: when anonymous and shared memory have grown by more, the
+                  process is killed, and `ended` is "memory limit". (A limit on address space would forbid mappings.)
+
+    An exception, a signal or a limit ends the case, not the lesson: see `Recording.ended`. What the function prints
+    is printed when it has ended. TypeError if function or arguments cannot be carried; ValueError for an interval
+    that this machine cannot keep. Interrupting the call kills the process.
+    """
+    if not callable(function):
+        raise TypeError(
+            f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
+        )
+    if timeout <= 0:
+        raise ValueError(f"timeout is in seconds and more than 0, not {timeout!r}")
+    limit = None if memory_limit is None else size(memory_limit)
+    label = name or getattr(function, "__name__", type(function).__name__)
+    payload = _carried(function, args, label)
+    options = {"path": sys.path, "heap": False, "largest_result": LARGEST_RESULT}
+    run = _Run(payload, options, label, interval, timeout, limit).recording(here(_folder(args)))
+    if heap and run.ended == "returned":
+        traced = _Run(payload, options | {"heap": True}, label, interval, timeout * 4, None)
+        run = replace(run, heap_peak=traced.heap_peak())
+    return run
+
+
+def compare(functions: Mapping[str, Callable], *args: Any, repeat: int = 1, **options: Any) -> Comparison:
+    """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
+
+    `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`.
+    """
+    if not isinstance(functions, Mapping):
+        raise TypeError(
+            f"compare takes a dict of name to function, not {type(functions).__name__}; "
+            'write compare({"read": f, "mmap": g}, ...)'
+        )
+    unknown = set(options) - {"heap", "interval", "timeout", "memory_limit"}
+    if unknown:
+        raise TypeError(
+            f"compare has no option {', '.join(sorted(unknown))}; "
+            "there are: repeat, heap, interval, timeout, memory_limit"
+        )
+    if not functions or repeat < 1:
+        raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
+    runs: dict[str, list[Recording]] = {name: [] for name in functions}
+    with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
+        for _ in range(repeat):
+            for name, function in functions.items():
+                bar.set_description(name, refresh=False)
+                runs[name].append(measure(function, *args, name=name, **options))
+                bar.update()
+    return Comparison(runs)
+
+
+class _Run:
+    """One fresh process, from start to end. Everything happens in the constructor; nothing outlives it."""
+
+    def __init__(self, payload: bytes, options: dict, label: str, interval: float, timeout: float, limit: int | None):
+        self.label, self.limit, self.stopped = label, limit, None
+        self.samples: list[tuple[float, sampler.Sample]] = []
+        with tempfile.TemporaryFile() as printed:
+            self.process = subprocess.Popen(
+                [sys.executable, str(CHILD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                start_new_session=os.name == "posix",
+            )
+            self.mail = _Mail(self.process.stdout)
+            try:
+                self._start(payload, options, interval)
+                self._watch(interval, timeout)
+            finally:
+                self._end()
+            printed.seek(0)
+            sys.stdout.write(printed.read(64 * 1024).decode(errors="replace"))
+
+    def _start(self, payload: bytes, options: dict, interval: float) -> None:
+        with suppress(BrokenPipeError):
+            pickle.dump((payload, options), self.process.stdin)
+            self.process.stdin.flush()
+        if not self.mail.greeting.wait(START_LIMIT):
+            raise TimeoutError(f"{self.label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
+        if self.mail.word != b"ready\n":
+            self.mail.report.wait(START_LIMIT)
+            why = self.mail.message["error"] if self.mail.message else "the interpreter ended while loading it"
+            raise TypeError(
+                f"{self.label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
+                "importable there; what it needs of the notebook must be something that can be pickled"
+            )
+        self.sampler = sampler.choose()(self.process.pid)
+        least = 4 * sampler.cost(self.sampler)
+        if interval < least:
+            raise ValueError(
+                f"interval={interval!r} s is below what this machine can do: one sample takes "
+                f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
+            )
+        self.base = self.sampler.read()
+
+    def _watch(self, interval: float, timeout: float) -> None:
+        self.began = time.perf_counter()
+        self.process.stdin.write(b"go\n")
+        self.process.stdin.flush()
+        due = self.began
+        while True:
+            now = time.perf_counter()
+            sample = self.sampler.read()
+            if sample is None:
+                break
+            self.samples.append((now, sample))
+            if now - self.began > timeout:
+                self.stopped = "timed out"
+                break
+            if self.limit is not None and self._own(sample) > self.limit:
+                self.stopped = "memory limit"
+                break
+            due = max(due + interval, now)
+            if self.mail.report.wait(due - time.perf_counter()):
+                break
+        self.saw_end = time.perf_counter()
+
+    def _own(self, sample: sampler.Sample) -> int:
+        """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
+        if sample.anonymous is None:
+            return sample.resident - self.base.resident
+        return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
+
+    def _end(self) -> None:
+        """Whatever happened, nothing is left running: the process, what it started, its pipes."""
+        left = _descendants(self.process.pid)
+        if self.stopped is None and self.mail.report.is_set():
+            with suppress(BrokenPipeError, subprocess.TimeoutExpired):  # let it end by itself: it may have to clean up
+                self.process.stdin.write(b"bye\n")
+                self.process.stdin.flush()
+                self.process.wait(5)
+        self.process.kill()
+        self.process.wait()
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=5)
+        self.mail.join()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        if hasattr(self, "sampler"):
+            self.sampler.close()
+
+    # --- what came of it --------------------------------------------------------------------------------
+    def ending(self) -> str:
+        if self.stopped:
+            return self.stopped
+        if self.mail.message:
+            return self.mail.message["ended"]
+        code = self.process.returncode
+        return signal.Signals(-code).name if code < 0 else f"exited {code}"
+
+    def recording(self, machine) -> Recording:
+        message = self.mail.message or {}
+        began, finished = message.get("began", self.began), message.get("finished", self.saw_end)
+        kept = [(t, s) for t, s in self.samples if began <= t <= finished] or self.samples[:1]
+        series = {
+            kind: None
+            if getattr(self.base, kind) is None
+            else np.array([getattr(s, kind) - getattr(self.base, kind) for _, s in kept], np.int64)
+            for kind in ("anonymous", "file", "shared", "resident")
+        }
+        count = message.get("counters", {}).get
+        return Recording(
+            name=self.label,
+            machine=machine,
+            times=np.array([max(0.0, t - began) for t, _ in kept]),
+            **series,
+            faults=Faults(count("minor"), count("major")),
+            switches=Switches(count("voluntary"), count("involuntary")),
+            io=IO(
+                count("syscr"),
+                count("syscw"),
+                count("rchar"),
+                count("wchar"),
+                count("read_bytes"),
+                count("write_bytes"),
+            ),
+            wall=finished - began,
+            user=count("user"),
+            system=count("system"),
+            value=pickle.loads(message["value"]) if message.get("value") else None,
+            high_water=message.get("high_water"),
+            ended=self.ending(),
+            error=message.get("error"),
+        )
+
+    def heap_peak(self) -> int | None:
+        return (self.mail.message or {}).get("heap_peak")
+
+
+class _Mail(threading.Thread):
+    """Reads what the child sends, while the caller samples."""
+
+    def __init__(self, stream):
+        super().__init__(daemon=True)
+        self.stream, self.word, self.message = stream, b"", None
+        self.greeting, self.report = threading.Event(), threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.word = self.stream.readline()
+            self.greeting.set()
+            length = int.from_bytes(self.stream.read(8), "little")
+            data = self.stream.read(length)
+            if length and len(data) == length:
+                self.message = pickle.loads(data)
+        finally:
+            self.greeting.set()
+            self.report.set()
+
+
+def _descendants(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _carried(function: Callable, args: tuple, label: str) -> bytes:
+    try:
+        return cloudpickle.dumps((function, args), protocol=5)
+    except Exception as error:
+        raise TypeError(
+            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
+            "inside the function, and pass it paths and plain data"
+        ) from error
+
+
+def _folder(args: tuple) -> str | os.PathLike:
+    """The first argument that is a path, to know which file system was measured; else where we stand."""
+    return next(
+        (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)),
+        ".",
+    )

@@ -1,0 +1,40 @@
+"""Sizes, counts and times: plain numbers inside, words at the edge."""
+
+import re
+
+KiB, MiB, GiB = 2**10, 2**20, 2**30
+NOT_MEASURED = "not measured here"
+
+_UNITS = {"": 1, "B": 1, "KIB": KiB, "MIB": MiB, "GIB": GiB}
+
+
+def size(text: int | str) -> int:
+    """Bytes of a size as people write it: `size("256 MiB")` is 268435456; an int is taken as bytes.
+
+    ValueError for anything else; decimal units (MB) are refused, because they are not what a page counts in.
+    """
+    if isinstance(text, int):
+        number, unit = text, ""
+    else:
+        found = re.fullmatch(r"\s*([\d_.]+)\s*([A-Za-z]*)\s*", text)
+        if not found or found[2].upper() not in _UNITS:
+            raise ValueError(f"{text!r} is no size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
+        number, unit = float(found[1]), found[2].upper()
+    if number < 0:
+        raise ValueError(f"a size cannot be negative: {text!r}")
+    return int(number * _UNITS[unit])
+
+
+def in_words(value: float | None, unit: str) -> str:
+    """`in_words(268435456, "bytes")` is "256 MiB"; units are "bytes", "count" and "seconds"; None was not measured."""
+    if value is None:
+        return NOT_MEASURED
+    if unit == "bytes":
+        for factor, name in ((GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB")):
+            if abs(value) >= 0.9995 * factor:
+                scaled = value / factor
+                return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
+        return f"{value:.0f} B"
+    if unit == "seconds":
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{value:,.0f}"

@@ -1,0 +1,491 @@
+"""measure: what it reports is what happened, and whatever happens it ends."""
+
+import json
+import mmap
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from helpers.measure import Comparison, Recording, compare, measure, sampler
+from helpers.units import MiB
+
+SIZE = 64 * MiB
+PAGE = mmap.PAGESIZE
+linux = pytest.mark.skipif(sys.platform != "linux", reason="kinds of memory are read from /proc, Linux only")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("measured") / "file.bin"
+    with open(path, "wb") as out:
+        for i in range(SIZE // MiB):
+            out.write(bytes([i]) * MiB)
+        out.flush()
+        os.fsync(out.fileno())
+    return path
+
+
+def touch(memory, size: int) -> None:
+    for at in range(0, size, PAGE):
+        memory[at]
+
+
+def write(memory, size: int) -> None:
+    for at in range(0, size, PAGE):
+        memory[at] = 1
+
+
+def hold() -> None:
+    time.sleep(0.005)
+
+
+# --- ground truth ------------------------------------------------------------------------------------------
+def anonymous(path):
+    with mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        write(memory, SIZE)
+        hold()
+
+
+def mapping_touched(path):
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        touch(memory, SIZE)
+        hold()
+
+
+def mapping_untouched(path):
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ):
+        hold()
+
+
+def shared_memory(path):
+    with mmap.mmap(-1, SIZE) as memory:
+        write(memory, SIZE)
+        hold()
+
+
+def private_half_written(path):
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, flags=mmap.MAP_PRIVATE) as memory:
+        touch(memory, SIZE)
+        write(memory, SIZE // 2)
+        hold()
+
+
+@linux
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (anonymous, (SIZE, 0, 0)),
+        (mapping_touched, (0, SIZE, 0)),
+        (mapping_untouched, (0, 0, 0)),
+        (shared_memory, (0, 0, SIZE)),
+    ],
+)
+def test_each_kind_of_memory_is_told_apart(function, expected, file):
+    peak = measure(function, file).peak
+    assert (peak.anonymous, peak.file, peak.shared) == pytest.approx(expected, abs=0.02 * SIZE)
+    assert peak.resident == pytest.approx(sum(expected), abs=0.02 * SIZE)
+
+
+@linux
+def test_a_private_map_half_written_is_half_anonymous_half_file(file):
+    run = measure(private_half_written, file)
+    at = run.anonymous.argmax()
+    assert run.anonymous[at] == pytest.approx(SIZE / 2, abs=0.02 * SIZE)
+    assert run.file[at] == pytest.approx(SIZE / 2, abs=0.02 * SIZE)
+    assert run.peak.file == pytest.approx(SIZE, abs=0.02 * SIZE)  # before the writes
+
+
+@pytest.mark.parametrize("held", [0.010, 0.001])
+def test_a_short_spike_is_seen(held):
+    def spike():
+        time.sleep(0.02)
+        block = np.full(256 * MiB // 8, 1.0)
+        time.sleep(held)
+        del block
+        time.sleep(0.02)
+
+    run = measure(spike)
+    seen = run.peak.anonymous if run.peak.anonymous is not None else run.peak.resident
+    assert seen == pytest.approx(256 * MiB, rel=0.02)
+    assert run.resident[-1] < 16 * MiB
+
+
+@linux
+def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
+    def flash():
+        np.full(64 * MiB // 8, 1.0)
+
+    run = measure(flash, interval=5)
+    assert run.peak.resident == pytest.approx(64 * MiB, rel=0.02)
+
+
+def test_growth_does_not_count_what_was_there_before():
+    carried = np.ones(32 * MiB // 8)
+    assert measure(lambda: carried[0]).peak.resident < 2 * MiB
+
+
+# --- counters ----------------------------------------------------------------------------------------------
+@linux
+def test_calls_and_bytes_are_counted_exactly(file):
+    def chunks():
+        with open(file, "rb", buffering=0) as source:
+            buffer = bytearray(MiB)
+            while source.readinto(buffer):
+                pass
+
+    io = measure(chunks).io
+    assert (io.read_calls, io.read_bytes) == (SIZE // MiB + 1, SIZE)  # one more to see the end
+    assert (io.write_calls, io.write_bytes) == (0, 0)
+    assert measure(lambda: None).io.read_calls == 0
+
+
+@linux
+def test_faults_and_waits_are_the_functions_own():
+    def faults():
+        anonymous(None)
+
+    def waits():
+        for _ in range(20):
+            time.sleep(0.001)
+
+    idle, busy, waiting = measure(lambda: None), measure(faults), measure(waits)
+    assert busy.faults.minor > idle.faults.minor + SIZE / PAGE / 600  # huge pages at most
+    assert waiting.switches.voluntary >= 20 > idle.switches.voluntary
+
+
+def test_times_agree():
+    def work():
+        until = time.process_time() + 0.2
+        while time.process_time() < until:
+            pass
+
+    busy, asleep = measure(work), measure(time.sleep, 0.2)
+    assert busy.user + busy.system == pytest.approx(0.2, rel=0.2)
+    assert asleep.wall >= 0.2 > 10 * (asleep.user + asleep.system)
+    for run in (busy, asleep):
+        assert np.all(np.diff(run.times) > 0) and run.times[0] >= 0 and run.times[-1] <= run.wall
+        assert len(run.times) == len(run.resident) > 0.2 / 0.001 / 4
+
+
+def test_the_heap_peak_comes_from_a_run_of_its_own(tmp_path):
+    def work(log):
+        with open(log, "a") as out:
+            out.write("run\n")
+        return len(bytearray(8 * MiB)) + len(bytearray(4 * MiB))
+
+    once = measure(work, tmp_path / "once")
+    twice = measure(work, tmp_path / "twice", heap=True)
+    assert once.heap_peak is None and (tmp_path / "once").read_text() == "run\n"
+    assert 8 * MiB <= twice.heap_peak < 9 * MiB and (tmp_path / "twice").read_text() == "run\nrun\n"
+    assert "second run" in twice._repr_html_()
+
+
+# --- how a run ends ----------------------------------------------------------------------------------------
+def raising():
+    raise KeyError("no such tensor")
+
+
+def killed_by(number):
+    os.kill(os.getpid(), number)
+    time.sleep(10)
+
+
+def forever():
+    while True:
+        pass
+
+
+def memory_bomb():
+    kept = []
+    while True:
+        kept.append(b"x" * MiB)
+
+
+def test_a_result_comes_back():
+    run = measure(lambda a, b: {"sum": a + b}, 2, 3)
+    assert (run.value, run.ended, run.error) == ({"sum": 5}, "returned", None)
+
+
+def test_an_exception_is_a_result():
+    run = measure(raising)
+    assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
+    assert "in raising" in run.error and "child.py" not in run.error
+    assert "raised KeyError" in repr(run)
+
+
+def test_sys_exit_and_os_exit_are_results():
+    assert measure(sys.exit, 3).ended == "raised"
+    assert measure(os._exit, 3).ended == "exited 3"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGBUS])
+def test_a_signal_is_a_result(number):
+    run = measure(killed_by, number)
+    assert run.ended == number.name
+    assert run.value is None and run.faults.minor is None and "minor faults" in run.missing
+
+
+@linux
+def test_a_real_bus_error_is_a_result(tmp_path):
+    def past_the_end(path):
+        path.write_bytes(bytes(8 * PAGE))
+        with open(path, "r+b") as f:
+            memory = mmap.mmap(f.fileno(), 0)
+            f.truncate(PAGE)
+            return memory[4 * PAGE]
+
+    assert measure(past_the_end, tmp_path / "cut").ended == "SIGBUS"
+
+
+def test_a_time_limit_ends_an_endless_loop():
+    began = time.monotonic()
+    assert measure(forever, timeout=0.3).ended == "timed out"
+    assert time.monotonic() - began < 10
+
+
+def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
+    run = measure(memory_bomb, memory_limit="64 MiB")
+    assert run.ended == "memory limit"
+    assert 64 * MiB < run.resident.max() < 256 * MiB
+    if sampler.choose() is sampler.ProcStatus:
+        assert measure(mapping_touched, file, memory_limit="8 MiB").ended == "returned"
+        assert measure(shared_memory, file, memory_limit="8 MiB").ended == "memory limit"
+
+
+# --- nothing is left running -------------------------------------------------------------------------------
+def descendants() -> set[int]:
+    return {p.pid for p in psutil.Process().children(recursive=True)}
+
+
+def start_and_leave(detach: bool):
+    code = "import os, time; os.setsid() if os.getpid() != os.getsid(0) else 0; time.sleep(600)"
+    return subprocess.Popen([sys.executable, "-c", code], start_new_session=detach).pid
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sessions")
+@pytest.mark.parametrize("detach", [False, True])
+def test_what_the_function_started_ends_with_it(detach):
+    left = measure(start_and_leave, detach).value
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
+
+
+@linux
+def test_what_detaches_itself_from_a_child_that_has_ended_ends_too():
+    def twice_removed():
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            grandchild = os.fork()
+            if grandchild == 0:
+                time.sleep(600)
+            os.write(write, str(grandchild).encode())
+            os._exit(0)
+        os.wait()
+        return int(os.read(read, 20))
+
+    left = measure(twice_removed).value
+    assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
+def test_interrupting_the_caller_ends_the_child():
+    before = descendants()
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        measure(forever)
+    assert descendants() <= before
+
+
+@linux
+def test_killing_the_caller_ends_the_child(tmp_path):
+    note = tmp_path / "pid"
+    code = (
+        "import os, time; from helpers.measure import measure\n"
+        "def f(note):\n"
+        "    open(note, 'w').write(str(os.getpid())); time.sleep(600)\n"
+        f"measure(f, {str(note)!r}, timeout=600)"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", code])
+    wait_until(lambda: note.exists() and note.read_text())
+    child = int(note.read_text())
+    caller.kill()
+    caller.wait()
+    wait_until(lambda: not psutil.pid_exists(child))
+
+
+def test_no_descriptor_thread_or_process_is_left():
+    measure(abs, 1)
+    here = psutil.Process()
+    before = (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants())
+    for function in (abs, raising, os._exit):
+        measure(function, *([1] if function is not raising else []))
+    measure(forever, timeout=0.1)
+    assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
+
+
+def wait_until(true, seconds: float = 15) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
+
+
+# --- errors people will make -------------------------------------------------------------------------------
+def test_a_call_instead_of_a_function():
+    with pytest.raises(TypeError, match=r"measure\(f, x\), not measure\(f\(x\)\)"):
+        measure(abs(1))
+
+
+def test_something_that_cannot_travel():
+    with mmap.mmap(-1, PAGE) as memory, pytest.raises(TypeError, match="Open files, mappings and locks inside"):
+        measure(lambda: memory[0])
+
+
+def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
+    (tmp_path / "vanishing.py").write_text("def f(): return 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import vanishing
+
+    assert measure(vanishing.f).value == 1
+    (tmp_path / "vanishing.py").unlink()
+    with pytest.raises(TypeError, match=r"could not be loaded in a fresh interpreter: .*vanishing"):
+        measure(vanishing.f)
+
+
+def test_a_result_too_large_costs_the_result_not_the_measurement():
+    run = measure(lambda: bytes(40 * MiB))
+    assert run.ended == "returned" and run.value is None
+    assert "bytes, is larger than 16 MiB" in run.error and "a digest" in run.error
+
+
+def test_a_result_that_cannot_leave_its_process():
+    run = measure(lambda: mmap.mmap(-1, PAGE))
+    assert run.ended == "returned" and "cannot leave its process" in run.error
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(TypeError, match=r"no option intervall.*interval"):
+        compare({"a": abs}, 1, intervall=1)
+    with pytest.raises(TypeError, match="takes a dict of name to function"):
+        compare([abs], 1)
+    with pytest.raises(ValueError, match="repeat=0"):
+        compare({"a": abs}, 1, repeat=0)
+    with pytest.raises(ValueError, match="below what this machine can do"):
+        measure(abs, 1, interval=1e-7)
+    with pytest.raises(ValueError, match="timeout is in seconds"):
+        measure(abs, 1, timeout=0)
+    with pytest.raises(ValueError, match="'8 MB' is no size"):
+        measure(abs, 1, memory_limit="8 MB")
+
+
+# --- Recording and Comparison ------------------------------------------------------------------------------
+def test_a_recording_survives_json(tmp_path):
+    run = measure(lambda: {"answer": 42}, heap=True)
+    run.save(tmp_path / "run.json")
+    again = Recording.load(tmp_path / "run.json")
+    assert again.to_json() == run.to_json()
+    assert again.value == {"answer": 42} and again.times.dtype == np.float64
+    assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_value_that_json_cannot_hold_is_kept_in_words(tmp_path):
+    run = measure(lambda: Path("somewhere"))
+    run.save(tmp_path / "run.json")
+    assert "somewhere" in Recording.load(tmp_path / "run.json").value
+
+
+def test_another_version_is_refused(tmp_path):
+    plain = measure(abs, 1).to_json() | {"version": 99}
+    (tmp_path / "run.json").write_text(json.dumps(plain))
+    with pytest.raises(ValueError, match="version 99"):
+        Recording.load(tmp_path / "run.json")
+
+
+def test_a_recording_knows_its_machine(file):
+    machine = measure(mapping_untouched, file).machine
+    assert machine.page_size == PAGE and machine.cores == os.cpu_count()
+    assert machine.file_system and machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert all(str(fact) in str(machine) for fact in (machine.system, machine.file_system, machine.python))
+
+
+def test_a_comparison_keeps_order_and_chooses_the_median(tmp_path):
+    def slow():
+        time.sleep(0.05)
+
+    both = compare({"slow": slow, "quick": os.getpid}, repeat=3)
+    assert list(both) == ["slow", "quick"]
+    walls = sorted(run.wall for run in both.runs["slow"])
+    assert len(walls) == 3 and both["slow"].wall == walls[1]
+    both.save(tmp_path / "both.json")
+    again = Comparison.load(tmp_path / "both.json")
+    assert repr(again) == repr(both) and list(again.runs["slow"]) and again.machine == both.machine
+
+
+def test_tables_have_units_and_say_how_a_run_ended():
+    both = compare({"fine": os.getpid, "broken": raising})
+    header, rows = both.table("anonymous", "wall")
+    assert header == ("method", "anonymous, peak", "time")
+    assert rows[1][0] == "broken (raised)" and rows[0][1].split()[1] in ("B", "KiB", "MiB")
+    html = both._repr_html_()
+    assert html.count('scope="row"') == 2 and "<caption>" in html
+    with pytest.raises(ValueError, match="no meter 'rss'; there are: anonymous"):
+        both.table("rss")
+
+
+def test_progress_stays_quiet_for_a_short_comparison(capsys):
+    compare({"a": os.getpid, "b": os.getpid})
+    assert capsys.readouterr().err == ""
+
+
+def test_what_the_function_prints_is_shown(capsys):
+    measure(print, "hello from the child")
+    assert capsys.readouterr().out == "hello from the child\n"
+
+
+# --- where there is no /proc -------------------------------------------------------------------------------
+@pytest.fixture
+def portable(monkeypatch):
+    monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
+
+
+def test_the_portable_sampler_measures_what_it_can(portable, file):
+    run = measure(mapping_touched, file)
+    assert run.anonymous is None and run.peak.anonymous is None
+    assert {"anonymous", "file", "shared"} <= set(run.missing)
+    assert run.resident.max() == pytest.approx(SIZE, abs=0.02 * SIZE + MiB)
+    assert "not measured here" in run._repr_html_() and "kinds not measured here" in repr(run)
+
+
+def test_the_portable_sampler_sees_ends_and_keeps_limits(portable):
+    assert measure(os._exit, 3).ended == "exited 3"
+    assert measure(memory_bomb, memory_limit="64 MiB").ended == "memory limit"
+    assert measure(forever, timeout=0.2).ended == "timed out"
+
+
+def test_a_comparison_names_what_every_run_lacks(portable):
+    both = compare({"a": os.getpid, "b": raising})
+    assert {"anonymous", "file", "shared"} <= set(both.missing) and "wall" not in both.missing
+
+
+@linux
+def test_the_sampler_is_chosen_by_what_is_there():
+    assert sampler.choose() is sampler.ProcStatus
+
+
+def test_measuring_from_a_process_that_was_started_by_multiprocessing():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(run_inside).value == 7
+
+
+def run_inside() -> Recording:
+    return measure(abs, -7)
