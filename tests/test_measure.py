@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 
-from helpers.measure import Comparison, Recording, compare, measure, sampler
+from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
 from helpers.units import MiB
 
 SIZE = 64 * MiB
@@ -442,6 +442,16 @@ def test_tables_have_units_and_say_how_a_run_ended():
         both.table("rss")
 
 
+def test_a_comparison_checks_the_work(tmp_path):
+    def right():
+        (tmp_path / "done").touch()
+
+    both = compare({"right": right, "raising": raising}, check=(tmp_path / "done").exists)
+    assert both["raising"].ended == "raised"
+    with pytest.raises(ValueError, match="lazy did not do its work: exists said no"):
+        compare({"lazy": os.getpid}, check=(tmp_path / "never").exists)
+
+
 def test_progress_stays_quiet_for_a_short_comparison(capsys):
     compare({"a": os.getpid, "b": os.getpid})
     assert capsys.readouterr().err == ""
@@ -450,6 +460,37 @@ def test_progress_stays_quiet_for_a_short_comparison(capsys):
 def test_what_the_function_prints_is_shown(capsys):
     measure(print, "hello from the child")
     assert capsys.readouterr().out == "hello from the child\n"
+
+
+# --- the page cache, and what can be measured ---------------------------------------------------------------
+@linux
+def test_the_page_cache_knows_which_pages_were_read(file):
+    with open(file, "rb") as f:
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        assert page_cache(file).share == 0
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)  # no read-ahead
+        os.pread(f.fileno(), 1, 5 * PAGE)
+    assert np.flatnonzero(page_cache(file).cached).tolist() == [5]
+    file.read_bytes()
+    assert page_cache(file).share == 1 and "100%" in repr(page_cache(file))
+
+
+def test_the_page_cache_of_an_empty_file(tmp_path):
+    (tmp_path / "empty").touch()
+    assert not page_cache(tmp_path / "empty").share
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root is told everything")
+def test_the_page_cache_of_a_file_of_others_is_not_told():
+    seen = page_cache("/etc/passwd")
+    assert seen.cached is None and "owner" in repr(seen)
+
+
+@linux
+def test_abilities_are_tried():
+    found = {row.meter: row.here for row in abilities().rows}
+    assert found["anonymous, file-backed, shared"] and found["page cache of a file"] and found["os.sendfile"]
+    assert abilities()._repr_html_().count("<tr>") == len(found) + 1
 
 
 # --- where there is no /proc -------------------------------------------------------------------------------
@@ -464,6 +505,11 @@ def test_the_portable_sampler_measures_what_it_can(portable, file):
     assert {"anonymous", "file", "shared"} <= set(run.missing)
     assert run.resident.max() == pytest.approx(SIZE, abs=0.02 * SIZE + MiB)
     assert "not measured here" in run._repr_html_() and "kinds not measured here" in repr(run)
+
+
+def test_abilities_say_what_is_not_here(portable):
+    kinds = abilities().rows[0]
+    assert not kinds.here and "does not give /proc/<pid>/status" in kinds.why
 
 
 def test_the_portable_sampler_sees_ends_and_keeps_limits(portable):

@@ -75,10 +75,18 @@ def measure(
     return run
 
 
-def compare(functions: Mapping[str, Callable], *args: Any, repeat: int = 1, **options: Any) -> Comparison:
+def compare(
+    functions: Mapping[str, Callable],
+    *args: Any,
+    repeat: int = 1,
+    check: Callable[..., bool] | None = None,
+    **options: Any,
+) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
     `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`.
+    `check(*args)` is called here, unmeasured, after each run that returned: a wrong result is worth no measurement,
+    so where it says False, ValueError.
     """
     if not isinstance(functions, Mapping):
         raise TypeError(
@@ -89,7 +97,7 @@ def compare(functions: Mapping[str, Callable], *args: Any, repeat: int = 1, **op
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
-            "there are: repeat, heap, interval, timeout, memory_limit"
+            "there are: repeat, check, heap, interval, timeout, memory_limit"
         )
     if not functions or repeat < 1:
         raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
@@ -98,7 +106,10 @@ def compare(functions: Mapping[str, Callable], *args: Any, repeat: int = 1, **op
         for _ in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
-                runs[name].append(measure(function, *args, name=name, **options))
+                run = measure(function, *args, name=name, **options)
+                if check and run.ended == "returned" and not check(*args):
+                    raise ValueError(f"{name} did not do its work: {check.__name__} said no afterwards")
+                runs[name].append(run)
                 bar.update()
     return Comparison(runs)
 

@@ -1,14 +1,19 @@
-"""A table twice: as accessible HTML, and as plain text for a terminal."""
+"""A table twice: as accessible HTML, and as plain text for a terminal. Figures stand to the right, words to the left."""
 
 from collections.abc import Sequence
 from html import escape
 
+from ..units import NOT_MEASURED
+
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(rows)]
+    head = "".join(f'<th scope="col"{side}>{escape(cell)}</th>' for cell, side in zip(header, sides, strict=True))
     body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in rest) + "</tr>"
+        f'<tr><th scope="row"{sides[0]}>{escape(first)}</th>'
+        + "".join(f"<td{side}>{escape(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
+        + "</tr>"
         for first, *rest in rows
     )
     return (
@@ -18,10 +23,16 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same in a terminal: the first column to the left, the others to the right."""
+    """The same in a terminal."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [(header[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(header[1:], widths[1:], strict=True)))]
-    lines += [
-        (row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))) for row in rows
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    adjust = [str.rjust if figures else str.ljust for figures in _figures(rows)]
+    return "\n".join(
+        "  ".join(to(cell, width) for to, cell, width in zip(adjust, line, widths, strict=True)).rstrip()
+        for line in (header, *rows)
+    )
+
+
+def _figures(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """For each column but the first: does it hold figures?"""
+    columns = list(zip(*rows, strict=True))
+    return [i > 0 and all(c[:1].isdigit() or c == NOT_MEASURED for c in column) for i, column in enumerate(columns)]
