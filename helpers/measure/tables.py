@@ -1,9 +1,11 @@
-"""A table twice: as accessible HTML, and as plain text for a terminal. Figures stand to the right, words to the left."""
+"""A table twice: as accessible HTML, and as text for a terminal. Figures stand to the right, words to the left."""
 
 from collections.abc import Sequence
 from html import escape
 
 from ..units import NOT_MEASURED
+
+NONE = "–"  # there can be no such figure
 
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -35,4 +37,4 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _figures(rows: Sequence[Sequence[str]]) -> list[bool]:
     """For each column but the first: does it hold figures?"""
     columns = list(zip(*rows, strict=True))
-    return [i > 0 and all(c[:1].isdigit() or c == NOT_MEASURED for c in column) for i, column in enumerate(columns)]
+    return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, column in enumerate(columns)]

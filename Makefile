@@ -1,0 +1,55 @@
+# `make PYTHON=python3.12 …` makes the environment anew on that Python. `make lab LABARGS="--port 9000"` passes options on.
+PYTHON ?= python3
+BIN := .venv/bin
+MADE := .venv/made
+ifeq ($(origin PYTHON),command line)
+.PHONY: $(MADE)
+endif
+
+.PHONY: help env lab test handouts bench format lock clean distclean
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
+
+env: $(MADE)  ## the environment, in .venv
+$(MADE): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || { \
+	  echo "Needs Python 3.11, 3.12 or 3.13 with venv (Debian, Ubuntu: apt install python3-venv)."; \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1). Another one: make env PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock | $(BIN)/pip install -q -r /dev/stdin
+	$(BIN)/uv pip sync -q --compile-bytecode requirements.lock
+	$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+NO_DISPLAY := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),,--no-browser)
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+lab: env  ## JupyterLab on the lessons
+	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+
+test: env  ## every test (TESTARGS="-k tidy" picks some)
+	$(BIN)/pytest $(TESTARGS)
+
+handouts: env  ## the lessons as HTML, in build/handouts
+	$(BIN)/python -m helpers.publish
+
+bench: env  ## the benchmarks, one after another
+	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
+
+format: env  ## mend the form of code and notebooks
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/python -m helpers.publish.tidy notebooks
+
+lock: env  ## requirements.lock, from pyproject.toml
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  --all-extras --python-version 3.11 $(LOCKARGS) pyproject.toml -o requirements.lock
+
+# Not .ipynb_checkpoints: they may hold a student's work.
+MADE_HERE = build data/generated .pytest_cache .ruff_cache .hypothesis $(shell find helpers tests benchmarks -name __pycache__)
+clean:  ## remove what was built and generated
+	@du -sck $(MADE_HERE) 2>/dev/null | awk 'END {printf "freed %.1f MiB\n", $$1 / 1024}'
+	@rm -rf $(MADE_HERE)
+	@test -z "$$ZERO_COPY_DATA" || echo "left alone: $$ZERO_COPY_DATA, where ZERO_COPY_DATA puts generated data"
+
+distclean: clean  ## and the environment
+	rm -rf .venv

@@ -1,0 +1,10 @@
+"""Publish the lessons: run each once, and turn it into handouts for students and instructors.
+
+`python -m helpers.publish` makes the handouts, `python -m helpers.publish.tidy` brings notebooks into stored form.
+"""
+
+from .execute import LessonFailed, executed, lessons
+from .handouts import handouts
+from .lesson import HandoutError
+
+__all__ = ["HandoutError", "LessonFailed", "executed", "handouts", "lessons"]

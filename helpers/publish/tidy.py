@@ -1,0 +1,151 @@
+"""The stored form of a notebook, in which a change to a lesson is a readable difference and nothing else.
+
+No outputs, no execution counts, no editor's metadata, no empty cells; JSON with sorted keys, indented by one space,
+as Jupyter itself writes it. Cell ids are named by hand, because links, tests and claims point at them.
+
+    python -m helpers.publish.tidy notebooks            mends
+    python -m helpers.publish.tidy --check notebooks    only names what it would mend
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from nbformat.validator import iter_validate
+
+# A lesson runs on whatever Python its kernel has: no version is stored.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# What nbformat (8 hexadecimal digits) and JupyterLab (a UUID) give to a new cell.
+MACHINE_MADE = re.compile(r"[0-9a-f]{8}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class NotTidied(ValueError):
+    """The notebook cannot be brought into the stored form; its file is as it was."""
+
+
+def tidy(path: str | os.PathLike) -> bool:
+    """Bring the notebook at `path` into the stored form; True if that changed the file.
+
+    The file is replaced whole or left alone. Raises NotTidied, naming the file and what to do, where it is no
+    notebook or where a cell still has no name; OSError as reading and writing do.
+    """
+    path = Path(path).resolve()  # a link stays a link
+    before = path.read_bytes()
+    after = _stored(path, before)
+    if after == before:
+        return False
+    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(after)
+        shutil.copymode(path, scratch)
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+    return True
+
+
+def is_tidy(path: str | os.PathLike) -> bool:
+    """Whether `path` is in the stored form already. Raises as `tidy` does."""
+    before = Path(path).read_bytes()
+    return _stored(path, before) == before
+
+
+def stored_form(notebook: Any) -> str:
+    """The text to store for `notebook`, a parsed notebook of format 4. Raises NotTidied."""
+    if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
+        raise NotTidied("not a notebook of format 4; Jupyter's “Save notebook as” writes one")
+    # As format 4.4, which knew no ids: what is wrong with those is said better below.
+    for error in iter_validate(notebook, version=4, version_minor=4, relax_add_props=True):
+        raise NotTidied(f"not a valid notebook: {str(error).splitlines()[0][:200]}")
+    cells = [cell for cell in notebook["cells"] if "".join(cell["source"]).strip() or cell.get("attachments")]
+    complaints = list(_unnamed(cells))
+    if complaints:
+        raise NotTidied("cells without a name of their own:\n  " + "\n  ".join(complaints))
+    stored = {"cells": [_cell(cell) for cell in cells], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
+def _stored(path: str | os.PathLike, content: bytes) -> bytes:
+    try:
+        return stored_form(json.loads(content.decode())).encode()
+    except NotTidied as error:
+        raise NotTidied(f"{path}: {error}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise NotTidied(f"{path}: not JSON in UTF-8, left alone: {error}") from error
+
+
+def _cell(cell: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: cell[key] for key in ("id", "cell_type", "attachments") if key in cell}
+    kept["source"] = "".join(cell["source"]).splitlines(keepends=True)
+    kept["metadata"] = _cell_metadata(cell["metadata"])
+    return kept | {"execution_count": None, "outputs": []} if kept["cell_type"] == "code" else kept
+
+
+def _cell_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    kept = {"tags": metadata["tags"]} if metadata.get("tags") else {}
+    hidden = metadata.get("jupyter", {}).get("source_hidden")
+    return kept | {"jupyter": {"source_hidden": True}} if hidden else kept
+
+
+def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
+    """A line for each cell whose id a person did not choose, or chose twice."""
+    seen: set[str] = set()
+    for number, cell in enumerate(cells, 1):
+        name = cell.get("id")
+        if name is None:
+            wrong = "has no id"
+        elif not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
+            wrong = f"has the id {name!r}, which is not lower-case words with hyphens, 64 letters at most"
+        elif MACHINE_MADE.fullmatch(name):
+            wrong = f"has the id {name!r}, which a machine made"
+        elif name in seen:
+            wrong = f"has the id {name!r}, as an earlier cell has"
+        else:
+            seen.add(name)
+            continue
+        first = "".join(cell["source"]).strip().splitlines()[0][:50]
+        yield f"cell {number}, which starts {first!r}, {wrong}; write one such as 'copy-mmap-run'"
+
+
+def notebooks(paths: Iterable[Path]) -> Iterable[Path]:
+    """The notebooks among `paths` and in the folders among them, without Jupyter's own checkpoints."""
+    for path in paths:
+        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
+        yield from (file for file in inside if ".ipynb_checkpoints" not in file.parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns 1 where a notebook was refused, or with --check is not tidy."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.publish.tidy", description="Store notebooks tidily.")
+    parser.add_argument("--check", action="store_true", help="only name the notebooks that are not tidy")
+    parser.add_argument("paths", nargs="+", type=Path, help="notebooks, or folders of them")
+    options = parser.parse_args(arguments)
+    failed = False
+    for path in notebooks(options.paths):
+        try:
+            if options.check and not is_tidy(path):
+                print(f"{path}: not tidy; `make format` mends it", file=sys.stderr)
+                failed = True
+            elif not options.check and tidy(path):
+                print(f"{path}: tidied")
+        except (NotTidied, OSError) as error:
+            print(error, file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

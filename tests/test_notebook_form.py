@@ -1,0 +1,253 @@
+"""Every lesson has the form of a lesson, and the checks that say so can tell."""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from helpers.folders import NOTEBOOKS
+from helpers.publish.tidy import METADATA, is_tidy
+
+LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+FIRST, LAST = "00", "11"
+
+Notebook = dict[str, Any]
+Check = Callable[[Notebook], Iterator[str]]  # yields a sentence for each thing that is wrong
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def sources(notebook: Notebook, kind: str) -> Iterator[tuple[str, str]]:
+    """Id and text of the cells of one kind, without the teacher's notes."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == kind and "teacher" not in cell["metadata"].get("tags", []):
+            yield cell["id"], source(cell)
+
+
+def opening(notebook: Notebook) -> str:
+    """The prose before the first code cell."""
+    kinds = [cell["cell_type"] for cell in notebook["cells"]]
+    before = kinds.index("code") if "code" in kinds else len(kinds)
+    return "\n\n".join(source(cell) for cell in notebook["cells"][:before])
+
+
+def unfenced(markdown: str) -> str:
+    return re.sub(r"^(```|~~~).*?^\1\s*$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def lines(code: str) -> list[str]:
+    return [line for line in code.splitlines() if line.strip()]
+
+
+def words(markdown: str) -> int:
+    """Words that are read: no fenced code, no addresses of links, no tags, no marks."""
+    text = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))
+    return len(re.findall(r"[^\W_](?:[\w'’.,-]*\w)?", text))
+
+
+def has_a_title(notebook: Notebook) -> Iterator[str]:
+    prose = [unfenced(text) for _, text in sources(notebook, "markdown")]
+    titles = re.findall(r"^# +\S.*$", "\n\n".join(prose), flags=re.MULTILINE)
+    if not prose or notebook["cells"][0]["cell_type"] != "markdown" or not prose[0].startswith("# "):
+        yield "the first cell does not begin with the title, as “# Copy a big file”"
+    if len(titles) > 1:
+        yield f"one title is enough, and the parts of a lesson are “##”: {titles}"
+
+
+def has_an_opening(notebook: Notebook) -> Iterator[str]:
+    text = opening(notebook)
+    for part in ("You will do", "You will learn", "You need"):
+        if part.lower() not in text.lower():
+            yield f"nothing before the first code cell says “{part}”"
+    if not re.search(r"\b\d+ minutes\b", text):
+        yield "nothing before the first code cell says how many minutes the lesson takes, as “50 minutes”"
+
+
+def has_neighbours(notebook: Notebook, number: str = "02") -> Iterator[str]:
+    for word, absent in (("Previous", FIRST), ("Next", LAST)):
+        if number != absent and not re.search(rf"\b{word}:", opening(notebook), re.IGNORECASE):
+            yield f"nothing before the first code cell says “{word}:”, with the lesson or its title"
+
+
+def links_to_lessons_that_exist(notebook: Notebook, folder: Path = NOTEBOOKS) -> Iterator[str]:
+    for name, text in sources(notebook, "markdown"):
+        for link in re.findall(r"\]\(([^)#:]+\.ipynb)", text):
+            if not (folder / link).is_file():
+                yield f"{name}: links to {link}, which does not exist"
+
+
+def has_a_recap(notebook: Notebook) -> Iterator[str]:
+    prose = "\n\n".join(text for _, text in sources(notebook, "markdown"))
+    if not re.search(r"^##+ .*\brecap\b", prose, re.MULTILINE | re.IGNORECASE):
+        yield "no heading “Recap”"
+
+
+def has_short_cells(notebook: Notebook) -> Iterator[str]:
+    cells = list(sources(notebook, "code"))
+    lengths = [len(lines(code)) for _, code in cells]
+    for (name, _), length in zip(cells, lengths, strict=True):
+        if length > 20:
+            yield f"{name}: {length} lines, 20 are allowed"
+    if lengths and median(lengths) > 5:
+        yield f"the median code cell has {median(lengths):g} lines, 5 are allowed"
+    if len(lengths) > 30:
+        yield f"{len(lengths)} code cells, 30 are allowed"
+
+
+def is_short(notebook: Notebook) -> Iterator[str]:
+    count = sum(words(text) for _, text in sources(notebook, "markdown"))
+    if count > 2500:
+        yield f"{count} words of prose, 2500 are allowed"
+
+
+def imports_at_the_top(notebook: Notebook) -> Iterator[str]:
+    """Only functions may import later: they run in an interpreter of their own."""
+    for name, code in list(sources(notebook, "code"))[1:]:
+        pending: list[ast.AST] = [ast.parse(TransformerManager().transform_cell(code))]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield f"{name}: imports; only the first code cell does"
+            elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                pending.extend(ast.iter_child_nodes(node))
+
+
+def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
+    for name, code in sources(notebook, "code"):
+        if "%%capture" in code:
+            yield f"{name}: %%capture hides what the cell shows"
+        if any(line.split("#")[0].rstrip().endswith(";") for line in lines(code)):
+            yield f"{name}: a line ends with “;”, which hides what the cell shows"
+        if "sys.path" in code:
+            yield f"{name}: changes sys.path; helpers is installed"
+
+
+CHECKS: list[Check] = [
+    has_a_title,
+    has_an_opening,
+    links_to_lessons_that_exist,
+    has_a_recap,
+    has_short_cells,
+    is_short,
+    imports_at_the_top,
+    shows_what_it_runs,
+]
+
+
+def test_there_are_lessons():
+    assert LESSONS, f"no lesson such as 02_copy_a_big_file.ipynb in {NOTEBOOKS}"
+
+
+def test_lessons_have_names_and_numbers():
+    here = sorted(NOTEBOOKS.glob("*.ipynb"))
+    assert [path.name for path in here if not re.fullmatch(r"\d\d(_[a-z0-9]+)+\.ipynb", path.name)] == []
+    numbers = [path.name[:2] for path in here]
+    assert len(numbers) == len(set(numbers)), f"a number twice: {numbers}"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_lesson_is_stored_tidily(path: Path):
+    assert is_tidy(path), "`make format` mends it"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_lesson(path: Path, check: Check):
+    assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_lesson_has_neighbours(path: Path):
+    assert list(has_neighbours(json.loads(path.read_text(encoding="utf-8")), path.name[:2])) == []
+
+
+# The checks themselves, on a lesson that is right and then on that lesson with one thing wrong.
+
+
+def markdown(text: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": "prose", "source": text, "metadata": {"tags": list(tags)}}
+
+
+def code(text: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": "code", "source": text, "metadata": {"tags": list(tags)}}
+
+
+TITLE = "# Copy a big file\n\n50 minutes\n\n**Previous:** 01 · **Next:** 03"
+OPENING = "## You will do\nthis\n## You will learn\nthat\n## You need\nnothing"
+RIGHT = [
+    markdown(TITLE),
+    markdown(OPENING),
+    code("from helpers.measure import measure"),
+    markdown("```python\n# no title\n```"),
+    code("%time measure(len, [])\nx = 1; y = 2  # in one line; fine"),
+    code("def f():\n    import os\n    return os", "exercise"),
+    markdown("## Recap\n- that"),
+]
+
+
+def lesson(*cells: dict[str, Any], instead: int | None = None) -> Notebook:
+    """RIGHT with `cells` added, or with `cells` in place of the cell at `instead`."""
+    kept = RIGHT if instead is None else RIGHT[:instead] + RIGHT[instead + 1 :]
+    at = len(RIGHT) - 1 if instead is None else instead
+    return {"cells": kept[:at] + list(cells) + kept[at:], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+
+
+@pytest.mark.parametrize("check", [*CHECKS, has_neighbours], ids=lambda check: check.__name__)
+def test_a_lesson_that_is_right(check: Check):
+    assert list(check(lesson())) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong", "complaint"),
+    [
+        (has_a_title, lesson(markdown("## Copy"), instead=0), "does not begin with the title"),
+        (has_a_title, lesson(markdown("# Another")), "one title is enough"),
+        (has_an_opening, lesson(markdown("## You will do"), instead=1), "“You will learn”"),
+        (has_an_opening, lesson(markdown("# Copy a big file"), instead=0), "minutes"),
+        (has_neighbours, lesson(markdown("# Copy\n\nNext: 03"), instead=0), "“Previous:”"),
+        (has_neighbours, lesson(markdown("# Copy\n\nPrevious: 01"), instead=0), "“Next:”"),
+        (links_to_lessons_that_exist, lesson(markdown("[13](13_fly.ipynb#wings)")), "links to 13_fly.ipynb"),
+        (has_a_recap, lesson(instead=len(RIGHT) - 1), "Recap"),
+        (has_short_cells, lesson(code("x = 1\n" * 21)), "21 lines"),
+        (has_short_cells, lesson(*[code("x = 1\n\n" * 6)] * 4), "the median code cell has 6"),
+        (has_short_cells, lesson(*[code("x")] * 25, *[code("x", "exercise")] * 3), "31 code cells"),
+        (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
+        (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
+        (shows_what_it_runs, lesson(code("%%capture\nx")), "%%capture"),
+        (shows_what_it_runs, lesson(code("plot(x); # quiet")), "“;”"),
+        (shows_what_it_runs, lesson(code("sys.path.append('..')")), "sys.path"),
+    ],
+)
+def test_a_lesson_that_is_not(check: Check, wrong: Notebook, complaint: str):
+    assert [sentence for sentence in check(wrong) if complaint in sentence]
+
+
+def test_the_first_lesson_needs_no_previous():
+    alone = lesson(markdown("# Start here\n\nNext: 01"), instead=0)
+    assert list(has_neighbours(alone, FIRST)) == []
+    assert list(has_neighbours(alone, "01"))
+
+
+def test_notes_for_teachers_are_not_counted():
+    assert list(is_short(lesson(markdown("word " * 2501, "teacher")))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Don't copy, map: 1,024 bytes – zero-copy.", 6),
+        ("see [lesson 03](03_choose.ipynb) and <b>run</b>", 5),
+        ("one\n```python\nx = 1\n```\ntwo", 2),
+        ("| a | b |\n|---|---|\n| `read()` | **fast** |", 4),
+    ],
+)
+def test_words(text: str, count: int):
+    assert words(text) == count
