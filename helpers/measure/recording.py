@@ -201,12 +201,13 @@ class Recording:
 class Comparison(Mapping[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
-    With `repeat` more than 1, each method's Recording is its run of median wall time, and `runs` holds them all.
+    With `repeat` more than 1, each method's Recording is its fastest run (what disturbs a run makes it
+    slower, never faster), and `runs` holds them all.
     """
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
         self.runs = {name: tuple(of) for name, of in runs.items()}
-        self._chosen = {name: _median(of) for name, of in self.runs.items()}
+        self._chosen = {name: min(of, key=lambda r: r.wall or 0.0) for name, of in self.runs.items()}
 
     def __getitem__(self, name: str) -> Recording:
         return self._chosen[name]
@@ -263,11 +264,6 @@ def _meter(name: str) -> Meter:
 
 def _highest(series: np.ndarray | None) -> int | None:
     return None if series is None else max(0, int(series.max(initial=0)))
-
-
-def _median(recordings: tuple[Recording, ...]) -> Recording:
-    by_time = sorted(recordings, key=lambda r: r.wall or 0.0)
-    return by_time[len(by_time) // 2]
 
 
 def _write(path: str | os.PathLike, plain: Mapping) -> None:

@@ -37,4 +37,6 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _figures(rows: Sequence[Sequence[str]]) -> list[bool]:
     """For each column but the first: does it hold figures?"""
     columns = list(zip(*rows, strict=True))
-    return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, column in enumerate(columns)]
+    return [
+        i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, column in enumerate(columns)
+    ]

@@ -1,0 +1,27 @@
+"""Show what was measured: pictures with alternative text, tables, and pictures that move.
+
+`curves` one panel a method over time · `bars` and `table` method x meter · `copy_paths` what is copied how often ·
+`sweep` a slider over chunk sizes. Every picture is made by `picture`, so that none lacks its alternative text.
+"""
+
+from .curves import curves
+from .figure import Interactive, Picture, interactive_bundle, picture
+from .meters import Table, bars, table
+from .paths import copy_paths
+from .recorded import recorded_table
+from .sweep import sweep, sweep_figure
+
+__all__ = [
+    "Interactive",
+    "Picture",
+    "Table",
+    "bars",
+    "copy_paths",
+    "curves",
+    "interactive_bundle",
+    "picture",
+    "recorded_table",
+    "sweep",
+    "sweep_figure",
+    "table",
+]

@@ -1,0 +1,177 @@
+"""Memory over time: one panel a method, all on the same scale."""
+
+import math
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+from ..measure.recording import Comparison, Recording
+from ..units import MiB, in_words
+from .figure import (
+    ANONYMOUS,
+    FILE,
+    INK,
+    KINDS,
+    PAGE,
+    PREDICTED,
+    QUIET,
+    SHARED,
+    UNKNOWN,
+    WARNING,
+    Picture,
+    key,
+    legend,
+    look,
+    paint,
+    picture,
+)
+from .words import by_name, checked, ended, peaks, with_machine
+
+POINTS = 400  # in one panel: more than it has pixels on the page
+
+
+def curves(
+    recordings: Comparison | Mapping[str, Recording] | Recording,
+    predicted: Mapping[str, float | None] | None = None,
+    caption: str = "",
+) -> Picture:
+    """Anonymous, file-backed and shared memory stacked over time, one panel a method, on one scale.
+
+    `predicted` gives the peak that the reader expected, bytes by method; None is no prediction yet, an unknown
+    method a ValueError. Where this machine cannot tell the kinds apart, a panel shows all resident memory in grey
+    and says so.
+    """
+    methods = by_name(recordings)
+    guesses = checked(predicted, methods)
+    longest = max(max(r.times.max(initial=0), r.wall or 0) for r in methods.values())
+    highest = max(MiB, *(int(_stack(r).sum(axis=0).max(initial=0)) for r in methods.values()))
+    # A guess far above everything measured must not flatten the curves.
+    top = 1.15 * max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) / MiB
+    unit, factor = ("ms", 1000) if longest < 1 else ("s", 1)
+    with look():
+        said = {name: _said(name, recording, top) for name, recording in methods.items()}
+        fig, panels = _panels(said, f"time, {unit}")
+        for ax, (name, recording) in zip(panels, methods.items(), strict=True):
+            _draw(ax, recording, factor, top)
+            if name in guesses:
+                _draw_guess(ax, guesses[name], top)
+        ax.set(xlim=(0, longest * factor or 1), ylim=(0, top))
+        ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(top / 4.5))))
+        ax.xaxis.set_major_locator(MaxNLocator(4 if len(panels) > 1 else 8))
+        split = [recording for recording in methods.values() if recording.anonymous is not None]
+        kinds = [ANONYMOUS, FILE] * bool(split) + [SHARED] * any(recording.peak.shared for recording in split)
+        kinds += [UNKNOWN] * (len(split) < len(methods))
+        line = [Line2D([], [], label="you predicted", **PREDICTED)] * bool(guesses)
+        legend(fig, *map(key, kinds), *line)
+        return picture(fig, _alt(methods, guesses), with_machine(caption, methods))
+
+
+def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """At most `points` of the samples: of each stretch of time the highest and the lowest total, and every kind's peak.
+
+    times (n,) seconds; stack (kinds, n) bytes. A spike of one sample survives.
+    """
+    if len(times) <= points:
+        return times, stack
+    total = stack.sum(axis=0)
+    kept = {0, len(times) - 1, *stack.argmax(axis=1)}
+    for stretch in np.array_split(np.arange(len(times)), (points - len(stack) - 2) // 2):
+        kept |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
+    index = np.array(sorted(kept))
+    return times[index], stack[:, index]
+
+
+def _stack(recording: Recording) -> np.ndarray:
+    """(kinds, n) bytes, never below 0: the three kinds, or all resident memory where they were not told apart."""
+    if recording.anonymous is None:
+        return np.maximum(recording.resident, 0)[None]
+    empty = np.zeros_like(recording.anonymous)
+    series = (getattr(recording, kind) for kind in KINDS)
+    return np.stack([empty if one is None else np.maximum(one, 0) for one in series])
+
+
+def _said(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
+    """What stands above a panel: the method, the peaks that can be seen in it (or the largest), whether it went well."""
+    found = peaks(recording)
+    seen = [one for one in found if one[0] >= 0.05 * top * MiB] or [max(found)]
+    words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in seen)
+    end = [ended(recording)] if recording.ended != "returned" else []
+    return textwrap.fill(name, 26), "\n".join(textwrap.wrap(words, 31, break_on_hyphens=False) + end), not end
+
+
+def _panels(said: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[Figure, list[Axes]]:
+    """Panels laid out in inches, so that no long name can squeeze them; each with its words above it."""
+    columns = {1: 1, 2: 2, 4: 2}.get(len(said), 3)
+    rows = -(-len(said) // columns)
+    width, height = (PAGE, 1.05) if columns > 1 else (0.72 * PAGE, 1.7)
+    left, right, keys, below, gap = 0.52, 0.12, 0.22, 0.26, 0.3
+    lines = [[1 + text.count("\n") for text in (title, note)] for title, note, _ in said.values()]
+    heads = []  # of each row: the room above its panels, and of that the notes' part
+    for row in range(rows):
+        titles, notes = map(max, zip(*lines[row * columns : (row + 1) * columns], strict=True))
+        heads.append((0.155 * notes + 0.165 * titles + 0.14, 0.155 * notes))
+    total = keys + sum(head for head, _ in heads) + rows * (height + below) + 0.14
+    across = (width - left - right - (columns - 1) * gap) / columns
+    fig = Figure(figsize=(width, total))
+    panels: list[Axes] = []
+    for index, (title, note, well) in enumerate(said.values()):
+        row, column = divmod(index, columns)
+        y = total - keys - sum(head for head, _ in heads[: row + 1]) - row * (height + below) - height
+        place = (left + column * (across + gap)) / width, y / total, across / width, height / total
+        ax = fig.add_axes(place, sharex=panels[0] if panels else None, sharey=panels[0] if panels else None)
+        ax.set_title(title, pad=72 * (heads[row][1] + 0.08))
+        ax.annotate(
+            note, (0, 1), xytext=(0, 72 * (heads[row][1] + 0.04)), xycoords="axes fraction",
+            textcoords="offset points", color=QUIET if well else WARNING, va="top",
+        )  # fmt: skip
+        ax.tick_params(labelleft=column == 0, labelbottom=index + columns >= len(said))
+        if column == 0:
+            ax.set_ylabel("MiB")
+        if row == rows - 1:
+            ax.set_xlabel(x_label, labelpad=2)
+        panels.append(ax)
+    return fig, panels
+
+
+def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
+    times, stack = thinned(recording.times, _stack(recording))
+    kinds = [UNKNOWN] if recording.anonymous is None else list(KINDS.values())
+    below = np.zeros(len(times))
+    for kind, series in zip(kinds, stack / MiB, strict=True):
+        if series.any():
+            ax.fill_between(times * factor, below, below + series, linewidth=0, label=kind.word, **paint(kind))
+            if series.max() >= min(0.01 * top, stack.max() / MiB):
+                # The line keeps a spike visible that is thinner than a pixel.
+                ax.plot(times * factor, below + series, color=kind.edge, linewidth=0.8)
+        below = below + series
+    if recording.ended != "returned" and len(times):
+        ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
+
+
+def _draw_guess(ax: Axes, guess: float, top: float) -> None:
+    """A dashed line, or an arrow to where it would be, above the panel."""
+    inside = guess / MiB <= top
+    if inside:
+        ax.axhline(guess / MiB, label="predicted", clip_on=False, zorder=4, **PREDICTED)
+    ax.annotate(
+        f"you: {in_words(guess, 'bytes')}{'' if inside else ' ↑'}", (0.985, min(guess / MiB, top)),
+        xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
+        ha="right", va="bottom" if inside else "top", color=INK, zorder=5,
+        bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
+    )  # fmt: skip
+
+
+def _alt(methods: Mapping[str, Recording], guesses: Mapping[str, float]) -> str:
+    told = []
+    for name, recording in methods.items():
+        words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in peaks(recording))
+        took = f", in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
+        end = f", {ended(recording)}" if recording.ended != "returned" else ""
+        guess = f"; you predicted {in_words(guesses[name], 'bytes')}" if name in guesses else ""
+        told.append(f"{name}: {words} at its peak{took}{end}{guess}.")
+    return f"Memory over time, one panel a method. {' '.join(told)}"

@@ -1,0 +1,147 @@
+"""Method x meter, as bars and as a table."""
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from ..measure.recording import METERS, Comparison, Recording
+from ..measure.tables import html_table, text_table
+from ..units import NOT_MEASURED, in_words
+from .figure import INK, KINDS, PAGE, PREDICTED, Kind, Picture, key, legend, look, paint, picture
+from .words import by_name, checked, ended, with_machine
+
+# Times, calls and faults are no kind of memory: none of memory's looks is theirs.
+OTHER = Kind("", "#b9b4c4", "#6c6680", None)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that a notebook shows as HTML and a terminal as text. Cells are words, with their units."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        return f"{text_table(self.header, self.rows)}\n{self.caption}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.caption, self.header, self.rows)
+
+
+def table(comparison: Comparison, *meters: str, caption: str = "") -> Table:
+    """One row a method, one column a meter of METERS; without names, every meter that was measured."""
+    told = caption or "Growth during the call, one fresh process a method."
+    return Table(with_machine(told, comparison), *comparison.table(*meters))
+
+
+def bars(
+    comparison: Comparison | Mapping[str, Recording],
+    *meters: str,
+    predicted: Mapping[str, float | None] | None = None,
+    caption: str = "",
+) -> Picture:
+    """One bar a method, one panel a meter of METERS (three at most); by default the peak of anonymous memory.
+
+    The meters "anonymous", "file" and "shared" stand in one panel, one bar after the other: their peaks, which need
+    not fall on the same moment. `predicted` gives the reader's figures for the first meter, in its unit (bytes,
+    counts, seconds); None is no prediction yet. ValueError for an unknown meter or method.
+    """
+    methods = by_name(comparison)
+    guesses = checked(predicted, methods)
+    first, *others = _grouped(meters or ("anonymous",))
+    panels = [_Panel(first, methods, guesses), *(_Panel(names, methods, {}) for names in others)]
+    with look():
+        labels = [textwrap.fill(n if r.ended == "returned" else f"{n} ({r.ended})", 28) for n, r in methods.items()]
+        shown = [KINDS[name] for panel in panels for name in panel.meters if name in KINDS]
+        outline = [Patch(fill=False, label="you predicted", **PREDICTED)] * bool(guesses)
+        fig = _drawn(panels, labels, above=0.5 if shown or outline else 0.26)
+        legend(fig, *map(key, shown), *outline)
+        alt = _alt(methods, [meter for panel in panels for meter in panel.meters], guesses)
+        return picture(fig, alt, with_machine(caption, methods))
+
+
+def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The kinds of memory together, every other meter alone, in the order asked for."""
+    if unknown := [name for name in meters if name not in METERS]:
+        raise ValueError(f"no meter {unknown[0]!r}; there are: {', '.join(METERS)}")
+    kinds = tuple(name for name in KINDS if name in meters)
+    groups = list(dict.fromkeys(kinds if name in KINDS else (name,) for name in meters))
+    if len(groups) > 3:
+        raise ValueError(f"{len(groups)} panels do not fit a page; ask for at most three meters, or for a table")
+    return groups
+
+
+class _Panel:
+    """What one panel shows: values, guesses and words of each bar, and the value that is as wide as the panel."""
+
+    def __init__(self, meters: tuple[str, ...], methods: Mapping[str, Recording], guesses: Mapping[str, float]):
+        self.meters, self.unit = meters, METERS[meters[0]].unit
+        self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
+        self.values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
+        self.guesses = [guesses.get(name) for name in methods]
+        highest = max(sum(value or 0 for value in of) for of in self.values)
+        # A guess far above everything measured must not flatten the bars.
+        self.end = max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) or 1
+        self.words = [self._words(of, guess) for of, guess in zip(self.values, self.guesses, strict=True)]
+
+    def _words(self, values: list[float | None], guess: float | None) -> str:
+        """The figures of one bar: those that can be seen in it, or the largest; then the guess."""
+        measured = [value for value in values if value is not None]
+        seen = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]
+        words = " + ".join(in_words(value, self.unit) for value in seen) or NOT_MEASURED
+        if guess is None:
+            return words
+        return f"{words} (you: {in_words(guess, self.unit)}{' →' if guess > self.end else ''})"
+
+
+def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
+    """Panels side by side, laid out in inches: the names at the left, room behind each panel for its words.
+
+    Every bar says its figure, so there are no axes to read it from.
+    """
+    lines = [line for label in labels for line in label.splitlines()]
+    left, each = 0.15 + 0.075 * max(map(len, lines)), 0.27 if len(lines) == len(labels) else 0.34
+    rooms = [0.2 + 0.075 * max(map(len, panel.words)) for panel in panels]
+    width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))  # long words make a larger picture, never shorter bars
+    height, across = above + each * len(labels) + 0.06, (width - left - sum(rooms)) / len(panels)
+    fig = Figure(figsize=(width, height))
+    for index, panel in enumerate(panels):
+        x = left + index * across + sum(rooms[:index])
+        ax = fig.add_axes((x / width, 0.06 / height, across / width, each * len(labels) / height))
+        ax.set_title(panel.title, pad=4)
+        ax.set(xlim=(0, panel.end), ylim=(len(labels) - 0.5, -0.5), xticks=[])
+        ax.set_yticks(range(len(labels)), labels if index == 0 else [""] * len(labels))
+        ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
+        ax.spines["bottom"].set_visible(False)
+        ax.grid(False)
+        for row, (values, guess) in enumerate(zip(panel.values, panel.guesses, strict=True)):
+            at = 0.0
+            for meter, value in zip(panel.meters, values, strict=True):
+                ax.barh(row, value or 0, 0.62 * 0.27 / each, left=at, linewidth=0, **paint(KINDS.get(meter, OTHER)))
+                at += value or 0
+            if guess is not None:
+                wide, tall = min(guess, 1.02 * panel.end), 0.8 * 0.27 / each
+                corner = (0, row - tall / 2)
+                ax.add_patch(Rectangle(corner, wide, tall, fill=False, zorder=3, clip_on=False, **PREDICTED))
+                at = max(at, wide)
+            ax.annotate(
+                panel.words[row], (at, row), xytext=(4, -0.5), textcoords="offset points", va="center",
+                annotation_clip=False,
+            )  # fmt: skip
+    return fig
+
+
+def _alt(methods: Mapping[str, Recording], meters: list[str], guesses: Mapping[str, float]) -> str:
+    told = []
+    for name, recording in methods.items():
+        words = ", ".join(
+            f"{METERS[m].title.replace(',', '')} {in_words(recording.meter(m), METERS[m].unit)}" for m in meters
+        )
+        end = f", {ended(recording)}" if recording.ended != "returned" else ""
+        guess = f"; you predicted {in_words(guesses[name], METERS[meters[0]].unit)}" if name in guesses else ""
+        told.append(f"{name}: {words}{end}{guess}.")
+    return f"Bars, one a method. {' '.join(told)}"

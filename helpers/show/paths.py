@@ -1,0 +1,191 @@
+"""What is copied, from where to where, and how often: a diagram whose arrows carry the measured counters."""
+
+import textwrap
+from collections.abc import Mapping
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.path import Path
+
+from ..measure.recording import Comparison, Recording
+from ..units import NOT_MEASURED, in_words
+from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, PAGE, QUIET, Kind, Picture, key, legend, look, paint, picture
+from .words import by_name, ended, with_machine
+
+Move = Literal["read/write", "map", "in kernel"]
+MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
+
+# The page's pixels, from its left edge: (left, right) of each place that bytes can be.
+PLACES = {"disk": (148, 186), "source": (238, 308), "user": (388, 472), "copy": (548, 618), "to disk": (640, 676)}
+KEYS, HEADS, ROW, BOX, LANE = 30, 42, 70, 30, 18
+
+
+def copy_paths(
+    comparison: Comparison | Mapping[str, Recording],
+    how: Mapping[str, Move],
+    caption: str = "",
+    destination: Literal["file", "socket"] = "file",
+    size: int | None = None,
+) -> Picture:
+    """One row a method: places that bytes were in, and an arrow for every copy between two of them.
+
+    `how` says of each method in which way it moves bytes: "read/write" (into user memory and out again), "map" (the
+    page cache's own pages are lent, so only the write copies) or "in kernel" (sendfile, copy_file_range). How many
+    bytes in how many calls comes from the recording (proc_pid_io(5)), and so does the memory it took; an arrow that
+    the counters do not bear out is not drawn. `size` is the bytes to be moved, by default the most that any method
+    wrote or held. Copies within user memory pass no counter: they show as memory only. Nor does send(2): for a
+    socket to be seen here, write to its descriptor. ValueError for a method without one of the three moves.
+    """
+    methods = by_name(comparison)
+    for name in methods:
+        if how.get(name) not in MOVES:
+            raise ValueError(f"how[{name!r}] is {how.get(name)!r}; it should be one of: {', '.join(MOVES)}")
+    size = size or max(max(r.io.write_bytes or 0, r.peak.anonymous or 0, r.peak.file or 0) for r in methods.values())
+    words = {name: _words(name, recording, how[name], size) for name, recording in methods.items()}
+    tall = max(ROW, *(15 * (len(title) + len(note)) + 22 for title, note in words.values()))
+    height = KEYS + HEADS + tall * len(methods)
+    with look():
+        fig = Figure(figsize=(PAGE, height / 96))
+        ax = fig.add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, 680), ylim=(height, 0))
+        ax.set_axis_off()
+        heads = {"disk": "disk", "source": "page cache,\nthe file", "user": "user\nmemory"}
+        heads |= {"copy": "page cache,\nthe copy", "to disk": "disk"} if destination == "file" else {"copy": "socket"}
+        for place, head in heads.items():
+            ax.text(sum(PLACES[place]) / 2, KEYS + HEADS - 14, head, ha="center", va="bottom", color=QUIET)
+        for row, (name, recording) in enumerate(methods.items()):
+            one = _Row(ax, KEYS + HEADS + tall * row, size, destination == "file")
+            one.write(*words[name])
+            one.draw(recording, how[name])
+        unknown = any(None in (r.io.read_bytes, r.io.write_bytes, r.io.device_read_bytes) for r in methods.values())
+        mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
+        legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
+        return picture(fig, _alt(methods, how, size), with_machine(caption, methods))
+
+
+def copies(recording: Recording, move: Move, size: int) -> float | None:
+    """How often the `size` bytes were copied between two places: (into user memory + out of it) / size.
+
+    None where the counters were not measured. What never enters user memory is counted once, as it is written; a
+    file system that lets two files share blocks (btrfs, XFS) may answer copy_file_range(2) without any copy, which
+    no counter tells.
+    """
+    read, written = recording.io.read_bytes, recording.io.write_bytes
+    if read is None or written is None or not size:
+        return None
+    return round((written + (read if move == "read/write" else 0)) / size, 1)
+
+
+class _Row:
+    """One method's row, drawn from its top at `y`."""
+
+    def __init__(self, ax: Axes, y: float, size: int, to_file: bool):
+        self.ax, self.top, self.middle, self.size, self.to_file = ax, y, y + BOX / 2, size, to_file
+
+    def write(self, title: list[str], note: list[str]) -> None:
+        self.ax.plot((4, 676), (self.top - 9, self.top - 9), color=GRID, linewidth=0.6)
+        self.ax.text(4, self.top + 2, "\n".join(title), va="top", fontweight="bold", linespacing=1.25)
+        under = self.top + 2 + 15 * len(title)
+        self.ax.text(4, under, "\n".join(note), va="top", color=QUIET, linespacing=1.25)
+
+    def draw(self, recording: Recording, move: Move) -> None:
+        io = recording.io
+        self._box("disk", ABSENT)
+        self._box("source", FILE)
+        self._box("copy", FILE if self.to_file else ABSENT)
+        self._user(recording, move)
+        self._arrow("disk", "source", io.device_read_bytes)
+        if move == "read/write":
+            self._arrow("source", "user", io.read_bytes, io.read_calls)
+            self._arrow("user", "copy", io.write_bytes, io.write_calls)
+        else:
+            self._lane(io.write_bytes, io.write_calls)
+        if move == "map":
+            x = PLACES["source"][1], PLACES["user"][0]
+            self.ax.plot(x, (self.middle, self.middle), color=FILE.edge, linewidth=1.3, linestyle=(0, (1.5, 1.5)))
+            self.ax.text(sum(x) / 2, self.middle - 4, "lent", ha="center", va="bottom", color=FILE.edge)
+        if self.to_file:
+            self._box("to disk", ABSENT)
+            self._arrow("copy", "to disk", io.device_write_bytes, words=False)
+
+    def _box(self, place: str, kind: Kind, share: float = 1) -> None:
+        left, right = PLACES[place]
+        self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(kind)))
+
+    def _user(self, recording: Recording, move: Move) -> None:
+        """User memory, filled by the part of the file that it held at the peak: its own pages, or pages lent."""
+        kind, peak = (FILE, recording.peak.file) if move == "map" else (ANONYMOUS, recording.peak.anonymous)
+        self._box("user", ABSENT)
+        self._box("user", kind, min(1, (peak or 0) / self.size) if self.size else 0)
+        words = "?" if peak is None else in_words(peak, "bytes")
+        self.ax.text(
+            sum(PLACES["user"]) / 2, self.middle, words, ha="center", va="center",
+            bbox={"facecolor": "white", "linewidth": 0, "boxstyle": "round,pad=0.15", "alpha": 0.9},
+        )  # fmt: skip
+
+    def _arrow(self, start: str, end: str, moved: int | None, calls: int | None = None, words: bool = True) -> None:
+        """From one place to the next; without bytes there is no arrow, and without a counter a question mark."""
+        x = PLACES[start][1], PLACES[end][0]
+        if moved is None or moved >= 0.02 * self.size > 0:
+            self._pointed([(x[0], self.middle), (x[1], self.middle)], known=moved is not None)
+        if words:
+            said = "?" if moved is None else in_words(moved, "bytes")
+            self.ax.text(sum(x) / 2, self.middle - 4, said, ha="center", va="bottom")
+            if calls is not None:
+                self.ax.text(sum(x) / 2, self.middle + 5, _calls(calls), ha="center", va="top", color=QUIET)
+
+    def _lane(self, moved: int | None, calls: int | None) -> None:
+        """From page cache to copy below user memory, which these bytes never enter."""
+        start, end = (sum(PLACES[place]) / 2 for place in ("source", "copy"))
+        bottom = self.top + BOX
+        if moved is None or moved >= 0.02 * self.size > 0:
+            corners = [(start, bottom), (start, bottom + LANE), (end, bottom + LANE), (end, bottom)]
+            self._pointed(corners, known=moved is not None)
+        said = "?" if moved is None else in_words(moved, "bytes")
+        self.ax.text(
+            sum(PLACES["user"]) / 2, bottom + LANE, f"{said}, {_calls(calls)}" if calls is not None else said,
+            ha="center", va="center", bbox={"facecolor": "white", "linewidth": 0, "pad": 2},
+        )  # fmt: skip
+
+    def _pointed(self, corners: list[tuple[float, float]], known: bool) -> None:
+        head = "-|>,head_length=5,head_width=2.6"
+        color = INK if known else ABSENT.edge
+        self.ax.add_patch(FancyArrowPatch(path=Path(corners), arrowstyle=head, color=color, linewidth=1.3))
+
+
+def _words(name: str, recording: Recording, move: Move, size: int) -> tuple[list[str], list[str]]:
+    """The lines at the left of a row: the method, and how often it copied."""
+    told = (_times(copies(recording, move, size)), ended(recording))
+    return textwrap.wrap(name, 19), [line for words in told for line in textwrap.wrap(words, 22)]
+
+
+def _times(copied: float | None) -> str:
+    """`_times(2)` is "copied twice"."""
+    if copied is None:
+        return NOT_MEASURED
+    return f"copied {({0: 'never', 1: 'once', 2: 'twice'}).get(copied, f'{copied:g} times')}"
+
+
+def _calls(calls: int) -> str:
+    return f"{calls:,} call{'' if calls == 1 else 's'}"
+
+
+def _moved(verb: str, moved: int | None, calls: int | None) -> str:
+    within = f" in {_calls(calls)}" if calls is not None else ""
+    return f"{verb} {in_words(moved, 'bytes')}{within}"
+
+
+def _alt(methods: Mapping[str, Recording], how: Mapping[str, Move], size: int) -> str:
+    told = []
+    for name, recording in methods.items():
+        io, peak, move = recording.io, recording.peak, how[name]
+        parts = [MOVES[move], _times(copies(recording, move, size)), ended(recording)]
+        parts += [_moved("read", io.read_bytes, io.read_calls)] * (move == "read/write")
+        parts += [_moved("written", io.write_bytes, io.write_calls)]
+        parts += [f"lent pages at the peak {in_words(peak.file, 'bytes')}"] * (move == "map")
+        parts += [f"anonymous memory at the peak {in_words(peak.anonymous, 'bytes')}"]
+        told.append(f"{name}: {', '.join(filter(None, parts))}.")
+    return f"What is copied between disk, page cache and user memory, one row a method. {' '.join(told)}"

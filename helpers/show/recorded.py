@@ -1,0 +1,26 @@
+"""Figures that were recorded elsewhere, shown as what they are."""
+
+import csv
+
+from ..folders import RECORDED
+from ..measure.tables import NONE
+from .meters import Table
+
+
+def recorded_table(name: str, *columns: str) -> Table:
+    """A CSV file of `data/recorded/`; its first line, after "#", says where and how it was recorded.
+
+    `columns` chooses and orders; without them, all. ValueError names a column that is not there.
+    """
+    with open(RECORDED / name, encoding="utf-8", newline="") as file:
+        caption = file.readline().removeprefix("#").strip()
+        rows = list(csv.DictReader(file))
+    there = tuple(rows[0])
+    if unknown := [column for column in columns if column not in there]:
+        raise ValueError(f"{name} has no column {unknown[0]!r}; there are: {', '.join(there)}")
+    chosen = columns or there
+    return Table(caption, chosen, [tuple(_in_words(row[column]) for column in chosen) for row in rows])
+
+
+def _in_words(cell: str) -> str:
+    return f"{int(cell):,}" if cell.isdigit() else cell or NONE

@@ -1,0 +1,47 @@
+"""What the pictures and their alternative texts say in the same words."""
+
+from collections.abc import Mapping
+
+from ..measure.recording import Comparison, Recording
+from .figure import KINDS, UNKNOWN
+
+
+def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dict[str, Recording]:
+    """Recordings by method; one alone goes by its own name. ValueError where there is nothing to show."""
+    if isinstance(recordings, Recording):
+        return {recordings.name: recordings}
+    if not recordings:
+        raise ValueError("nothing to show: the comparison holds no recording")
+    return dict(recordings)
+
+
+def checked(predicted: Mapping[str, float | None] | None, methods: Mapping[str, Recording]) -> dict[str, float]:
+    """The predictions that were made; ValueError for one of a method that is not shown, or below 0."""
+    made = {name: value for name, value in (predicted or {}).items() if value is not None}
+    for name, value in made.items():
+        if name not in methods:
+            raise ValueError(f"a prediction for {name!r}, but the methods are: {', '.join(methods)}")
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"the prediction for {name!r} is {value}; it should be a number from 0 up")
+    return made
+
+
+def peaks(recording: Recording) -> list[tuple[int, str]]:
+    """Each measured kind's peak in bytes with its word; shared memory only where there was some."""
+    if recording.anonymous is None:
+        return [(recording.peak.resident or 0, f"resident ({UNKNOWN.word})")]
+    found = [(getattr(recording.peak, key), key, kind.word) for key, kind in KINDS.items()]
+    return [(value, word) for value, key, word in found if value or (value == 0 and key != "shared")]
+
+
+def ended(recording: Recording) -> str:
+    """How it ended where it did not return: "ended by SIGBUS", "stopped at the memory limit"; else nothing."""
+    if recording.ended.startswith("SIG"):
+        return f"ended by {recording.ended}"
+    return {"returned": "", "memory limit": "stopped at the memory limit"}.get(recording.ended, recording.ended)
+
+
+def with_machine(caption: str, methods: Mapping[str, Recording]) -> str:
+    """No figure without the machine it was made on."""
+    made_on = " · ".join(dict.fromkeys(str(recording.machine) for recording in methods.values()))
+    return f"{caption} Measured on {made_on}.".strip()

@@ -1,0 +1,436 @@
+"""Pictures: their words come from the data, their shapes too, and none goes without."""
+
+import base64
+import io
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import matplotlib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from PIL import Image
+
+from helpers.measure import IO, Comparison, Faults, Machine, Recording, measure
+from helpers.show import bars, copy_paths, curves, interactive_bundle, picture, sweep, sweep_figure, table
+from helpers.show.curves import POINTS, thinned
+from helpers.show.figure import ABSENT, KINDS, paint
+from helpers.show.paths import copies
+from helpers.units import MiB
+
+SIZE = 256 * MiB
+HERE = Machine("Linux 6.1", "a processor", 2, 8 * 2**30, "3.12.1", 4096, "ext4", 131072)
+NO_KINDS = {"anonymous": None, "file": None, "shared": None}
+
+
+def recording(name="read", anonymous=0, file=0, shared=0, n=101, wall=0.2, **more) -> Recording:
+    """Memory that grows from nothing to its peak (MiB) in half of the time."""
+    growth = np.minimum(np.linspace(0, 2, n), 1) * MiB
+    series = {
+        kind: (growth * peak).astype(np.int64)
+        for kind, peak in (("anonymous", anonymous), ("file", file), ("shared", shared))
+    }
+    given = {"times": np.linspace(0, wall, n), "resident": sum(series.values()), "machine": HERE, "wall": wall}
+    return Recording(name, **(given | series | more))
+
+
+def unsplit(name: str, resident: int) -> Recording:
+    """What a system gives that cannot tell the kinds apart."""
+    return replace(recording(name, resident), **NO_KINDS)
+
+
+def comparison(*recordings: Recording) -> Comparison:
+    return Comparison({one.name: [one] for one in recordings})
+
+
+@pytest.fixture
+def copied() -> Comparison:
+    return comparison(
+        recording("read", 256, io=IO(1, 1, SIZE, SIZE, SIZE, SIZE), faults=Faults(65_536, 0)),
+        recording("chunks", 1, io=IO(257, 256, SIZE, SIZE, 0, SIZE), wall=0.1),
+        recording("mmap", 0, 256, io=IO(0, 4, 0, SIZE, 0, SIZE)),
+        recording("sendfile", 0, io=IO(2, 2, SIZE, SIZE, 0, SIZE), wall=0.05),
+    )
+
+
+HOW = {"read": "read/write", "chunks": "read/write", "mmap": "map", "sendfile": "in kernel"}
+
+
+def texts(shown) -> str:
+    """Everything that is written in a picture, line breaks as spaces."""
+    return " ".join(text.get_text().replace("\n", " ") for text in shown.figure.findobj(matplotlib.text.Text))
+
+
+def tops(ax) -> dict[str, float]:
+    """Of each filled area in a panel, by its label: the highest point, on the axis."""
+    return {area.get_label(): area.get_paths()[0].vertices[:, 1].max() for area in ax.collections}
+
+
+# --- the layer below every picture ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "alt", ["", "  ", "image", "A figure.", "No description has been provided for this image", "no description has "
+            "been provided for this image."]
+)  # fmt: skip
+def test_a_picture_needs_words(alt):
+    with pytest.raises(ValueError, match="no alternative text"):
+        picture(Figure(), alt)
+
+
+def test_html_of_a_picture():
+    shown = picture(Figure(figsize=(2, 1)), 'read & "write": 1 MiB <here>', "see <above>")
+    html = shown._repr_html_()
+    assert html.startswith('<figure class="zc-figure"')
+    assert 'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
+    assert "<figcaption" in html and "see &lt;above&gt;</figcaption>" in html
+    data = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
+    assert Image.open(io.BytesIO(data)).size == (480, 240)
+    assert repr(shown) == 'read & "write": 1 MiB <here>'
+    assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
+
+
+def test_the_same_data_gives_the_same_bytes_whatever_the_notebook_has_set(copied, tmp_path):
+    first = curves(copied, {"read": SIZE})
+    first.save(tmp_path / "first.svg")
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "hatch.linewidth": 5}):
+        again = curves(copied, {"read": SIZE})
+        again.save(tmp_path / "again.svg")
+    assert again.png == first.png
+    assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "first.svg").read_bytes()
+
+
+def test_a_picture_is_saved_whole_or_not_at_all(copied, tmp_path):
+    shown = curves(copied)
+    shown.save(tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes() == shown.png
+    with pytest.raises(ValueError, match=r"not as '.jpg'"):
+        shown.save(tmp_path / "curves.jpg")
+    with pytest.raises(FileNotFoundError):
+        shown.save(tmp_path / "missing" / "curves.png")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(OSError, match=r"folder\.png"):
+        shown.save(tmp_path / "folder.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "folder.png"]
+
+
+def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
+    before = dict(matplotlib.rcParams)
+    curves(copied)
+    assert dict(matplotlib.rcParams) == before
+    code = "import sys, helpers.show; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_kinds_differ_in_grey_and_in_more_than_colour():
+    faces = [kind.face for kind in (*KINDS.values(), ABSENT)]
+    grey = sorted(matplotlib.colors.rgb_to_hsv(matplotlib.colors.to_rgb("white"))[2] * _lightness(f) for f in faces)
+    assert min(np.diff(grey)) > 0.08
+    assert len({kind.hatch for kind in KINDS.values()}) == 3
+
+
+def _lightness(color: str) -> float:
+    return float(np.dot(matplotlib.colors.to_rgb(color), (0.299, 0.587, 0.114)))
+
+
+def test_one_bundle_holds_the_widget_and_its_picture():
+    import ipywidgets
+
+    shown = interactive_bundle(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
+    bundle = shown._repr_mimebundle_()
+    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
+    assert '<img alt="one two three"' in bundle["text/html"]
+    assert bundle["text/plain"] == "one two three"
+
+
+# --- curves ---------------------------------------------------------------------------------------------------
+
+
+def test_curves_say_what_was_measured(copied):
+    shown = curves(copied, {"read": SIZE, "mmap": 0}, "Four ways.")
+    assert "read: 256 MiB anonymous, 0 B file-backed at its peak, in 0.2 s; you predicted 256 MiB." in shown.alt
+    assert "mmap: 0 B anonymous, 256 MiB file-backed at its peak, in 0.2 s; you predicted 0 B." in shown.alt
+    assert "chunks: 1 MiB anonymous, 0 B file-backed at its peak, in 0.1 s." in shown.alt
+    assert shown.caption == f"Four ways. Measured on {HERE}."
+    assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB" in texts(shown)
+
+
+def test_kinds_are_stacked_on_one_scale():
+    small, large = recording("small", 10, 20, 30), recording("large", 100)
+    one, other = curves(comparison(small, large)).figure.axes
+    assert tops(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
+    assert tops(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
+    assert one.get_ylim() == other.get_ylim() and one.get_xlim() == other.get_xlim()
+    assert one.get_ylim()[1] > 100
+    look = {area.get_label(): area.get_hatch() for area in one.collections}
+    assert look == {kind.word: kind.hatch for kind in KINDS.values()}
+
+
+def test_one_recording_is_one_panel():
+    shown = curves(recording("alone", 5))
+    assert len(shown.figure.axes) == 1 and "alone: 5 MiB anonymous" in shown.alt
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10])
+def test_any_number_of_panels_fits(count):
+    panels = curves(comparison(*(recording(f"method number {i} of many", 1 + i) for i in range(count)))).figure.axes
+    boxes = [ax.get_position() for ax in panels]
+    assert len(boxes) == count and len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
+    assert all(0 < box.x0 < box.x1 < 1 and 0 < box.y0 < box.y1 < 1 for box in boxes)
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
+
+
+def test_a_spike_of_one_sample_is_drawn():
+    memory = np.full(5_000, MiB)
+    memory[3_217] = 256 * MiB
+    shown = curves(replace(recording("spike", n=5_000), file=memory))
+    (area,) = shown.figure.axes[0].collections
+    assert area.get_paths()[0].vertices[:, 1].max() == 256
+    assert len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
+
+
+@given(seed=st.integers(0, 2**32), samples=st.integers(1, 300), points=st.integers(20, 60))
+def test_thinning_keeps_every_peak_and_the_order(seed, samples, points):
+    stack = np.random.default_rng(seed).integers(0, 10**9, (3, samples))
+    times = np.arange(float(samples))
+    thin_times, thin = thinned(times, stack, points)
+    assert len(thin_times) == thin.shape[1] <= points
+    assert (np.diff(thin_times) > 0).all() and thin.sum(axis=0).min() == stack.sum(axis=0).min()
+    assert (thin.max(axis=1) == stack.max(axis=1)).all() and thin.sum(axis=0).max() == stack.sum(axis=0).max()
+    assert (thin == stack[:, thin_times.astype(int)]).all()
+
+
+def test_a_picture_of_ten_long_and_noisy_runs_stays_small():
+    rng = np.random.default_rng(0)
+    runs = [recording(f"method {i}", 256, 256, n=5_000) for i in range(10)]
+    noisy = [replace(one, file=one.file + rng.integers(0, 4 * MiB, 5_000)) for one in runs]
+    assert len(curves(comparison(*noisy))._repr_html_()) < 160_000
+
+
+def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
+    shown = curves(comparison(unsplit("elsewhere", 64), recording("here", 9)))
+    assert tops(shown.figure.axes[0]) == {"kinds not measured here": 64}
+    assert "elsewhere: 64 MiB resident (kinds not measured here) at its peak" in shown.alt
+    assert "64 MiB resident (kinds not measured here)" in texts(shown)
+    assert "here: 9 MiB anonymous" in shown.alt
+    assert "anonymous" not in texts(curves(unsplit("alone", 64)))
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [("SIGBUS", "ended by SIGBUS"), ("timed out", "timed out"), ("memory limit", "stopped at the memory limit")],
+)
+def test_how_a_run_ended_is_written_in_its_panel(end, words):
+    shown = curves(comparison(recording("broken", 64, ended=end), recording("whole", 64)))
+    assert f"0.2 s, {words}." in shown.alt and words in texts(shown)
+    assert shown.alt.count(words) == 1
+
+
+def test_a_run_that_ended_before_its_first_sample():
+    nothing = {kind: np.array([], np.int64) for kind in ("times", "resident", *KINDS)}
+    shown = curves(replace(recording("gone"), **nothing, wall=None, ended="SIGKILL"))
+    assert "gone: 0 B anonymous, 0 B file-backed at its peak, ended by SIGKILL." in shown.alt
+
+
+def test_the_prediction_is_a_dashed_line_at_its_height(copied):
+    panel = curves(copied, {"read": 128 * MiB, "chunks": None}).figure.axes[0]
+    (line,) = [one for one in panel.lines if one.get_label() == "predicted"]
+    assert set(line.get_ydata()) == {128} and line.is_dashed()
+    unmarked = curves(copied, {"chunks": None})
+    assert not [one for ax in unmarked.figure.axes for one in ax.lines if one.get_label() == "predicted"]
+    assert "you" not in unmarked.alt and "you" not in texts(unmarked)
+
+
+def test_a_wild_prediction_does_not_flatten_the_curves(copied):
+    shown = curves(copied, {"read": 10**15})
+    assert shown.figure.axes[0].get_ylim()[1] < 400
+    assert "↑" in texts(shown) and "you predicted 931,323 GiB" in shown.alt
+
+
+def test_a_prediction_that_names_no_method_is_an_error(copied):
+    with pytest.raises(ValueError, match="'raed', but the methods are: read, chunks"):
+        curves(copied, {"raed": 1})
+    with pytest.raises(ValueError, match="from 0 up"):
+        curves(copied, {"read": -1})
+    with pytest.raises(ValueError, match="nothing to show"):
+        curves({})
+
+
+def test_a_real_measurement_is_shown():
+    def hold():
+        import time
+
+        held = b"\1" * (64 * 2**20)
+        time.sleep(0.05)
+        return len(held)
+
+    measured = measure(hold)
+    shown = curves(measured)
+    if measured.anonymous is None:
+        assert "kinds not measured here" in shown.alt
+    else:
+        assert tops(shown.figure.axes[0])["anonymous"] == pytest.approx(64, rel=0.05)
+
+
+# --- method x meter -------------------------------------------------------------------------------------------
+
+
+def bar_widths(ax) -> list[float]:
+    return [bar.get_width() for container in ax.containers for bar in container]
+
+
+def test_bars_are_as_long_as_what_was_measured(copied):
+    shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
+    times, memory = shown.figure.axes
+    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
+    assert bar_widths(memory) == [256 * MiB, MiB, 0, 0]
+    assert [label.get_text() for label in times.get_yticklabels()] == list(copied)
+    outlines = [p for p in times.patches if not p.get_fill()]
+    assert [(outline.get_x(), outline.get_width()) for outline in outlines] == [(0, 0.1)]
+    assert "read: time 0.2 s, anonymous peak 256 MiB; you predicted 0.1 s." in shown.alt
+    assert "0.2 s (you: 0.1 s)" in texts(shown)
+
+
+def test_long_words_never_squeeze_the_bars():
+    long = comparison(*(recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153) for i in range(3)))
+    guesses = dict.fromkeys(long, 123 * MiB)
+    panels = bars(long, "anonymous", "file", "shared", "wall", "minor faults", predicted=guesses).figure.axes
+    width = panels[0].figure.get_figwidth()
+    assert all(ax.get_position().width * width >= 0.49 for ax in panels)
+    assert panels[-1].get_position().x1 < 1
+
+
+def test_kinds_of_memory_share_a_bar():
+    (panel,) = bars(comparison(recording("all", 10, 20, 30)), "file", "shared", "anonymous").figure.axes
+    starts = [(bar.get_x() / MiB, bar.get_width() / MiB, bar.get_hatch()) for bar in panel.patches]
+    assert starts == [(0, 10, "////"), (10, 20, None), (30, 30, "...")]
+
+
+def test_bars_say_what_was_not_measured():
+    shown = bars(comparison(unsplit("elsewhere", 64), recording("broken", 3, ended="SIGSEGV")))
+    assert "elsewhere: anonymous peak not measured here." in shown.alt
+    assert "broken: anonymous peak 3 MiB, ended by SIGSEGV." in shown.alt
+    assert "not measured here" in texts(shown) and "broken (SIGSEGV)" in texts(shown)
+
+
+def test_bars_refuse_what_they_cannot_draw(copied):
+    with pytest.raises(ValueError, match="no meter 'wal'; there are: anonymous"):
+        bars(copied, "wal")
+    with pytest.raises(ValueError, match="4 panels"):
+        bars(copied, "wall", "user", "anonymous", "read calls")
+
+
+def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
+    shown = table(copied, "anonymous", "wall", "user", caption="Four ways.")
+    html, text = shown._repr_html_(), repr(shown)
+    assert html.startswith('<table class="zc-table"><caption>Four ways. Measured on Linux')
+    assert html.count('scope="col"') == 4 and html.count('scope="row"') == 4
+    for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
+        assert words in html and words in text
+    assert text.splitlines()[1].split() == ["read", "256", "MiB", "0.2", "s", "not", "measured", "here"]
+
+
+# --- the sweep ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chunks() -> dict[int, Recording]:
+    """Slow with small chunks, slow with large ones, best at 64 KiB; out of order."""
+    walls = {2**20: 0.3, 2**12: 0.8, 2**16: 0.2, 2**14: 0.4, 2**24: 0.5}
+    return {n: recording(str(n), n / MiB, wall=w, io=IO(read_calls=SIZE // n)) for n, w in walls.items()}
+
+
+def test_the_sweep_marks_the_fastest_or_the_chosen(chunks):
+    shown = sweep_figure(chunks)
+    assert (
+        "Chunks of 64 KiB: time 0.2 s, anonymous memory at the peak 64 KiB, read calls 4,096; the fastest." in shown.alt
+    )
+    slow = sweep_figure(chunks, "4 KiB")
+    assert "Marked: Chunks of 4 KiB: time 0.8 s" in slow.alt and "65,536; 4.0 times as long" in slow.caption
+    curve, mark = slow.figure.axes[0].lines[1:3]
+    assert list(curve.get_xdata()) == sorted(chunks) and list(curve.get_ydata()) == [0.8, 0.4, 0.2, 0.3, 0.5]
+    assert list(mark.get_xdata()) == [4096] and list(mark.get_ydata()) == [0.8]
+    by_words = comparison(*(replace(one, name=f"{n // 1024} KiB") for n, one in chunks.items()))
+    assert sweep_figure(by_words).alt == shown.alt
+
+
+def test_the_slider_changes_the_picture(chunks):
+    shown = sweep(chunks)
+    slider, page = shown.widget.children
+    assert [label for label, _ in slider.options] == ["4 KiB", "16 KiB", "64 KiB", "1 MiB", "16 MiB"]
+    assert slider.description == "Chunk size" and slider.readout
+    assert slider.value == 2**16 and page.value == shown.picture._repr_html_()
+    slider.value = 2**24
+    assert page.value == sweep_figure(chunks, 2**24)._repr_html_() != shown.picture._repr_html_()
+    assert 'alt="' in page.value and "Chunks of 16 MiB: time 0.5 s" in page.value
+    bundle = shown._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle and "Chunks of 64 KiB" in bundle["text/html"]
+
+
+def test_the_sweep_says_what_is_missing(chunks):
+    shown = sweep_figure({n: replace(one, **NO_KINDS, io=IO()) for n, one in chunks.items()})
+    assert texts(shown).count("not measured here") == 2
+    with pytest.raises(ValueError, match="no chunk of 8 KiB was measured; there are: 4 KiB, 16 KiB"):
+        sweep_figure(chunks, 8192)
+    with pytest.raises(ValueError, match="two chunk sizes or more, not 1"):
+        sweep_figure({4096: chunks[4096]})
+
+
+# --- what is copied how often ---------------------------------------------------------------------------------
+
+
+def arrows(shown) -> list[FancyArrowPatch]:
+    return [p for p in shown.figure.axes[0].patches if isinstance(p, FancyArrowPatch)]
+
+
+def test_arrows_are_what_the_counters_bear_out(copied):
+    # read: from the disk, in, out, to the disk; chunks: in, out, to the disk; the other two: across, to the disk
+    assert len(arrows(copy_paths(copied, HOW))) == 4 + 3 + 2 + 2
+    assert len(arrows(copy_paths(copied, HOW, destination="socket"))) == 3 + 2 + 1 + 1
+    idle = comparison(replace(copied["read"], io=IO(3, 0, 100, 0, 0, 0)), copied["chunks"])
+    assert len(arrows(copy_paths(idle, HOW))) == 0 + 3
+
+
+def test_the_diagram_says_what_was_counted(copied):
+    shown = copy_paths(copied, HOW)
+    assert "read: through user memory, copied twice, read 256 MiB in 1 call, written 256 MiB in 1 call" in shown.alt
+    assert "mmap: mapped, copied once, written 256 MiB in 4 calls, lent pages at the peak 256 MiB" in shown.alt
+    assert "sendfile: inside the kernel, copied once, written 256 MiB in 2 calls" in shown.alt
+    written = texts(shown)
+    assert "257 calls" in written and "256 MiB, 2 calls" in written and "copied twice" in written
+    assert [copies(copied[name], HOW[name], SIZE) for name in copied] == [2, 2, 1, 1]
+
+
+def test_user_memory_is_filled_by_what_it_held(copied):
+    boxes = [p for p in copy_paths(copied, HOW).figure.axes[0].patches if isinstance(p, Rectangle) and p.get_x() == 388]
+    shares = [box.get_width() / 84 for box in boxes[1::2]]
+    assert shares == pytest.approx([1, 1 / 256, 1, 0])
+    faces = [matplotlib.colors.to_hex(box.get_facecolor()) for box in boxes[1::2]]
+    assert faces == [paint(KINDS[kind])["facecolor"] for kind in ("anonymous", "anonymous", "file", "anonymous")]
+
+
+def test_counters_that_are_missing_are_question_marks(copied):
+    bare = comparison(*(replace(one, io=IO(), **NO_KINDS) for one in copied.values()))
+    shown = copy_paths(bare, HOW)
+    assert shown.alt.count("written not measured here") == 4 and "copied" not in shown.alt.partition(".")[2]
+    assert "?" in texts(shown) and "not measured here" in texts(shown)
+
+
+def test_every_method_needs_a_move(copied):
+    with pytest.raises(ValueError, match=r"how\['sendfile'\] is None; it should be one of: read/write, map, in kernel"):
+        copy_paths(copied, {name: move for name, move in HOW.items() if name != "sendfile"})
+
+
+# --- figures recorded elsewhere ---------------------------------------------------------------------------
+def test_a_recorded_table_says_where_it_was_recorded_and_chooses_columns():
+    rust = recorded_table("rust_copy.csv", "method", "heap peak (bytes)")
+    assert rust.caption.startswith("Recorded, not measured here") and "ext4" in rust.caption
+    assert rust.header == ("method", "heap peak (bytes)") and rust.rows[0][1] == "1,073,742,397"
+    assert ("cp", "–") in rust.rows
+    with pytest.raises(ValueError, match="no column 'heap'; there are: method, heap at the end"):
+        recorded_table("rust_copy.csv", "heap")
