@@ -1,5 +1,6 @@
 """Sizes, counts and times: plain numbers inside, words at the edge."""
 
+import operator
 import re
 
 KiB, MiB, GiB = 2**10, 2**20, 2**30
@@ -13,13 +14,15 @@ def size(text: int | str) -> int:
 
     ValueError for anything else; decimal units (MB) are refused, because they are not what a page counts in.
     """
-    if isinstance(text, int):
-        number, unit = text, ""
-    else:
-        found = re.fullmatch(r"\s*([\d_.]+)\s*([A-Za-z]*)\s*", text)
+    if isinstance(text, str):
+        found = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
         if not found or found[2].upper() not in _UNITS:
             raise ValueError(f"{text!r} is no size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
         number, unit = float(found[1]), found[2].upper()
+    elif isinstance(text, bool) or not hasattr(text, "__index__"):
+        raise TypeError(f"{text!r} is no size; write a whole number of bytes, or '256 MiB'")
+    else:
+        number, unit = operator.index(text), ""
     if number < 0:
         raise ValueError(f"a size cannot be negative: {text!r}")
     return int(number * _UNITS[unit])

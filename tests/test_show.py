@@ -17,7 +17,17 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
 from helpers.measure import IO, Comparison, Faults, Machine, Recording, measure
-from helpers.show import bars, copy_paths, curves, interactive_bundle, picture, sweep, sweep_figure, table
+from helpers.show import (
+    bars,
+    copy_paths,
+    curves,
+    interactive_bundle,
+    picture,
+    recorded_table,
+    sweep,
+    sweep_figure,
+    table,
+)
 from helpers.show.curves import POINTS, thinned
 from helpers.show.figure import ABSENT, KINDS, paint
 from helpers.show.paths import copies

@@ -1,0 +1,216 @@
+"""Random files, and the way any file is written here: beside its place, synced, then renamed."""
+
+import errno
+import glob
+import operator
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO
+
+import numpy as np
+from numpy.random import SFC64, SeedSequence
+from tqdm.auto import tqdm
+
+from .. import units
+from ..folders import generated
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be deleted: that serves as the lock
+    fcntl = None
+
+CHUNK = units.MiB
+THREADS = 2  # one makes a chunk while the other writes: writes to one file take turns anyway
+PATIENCE = 2.0  # seconds before a progress bar shows
+
+
+def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
+    """A file of `size` random bytes ("256 MiB", or an int) at `path`, on disk when the call returns.
+
+    A bare name ("weights.bin") lies in `folders.generated()`; a path with a folder is taken as it is.
+    The bytes depend on seed and position only: MiB number i is what SFC64 gives, seeded by
+    `SeedSequence([seed, i])`, as little-endian 64-bit words. So a shorter file is the start of a longer one.
+
+    A file that is there already is made again in memory and compared. If it is this one, it is left as it is.
+    If not, it is replaced where nothing can be lost: in `folders.generated()`, or where its first MiB is
+    ours (cut short, extended, or damaged further on). Anything else stays: FileExistsError.
+
+    Errors: ValueError (size or seed out of range), FileNotFoundError (no such folder), FileExistsError,
+    IsADirectoryError, OSError with errno ENOSPC (too little room). Whatever the error, also Ctrl-C, nothing
+    half-written stays; what a killed process left behind is removed when the same file is made again.
+    """
+    size, seed = units.size(size), operator.index(seed)
+    if not 0 <= seed < 2**32:  # a larger one would share chunks with a smaller one
+        raise ValueError(f"a seed is a whole number from 0 to 4294967295, not {seed}")
+    path = Path(path) if os.path.dirname(path) else generated() / path
+    target = path.resolve()  # through a link: its file is made, and the link stays
+    if target.is_file():
+        _remove_abandoned(target)
+        if _is_ours(target, size, seed):
+            return path
+        if not (_begins_like_ours(target, seed) or target.is_relative_to(generated())):
+            raise FileExistsError(
+                errno.EEXIST,
+                f"there is a file that random_file(seed={seed}) did not make, and it was left as it is; "
+                "choose another name, or move or delete it",
+                str(target),
+            )
+    with whole_file(target, size) as file:
+        # Reserved in one piece, the blocks cannot run out on the way, and two threads write them faster.
+        with suppress(AttributeError, OSError):
+            os.posix_fallocate(file.fileno(), 0, size)
+        _each_chunk(file.name, "r+b", size, lambda f, i: _write(f, _chunk(seed, i, size)), f"writing {path.name}")
+    return path
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
+    """A file to write `size` bytes to, which becomes `path` when the block ends well, and vanishes when not.
+
+    It is written in the same folder, synced, renamed, and the folder is synced (rename(2), fsync(2)), so
+    `path` holds the old bytes or all the new ones at any moment. `size` is checked against the free space
+    first: an old file there does not count as space, for it goes only when the new one is whole.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(path.parent))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; a file name is wanted", str(path))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
+    _remove_abandoned(path)
+    free = shutil.disk_usage(path.parent).free
+    if size > free:
+        kept = "; the file there now goes only when the new one is whole" if path.exists() else ""
+        text = f"{path.name} needs {_exactly(size)}, and {_exactly(free)} are free{kept}; make room in"
+        raise OSError(errno.ENOSPC, text, str(path.parent))
+    unfinished = _beside(path)
+    try:
+        while not (file := _locked(unfinished)):
+            unfinished = _beside(path)
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if not fcntl:
+                file.close()  # Windows renames closed files only; elsewhere the lock is kept until the end
+            os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    with suppress(OSError):  # Windows opens no folder, and some network file systems sync none
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.unfinished")
+
+
+def _locked(path: Path) -> BinaryIO | None:
+    """A new file, locked while it is open: what is not locked was left by a killed process.
+
+    None if another process took it for such a one, in the moment between making and locking it.
+    """
+    file = path.open("xb")
+    with suppress(AttributeError, OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+    if os.fstat(file.fileno()).st_nlink:
+        return file
+    file.close()
+    return None
+
+
+def _remove_abandoned(path: Path) -> None:
+    for left in path.parent.glob(f".{glob.escape(path.name)}.????????.unfinished"):
+        with suppress(OSError), left.open("rb") if fcntl else nullcontext() as file:
+            if fcntl:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            left.unlink()
+
+
+def _chunk(seed: int, i: int, size: int) -> np.ndarray:
+    """(n,) uint8: chunk i of a file of `size` bytes; n is CHUNK, or what is left for the last one.
+
+    `random_raw` gives what `Generator.integers` gives over all 64 bits. Of the two it is the one that numpy
+    promises not to change (SFC64's documentation). It works outside the interpreter lock.
+    """
+    words = SFC64(SeedSequence([seed, i])).random_raw(CHUNK // 8)
+    return words.astype("<u8", copy=False).view(np.uint8)[: size - i * CHUNK]
+
+
+def _write(file: BinaryIO, chunk: np.ndarray) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _compare(file: BinaryIO, chunk: np.ndarray) -> None:
+    if not np.array_equal(np.frombuffer(file.read(len(chunk)), np.uint8), chunk):
+        raise _Differs
+
+
+class _Differs(Exception):
+    pass
+
+
+def _is_ours(path: Path, size: int, seed: int) -> bool:
+    if path.stat().st_size != size:
+        return False
+    try:
+        _each_chunk(path, "rb", size, lambda f, i: _compare(f, _chunk(seed, i, size)), f"checking {path.name}")
+    except _Differs:
+        return False
+    return True
+
+
+def _begins_like_ours(path: Path, seed: int) -> bool:
+    with path.open("rb") as file:
+        found = file.read(CHUNK)
+    return found == _chunk(seed, 0, len(found)).tobytes()
+
+
+def _each_chunk(path: str | Path, mode: str, size: int, visit: Callable[[BinaryIO, int], None], title: str) -> None:
+    """`visit(file, i)`, the file standing at chunk i, for every chunk; the first exception ends it all.
+
+    Each thread opens the file for itself, so that none moves another's place (and os.pwrite, which Windows
+    lacks, is not needed), and syncs what it wrote, so that the bar goes on while a slow disk catches up.
+    """
+    done, stop = [0] * THREADS, Event()
+
+    def work(k: int) -> None:
+        with open(path, mode, buffering=0) as file:
+            for i in range(k, -(-size // CHUNK), THREADS):
+                if stop.is_set():
+                    return
+                file.seek(i * CHUNK)
+                visit(file, i)
+                done[k] += 1
+            if file.writable():
+                os.fsync(file.fileno())
+
+    bar = tqdm(
+        desc=title, total=size, unit="iB", unit_scale=True, unit_divisor=1024, miniters=0, delay=PATIENCE, leave=False
+    )
+    with bar, ThreadPoolExecutor(THREADS) as pool:
+        try:
+            running = [pool.submit(work, k) for k in range(THREADS)]
+            while running:
+                ended, running = wait(running, 0.1, FIRST_EXCEPTION)  # never long: Windows cannot break a wait
+                bar.update(min(sum(done) * CHUNK, size) - bar.n)
+                for job in ended:
+                    job.result()
+        finally:
+            stop.set()
+
+
+def _exactly(size: int) -> str:
+    return f"{units.in_words(size, 'bytes')} ({size:,} bytes)"
