@@ -1,0 +1,28 @@
+"""Teaching with measurements: predictions, exercises, quizzes, claims.
+
+from helpers.teach import claim, exercise, predict, quiz, recorded
+"""
+
+from .claims import Claim, ClaimError, asserted, claim, unasserted
+from .exercises import Attempt, Exercise, Verdict, exercise
+from .predict import Prediction, predict
+from .quizzes import Choice, Quiz, quiz
+from .recorded import recorded
+
+__all__ = [
+    "Attempt",
+    "Choice",
+    "Claim",
+    "ClaimError",
+    "Exercise",
+    "Prediction",
+    "Quiz",
+    "Verdict",
+    "asserted",
+    "claim",
+    "exercise",
+    "predict",
+    "quiz",
+    "recorded",
+    "unasserted",
+]

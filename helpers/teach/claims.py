@@ -1,0 +1,158 @@
+"""Claims: what people say, what a measurement in the notebook says, and whether the two agree on this machine."""
+
+import ast
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import nbformat
+
+from .. import folders
+from ..measure import Machine, here
+from ..units import NOT_MEASURED
+from .words import inline, plain
+
+CLAIMS = folders.DATA / "claims.toml"
+FIELDS = ("said", "verdict", "better", "show", "source")
+VERDICTS = {
+    "true": "True.",
+    "caveat": "True, with conditions.",
+    "misleading": "Misleading, as it is usually told.",
+    "false": "False, as it is usually told.",
+}
+
+
+class ClaimError(AssertionError):
+    """A measurement did not bear out what data/claims.toml says."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts."""
+
+    id: str
+    said: str
+    verdict: str
+    better: str
+    show: str
+    source: str
+    lessons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Said, measured, and whether it holds here: True, False, or None where it could not be measured."""
+
+    known: Known
+    holds: bool | None
+    measured: str
+    machine: Machine | None = None
+
+    @property
+    def verdict(self) -> str:
+        return {True: "holds", False: "differs", None: NOT_MEASURED.removesuffix(" here")}[self.holds]
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """Name and words of each line."""
+        rows = [
+            ("Said", f"“{self.known.said}”"),
+            ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
+            ("Verdict", f"{VERDICTS[self.known.verdict]} {self.known.better}"),
+        ]
+        if self.holds is False:
+            rows.append(
+                (
+                    "Here",
+                    f"It came out differently on this machine: {self.machine}. Common reasons: a file system that "
+                    "stacks layers or shares extents, another kernel, a machine that was busy with other things.",
+                )
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name + ':':10}{plain(words)}" for name, words in self.rows)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{inline(words)}</dd>" for name, words in self.rows)
+        return f'<div class="zc-claim" data-verdict="{self.verdict}"><dl>{rows}</dl></div>'
+
+
+def claim(id: str, holds: bool | None, measured: str, machine: Machine | None = None) -> Claim:
+    """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", peak > 0.95 * size, "read: …")`.
+
+    `holds` says whether the measurement bears out the entry's `better` statement; None where this machine lacks the
+    meter. Where it does not hold it raises ClaimError under ZERO_COPY_STRICT=1; else it is shown, with what may be
+    different here, and the lesson goes on. ValueError for an id that is not in the file.
+    """
+    known = claims()
+    if id not in known:
+        near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
+        raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
+    made = Claim(known[id], None if holds is None else bool(holds), measured, machine or here(folders.generated()))
+    if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
+        raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
+    return made
+
+
+def claims(path: Path | None = None) -> dict[str, Known]:
+    """Every entry of data/claims.toml. ValueError for one that lacks a field, or has a verdict we have no words for."""
+    with (path or CLAIMS).open("rb") as file:
+        return {id: _known(id, entry) for id, entry in tomllib.load(file).items()}
+
+
+def asserted(notebooks: Path) -> dict[str, set[str]]:
+    """Which claims each notebook asserts, read from its cells: {"02_copy.ipynb": {"slurp-costs-file", …}}."""
+    return {path.name: _asserted(path) for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))}
+
+
+def unasserted(notebooks: Path, known: Mapping[str, Known] | None = None) -> list[str]:
+    """The claims of finished lessons (their notebook is there) which that notebook does not assert: "02 fair-…"."""
+    known = claims() if known is None else known
+    made = {name[:2]: ids for name, ids in asserted(notebooks).items()}
+    return [
+        f"{lesson} {id}"
+        for id, entry in known.items()
+        for lesson in entry.lessons
+        if lesson in made and id not in made[lesson]
+    ]
+
+
+def _known(id: str, entry: Mapping) -> Known:
+    lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
+    lessons = entry.get("lessons")
+    if not isinstance(lessons, list) or not all(re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons):
+        lacking.append('lessons (a list such as ["02"])')
+    if lacking:
+        raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
+    if entry["verdict"] not in VERDICTS:
+        raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
+    return Known(id, *(entry[name] for name in FIELDS), tuple(lessons))
+
+
+def _asserted(path: Path) -> set[str]:
+    cells = (cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    calls = (node for cell in cells for node in ast.walk(_parsed(cell.source, path, cell.id)))
+    return {
+        call.args[0].value
+        for call in calls
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", getattr(call.func, "attr", None)) == "claim"
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    }
+
+
+def _parsed(source: str, path: Path, cell: str) -> ast.AST:
+    """A cell's syntax tree. Magics and shell lines assert nothing; a cell magic begins another language."""
+    if source.startswith("%%"):
+        return ast.Module([], [])
+    try:
+        return ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
+    except SyntaxError as error:
+        raise ValueError(f"{path.name}, cell {cell}: {error}") from error

@@ -1,0 +1,71 @@
+"""What a student keeps between kernels: small JSON files in the student's own folder, one a room's use.
+
+Reading never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; where
+the folder cannot be written, what was said is kept in this kernel.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .. import folders
+
+_here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
+
+
+def read(name: str) -> dict[str, Any]:
+    """All that is kept in `name`.json; {} where there is nothing, or nothing readable."""
+    return _on_disk(name) | _here.get(name, {})
+
+
+def keep(name: str, key: str, value: Any) -> bool:
+    """Keeps one value; None forgets it. False where it could be kept in this kernel only."""
+    everything = _on_disk(name) | {key: value}
+    try:
+        _write(_path(name), {k: v for k, v in everything.items() if v is not None})
+    except OSError:
+        _here.setdefault(name, {})[key] = value
+        return False
+    _here.get(name, {}).pop(key, None)
+    return True
+
+
+def _path(name: str) -> Path:
+    return folders.state() / f"{name}.json"
+
+
+def _on_disk(name: str) -> dict[str, Any]:
+    try:
+        path = _path(name)
+        text = path.read_bytes()
+    except OSError:
+        return {}
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return found
+    except ValueError:  # neither JSON nor text
+        pass
+    _set_aside(path)
+    return {}
+
+
+def _set_aside(path: Path) -> None:
+    """Renamed to the first free of predictions.damaged, predictions.damaged-2, …: an earlier one stays."""
+    places = (path.with_suffix(f".damaged{n}") for n in ("", *(f"-{i}" for i in range(2, 100))))
+    place = next((p for p in places if not p.exists()), None)
+    try:
+        if place:
+            path.rename(place)
+    except OSError:
+        pass  # then it stays where it is until something is written
+
+
+def _write(path: Path, plain: dict[str, Any]) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,355 @@
+"""Predictions: what the student expects, asked before it is measured, kept, and put beside what came out."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any, Literal
+
+from ..units import GiB, KiB, MiB, in_words
+from . import kept
+from .words import Said, inline, plain
+
+FILE = "predictions"
+SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
+NONE_YET = "no prediction yet"
+_BLANK = (
+    '<span role="img" aria-label="blank to write on" '
+    'style="display:inline-block;min-width:9em;border-bottom:1px solid currentColor">&nbsp;</span>'
+)
+
+Value = float | dict[str, float] | str | list[str]
+Kind = Literal["number", "numbers", "choice", "order"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A question, and the student's answer as it stands: ask again, and `value` is what was said last.
+
+    Displayed as one output: inputs where a kernel runs, the question with blanks on paper, words in a terminal.
+    """
+
+    key: str
+    question: str
+    kind: Kind
+    unit: str = ""
+    names: tuple[str, ...] = ()  # of the numbers, the choices, or what is to be ordered
+    most: float | None = None
+
+    @property
+    def value(self) -> Value | None:
+        """None if there is none yet; a number, {name: number} of those given, the choice, or the names in order."""
+        return self._checked(kept.read(FILE).get(self.key))
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """Numbers of bytes by name, for `curves(…, predicted=guess.sizes)`; {} where none, or no size, was predicted.
+
+        A single number has the name "".
+        """
+        value = self.value
+        if value is None or self.unit not in SIZES or self.kind not in ("number", "numbers"):
+            return {}
+        numbers = value if isinstance(value, dict) else {"": value}
+        return {name: number * SIZES[self.unit] for name, number in numbers.items()}
+
+    def keep(self, value: Value | None) -> None:
+        """Answers in code what the inputs answer by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets.
+
+        ValueError for what is no answer to this question.
+        """
+        if value is not None and self._checked(value) is None:
+            raise ValueError(f"{value!r} does not answer {self.key!r}; wanted: {self._wanted()}")
+        if not kept.keep(FILE, self.key, None if value is None else self._checked(value)):
+            print("Your folder cannot be written: the prediction is kept until this kernel ends.")
+
+    def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
+        """The prediction beside what was measured, in one line. A measured size is in bytes, whatever the unit."""
+        value = self.value
+        if self.kind == "number":
+            found = next(iter(measured.values())) if isinstance(measured, Mapping) else measured
+            text = self._number_beside("", value, found)
+        elif self.kind == "numbers":
+            if not isinstance(measured, Mapping):
+                raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
+            text = self._numbers_beside(value or {}, measured)
+        elif self.kind == "choice":
+            text = _choice_beside(value, measured)
+        else:
+            text = _order_beside(value, measured)
+        return Said(text, f'<p class="zc-beside">{escape(text)}</p>')
+
+    # --- how it is shown ----------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        lines = [plain(self.question)]
+        if self.kind in ("choice", "order"):
+            lines += [f"  - {name}" for name in self.names]
+        return "\n".join([*lines, f"({self.kept})"])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = {"text/html": self._html(), "text/plain": repr(self)}
+        return {**self.widget._repr_mimebundle_(), **bundle} if self.widget is not None else bundle
+
+    @property
+    def kept(self) -> str:
+        """The line that says what is kept: "kept: 256 MiB"."""
+        value = self.value
+        if value is None:
+            return NONE_YET
+        if isinstance(value, dict):
+            return "kept: " + ", ".join(f"{name} {self._in_unit(number)}" for name, number in value.items())
+        if isinstance(value, list):
+            return "kept: " + ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
+        return f"kept: {value}" if isinstance(value, str) else f"kept: {self._in_unit(value)}"
+
+    @cached_property
+    def widget(self) -> Any:
+        """The inputs, made once, so that every display shows the same state; None without ipywidgets."""
+        try:
+            return _inputs(self)
+        except ImportError:
+            return None
+
+    def _html(self) -> str:
+        unit = f" {escape(self.unit)}" if self.unit else ""
+        if self.kind == "number":
+            below = f"<p>{_BLANK}{unit}</p>"
+        elif self.kind == "numbers":
+            below = "".join(f"<p>{inline(name)}: {_BLANK}{unit}</p>" for name in self.names)
+        elif self.kind == "choice":
+            items = "".join(f"<li>☐ {inline(name)}</li>" for name in self.names)
+            below = f'<ul style="list-style:none;padding-left:0">{items}</ul>'
+        else:
+            places = "".join(f"<li>{_BLANK}</li>" for _ in self.names)
+            below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
+        return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
+
+    # --- numbers and words ----------------------------------------------------------------------------------
+    def _wanted(self) -> str:
+        up_to = f" to {self._in_unit(self.most)}" if self.most is not None else " up"
+        return {
+            "number": f"a number from 0{up_to}",
+            "numbers": f"a number from 0{up_to} for each of {', '.join(self.names)}",
+            "choice": f"one of {', '.join(self.names)}",
+            "order": f"all of {', '.join(self.names)}, each once, in order",
+        }[self.kind]
+
+    def _checked(self, value: Any) -> Value | None:
+        """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""
+        if self.kind == "number":
+            return float(value) if self._is_number(value) else None
+        if self.kind == "numbers":
+            given = value if isinstance(value, dict) else {}
+            fit = {name: float(given[name]) for name in self.names if self._is_number(given.get(name))}
+            return fit or None
+        if self.kind == "choice":
+            return value if value in self.names else None
+        return (
+            list(value) if isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names) else None
+        )
+
+    def _is_number(self, value: Any) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and 0 <= value < float("inf") and (self.most is None or value <= self.most)
+
+    def _in_unit(self, number: float) -> str:
+        return f"{_digits(number)} {self.unit}".strip()
+
+    def _measured(self, number: float | None) -> str:
+        """A measured figure in the question's unit; one far below it in a smaller one: "16 KiB", not "0.016 MiB"."""
+        if number is None:
+            return "not measured here"
+        if self.unit not in SIZES:
+            return self._in_unit(number)
+        scaled = number / SIZES[self.unit]
+        return in_words(number, "bytes") if scaled < 0.1 else self._in_unit(scaled)
+
+    def _number_beside(self, name: str, guess: float | None, measured: float | None) -> str:
+        of = f" for {name}" if name else ""
+        if guess is None:
+            return f"No prediction yet{of}. Measured: {self._measured(measured)}."
+        if measured is None:
+            return f"You predicted {self._in_unit(guess)}{of}; it is not measured here."
+        found = f"{self._measured(measured)}{self._apart(guess, measured)}"
+        return f"You predicted {self._in_unit(guess)}{of}; measured {found}."
+
+    def _numbers_beside(self, guesses: Mapping[str, float], measured: Mapping[str, float | None]) -> str:
+        names = [name for name in self.names if name in measured]
+        if not guesses:
+            return f"No prediction yet. Measured: {', '.join(f'{n} {self._measured(measured[n])}' for n in names)}."
+        return " ".join(self._number_beside(name, guesses.get(name), measured[name]) for name in names)
+
+    def _apart(self, guess: float, measured: float) -> str:
+        """How far off, where that tells something."""
+        unit = SIZES.get(self.unit, 1)
+        guess, noise = guess * unit, 2 * MiB if self.unit in SIZES else 0
+        if abs(guess - measured) <= max(0.1 * measured, noise):
+            return " – well predicted"
+        low, high = sorted((guess, measured))
+        if low <= noise:
+            return ""
+        factor = high / low
+        if factor < 1.3:
+            return " – close"
+        times = _digits(factor) if factor >= 10 else f"{factor:.1f}"
+        return f", {times} times {'less' if measured < guess else 'more'}"
+
+
+def predict(
+    key: str,
+    question: str,
+    *,
+    unit: str = "MiB",
+    each: Sequence[str] | None = None,
+    choices: Sequence[str] | None = None,
+    order: Sequence[str] | None = None,
+    most: float | None = None,
+) -> Prediction:
+    """Asks for a prediction; end a cell with it, or keep it and name it on the last line.
+
+    predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for a bare one), at most `most`
+    predict("02.peaks", "How much …?", each=["read", "mmap"])  a number for each name
+    predict("02.why", "Which …?", choices=["…", "…"])          one of several
+    predict("02.fast", "Which is first?", order=["a", "b"])    all of them, in order
+
+    It is kept in the student's own folder at every change, and is there again in the next kernel. ValueError for a
+    question with two kinds of answer, or with fewer than two names, or with one name twice.
+    """
+    kinds: dict[Kind, Sequence[str] | None] = {"numbers": each, "choice": choices, "order": order}
+    given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
+    if len(given) > 1:
+        raise ValueError(f"predict {key!r} takes one of each, choices and order, not {len(given)} of them")
+    kind, names = next(iter(given.items()), ("number", ()))
+    if given and (len(set(names)) < len(names) or len(names) < (1 if kind == "numbers" else 2)):
+        raise ValueError(f"predict {key!r} needs names that differ, at least two of them, not {list(names)}")
+    return Prediction(key, question, kind, unit if kind in ("number", "numbers") else "", names, most)
+
+
+# --- in words -------------------------------------------------------------------------------------------------
+def _digits(number: float) -> str:
+    """Three figures, never an exponent: 1,024 · 25.6 · 0.1."""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def _choice_beside(guess: str | None, measured: Any) -> str:
+    if guess is None:
+        return f"No prediction yet. Measured: {measured}."
+    return f"As you predicted: {measured}." if guess == measured else f"You predicted “{guess}”; measured: {measured}."
+
+
+def _order_beside(guess: list[str] | None, measured: Any) -> str:
+    found = list(measured)
+    if guess is None:
+        return f"No prediction yet. Measured: {', '.join(found)}."
+    same = sum(a == b for a, b in zip(guess, found, strict=False))
+    if same == len(found):
+        return f"Just as you predicted: {', '.join(found)}."
+    places = "none is" if same == 0 else "1 is" if same == 1 else f"{same} are"
+    return f"You predicted {', '.join(guess)}; measured {', '.join(found)}: {places} where you put it."
+
+
+# --- as inputs ------------------------------------------------------------------------------------------------
+def _inputs(prediction: Prediction) -> Any:
+    """The question, labelled inputs, and a line that says what is kept. ImportError without ipywidgets."""
+    import ipywidgets as widgets
+
+    status = widgets.HTML(f"<em>{escape(prediction.kept)}</em>")
+
+    def say(text: str) -> None:
+        status.value = f"<em>{escape(text)}</em>"
+
+    make = {"number": _number_inputs, "numbers": _number_inputs, "choice": _choice_input, "order": _order_inputs}
+    question = widgets.HTML(f"<strong>Predict.</strong> {inline(prediction.question)}")
+    box = widgets.VBox([question, *make[prediction.kind](widgets, prediction, say), status])
+    box.add_class("zc-predict-inputs")
+    return box
+
+
+def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+    """A line of text a number, empty at first: a number input begins at 0, and then 0 could not be predicted."""
+    named = prediction.kind == "numbers"
+    value = prediction.value
+    unit = f", {prediction.unit}" if prediction.unit else ""
+    boxes = {}
+    for name in prediction.names or ("",):
+        number = (value or {}).get(name) if named else value
+        boxes[name] = widgets.Text(
+            "" if number is None else f"{number:.12g}",
+            description=f"{name or 'Your prediction'}{unit}",
+            placeholder=f"a number{' of ' + prediction.unit if prediction.unit else ''}",
+            continuous_update=False,
+            style={"description_width": "initial"},
+        )
+
+    def changed(_: Any) -> None:
+        try:
+            numbers = {name: _read(box.value, prediction.unit) for name, box in boxes.items()}
+            given = {name: number for name, number in numbers.items() if number is not None}
+            prediction.keep((given if named else given[""]) if given else None)
+        except ValueError as error:
+            say(f"{error} ({prediction.kept})")
+        else:
+            say(prediction.kept)
+
+    for box in boxes.values():
+        box.observe(changed, "value")
+    return list(boxes.values())
+
+
+def _read(text: str, unit: str) -> float | None:
+    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing."""
+    found = re.fullmatch(r"([\d.,_ ]*\d[\d.]*)\s*([A-Za-z]*)", text.strip())
+    if not text.strip():
+        return None
+    units = {name.lower(): factor for name, factor in SIZES.items()}
+    try:
+        number = float(re.sub(r"[,_ ]", "", found[1])) if found else None
+    except ValueError:
+        number = None
+    if number is None or (
+        found[2] and found[2].lower() != unit.lower() and not {found[2].lower(), unit.lower()} <= set(units)
+    ):
+        raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}")
+    written = found[2].lower() or unit.lower()
+    return number * units[written] / units[unit.lower()] if unit in SIZES else number
+
+
+def _choice_input(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+    value = prediction.value
+    buttons = widgets.RadioButtons(
+        options=prediction.names,
+        value=value,
+        description="Your prediction",
+        style={"description_width": "initial"},
+        layout={"width": "max-content"},
+    )
+
+    def changed(change: Any) -> None:
+        prediction.keep(change["new"])
+        say(prediction.kept)
+
+    buttons.observe(changed, "value")
+    return [buttons]
+
+
+def _order_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+    value = prediction.value or [None] * len(prediction.names)
+    options = [("choose", None), *((name, name) for name in prediction.names)]
+    places = [
+        widgets.Dropdown(options=options, value=name, description=f"Place {i}", style={"description_width": "initial"})
+        for i, name in enumerate(value, 1)
+    ]
+
+    def changed(_: Any) -> None:
+        chosen = [place.value for place in places]
+        left = [name for name in prediction.names if name not in chosen]
+        if left:
+            say(f"still to place: {', '.join(left)} ({prediction.kept})")
+        else:
+            prediction.keep(chosen)
+            say(prediction.kept)
+
+    for place in places:
+        place.observe(changed, "value")
+    return places

@@ -1,0 +1,128 @@
+"""Claims: said, measured, verdict; every claim of a finished lesson is asserted in it."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from helpers import folders
+from helpers.teach import ClaimError, asserted, claim, unasserted
+from helpers.teach.claims import claims
+
+TOML = """
+[slurp-costs-file]
+said = "Copying a file takes its size in memory."
+verdict = "misleading"
+better = "Reading it whole does; `read` in chunks does not."
+show = "Peak anonymous memory of both."
+source = "read(2)."
+lessons = ["02", "03"]
+
+[no-pages]
+said = "A mapping is free."
+verdict = "false"
+better = "Its pages are lent."
+show = "The file-backed column."
+source = "mmap(2)."
+lessons = ["02"]
+"""
+
+
+@pytest.fixture
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "claims.toml"
+    path.write_text(TOML)
+    monkeypatch.setattr("helpers.teach.claims.CLAIMS", path)
+    return path
+
+
+def lesson(folder: Path, name: str, *sources: str) -> None:
+    cells = [new_code_cell(source) for source in sources] + [new_markdown_cell('claim("not-code", True, "")')]
+    nbformat.write(new_notebook(cells=cells), folder / name)
+
+
+# --- this collection's own ---------------------------------------------------------------------------------------
+def test_every_claim_of_a_finished_lesson_is_asserted_in_it():
+    assert unasserted(folders.NOTEBOOKS) == []
+
+
+def test_every_asserted_claim_exists():
+    asked = set().union(*asserted(folders.NOTEBOOKS).values())
+    assert asked <= set(claims())
+
+
+def test_every_claim_is_whole():
+    assert claims()  # reading checks every field
+
+
+# --- how it works --------------------------------------------------------------------------------------------
+def test_a_claim_that_holds_says_said_measured_verdict(known: Path):
+    made = claim("slurp-costs-file", True, "read 256 MiB, chunks 1 MiB")
+    assert [name for name, _ in made.rows] == ["Said", "Measured", "Verdict"]
+    assert 'class="zc-claim" data-verdict="holds"' in made._repr_html_()
+    assert "<code>read</code> in chunks" in made._repr_html_()
+    assert "read 256 MiB, chunks 1 MiB" in repr(made) and "Misleading" in repr(made)
+
+
+def test_what_differs_here_is_shown_in_class(known: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ZERO_COPY_STRICT", raising=False)
+    made = claim("slurp-costs-file", False, "read 3 MiB")
+    assert made.verdict == "differs" and 'data-verdict="differs"' in made._repr_html_()
+    assert str(made.machine) in repr(made)
+
+
+def test_what_differs_raises_under_strict(known: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZERO_COPY_STRICT", "1")
+    with pytest.raises(ClaimError, match=r"'slurp-costs-file' does not hold(.|\n)*read 3 MiB"):
+        claim("slurp-costs-file", False, "read 3 MiB")
+    assert claim("slurp-costs-file", None, "").verdict == "not measured"
+
+
+def test_what_was_not_measured_says_so(known: Path):
+    made = claim("no-pages", None, "macOS has no such meter.")
+    assert "not measured here. macOS has no such meter." in repr(made)
+    assert 'data-verdict="not measured"' in made._repr_html_()
+
+
+def test_an_unknown_claim_names_the_nearest(known: Path):
+    with pytest.raises(ValueError, match=r"no claim 'slurp-cost-file'.*slurp-costs-file"):
+        claim("slurp-cost-file", True, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('source = "mmap(2)."\n', "", "'no-pages' lacks source"),
+        ('better = "Its pages are lent."', 'better = " "', "'no-pages' lacks better"),
+        ('lessons = ["02"]', 'lessons = "02"', "'no-pages' lacks lessons"),
+        ('verdict = "false"', 'verdict = "wrong"', "verdict 'wrong'; there are: true, caveat"),
+    ],
+)
+def test_an_entry_that_is_not_whole_is_refused(known: Path, old: str, new: str, message: str):
+    known.write_text(TOML.replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        claims(known)
+
+
+def test_asserted_reads_calls_and_nothing_else(tmp_path: Path):
+    lesson(
+        tmp_path,
+        "02_copy.ipynb",
+        '%timeit x\nclaim("slurp-costs-file",\n    holds=True, measured=f"{x}")',
+        'display(teach.claim("no-pages", None, ""))  # claim("commented", True, "")',
+        '%%bash\nclaim("shell"',
+        "if x:\n    !ls",
+    )
+    assert asserted(tmp_path) == {"02_copy.ipynb": {"slurp-costs-file", "no-pages"}}
+
+
+def test_what_no_notebook_asserts_is_listed(known: Path, tmp_path: Path):
+    lesson(tmp_path, "02_copy.ipynb", 'claim("no-pages", True, "")')
+    assert unasserted(tmp_path) == ["02 slurp-costs-file"]  # lesson 03 has no notebook yet
+
+
+def test_a_cell_that_is_no_python_is_named(tmp_path: Path):
+    lesson(tmp_path, "02_copy.ipynb", "claim(")
+    with pytest.raises(ValueError, match=r"02_copy\.ipynb, cell"):
+        asserted(tmp_path)

@@ -1,0 +1,381 @@
+"""The framework: predictions that are kept, checks that no code breaks, recorded runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from helpers import folders
+from helpers.measure import Comparison, measure, sampler
+from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, predict, recorded
+from helpers.teach.exercises import first_difference, is_attempted
+from helpers.teach.words import inline, paragraphs
+from helpers.units import GiB, KiB, MiB
+
+
+@pytest.fixture(autouse=True)
+def a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own for each test, and no hints given yet."""
+    folder, data = tmp_path / "state", tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("ZERO_COPY_DATA", str(data))
+    monkeypatch.setenv("ZERO_COPY_STATE", str(folder))
+    monkeypatch.setattr("helpers.teach.exercises._hints_given", {})
+    return folder
+
+
+# --- predictions: kept ----------------------------------------------------------------------------------------
+def peaks() -> Prediction:
+    return predict("t.peaks", "How much?", each=["read", "mmap"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "line"),
+    [
+        (predict("t.a", "How much?"), 1024.0, "kept: 1,024 MiB"),
+        (predict("t.b", "How many?", unit="calls"), 3.0, "kept: 3 calls"),
+        (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 MiB"),
+        (predict("t.c", "Which?", choices=["x", "y"]), "y", "kept: y"),
+        (predict("t.d", "In order?", order=["x", "y", "z"]), ["z", "x", "y"], "kept: 1. z, 2. x, 3. y"),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_a_prediction_is_there_for_the_next_kernel(asked: Prediction, answer, line: str, a_student: Path):
+    assert asked.value is None and asked.kept == "no prediction yet"
+    asked.keep(answer)
+    again = Prediction(asked.key, asked.question, asked.kind, asked.unit, asked.names)
+    assert again.value == answer and again.kept == line
+    script = f"from helpers.teach.predict import Prediction as P; print({_made(asked)}.kept)"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == line
+    asked.keep(None)
+    assert asked.value is None
+    assert not list(a_student.glob("*.partial"))
+
+
+def _made(asked: Prediction) -> str:
+    return f"P({asked.key!r}, '', {asked.kind!r}, {asked.unit!r}, {asked.names!r})"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (predict("t.a", "?"), -1),
+        (predict("t.a", "?"), float("inf")),
+        (predict("t.a", "?"), "many"),
+        (predict("t.a", "?", most=100), 101),
+        (peaks(), {"elsewhere": 1}),
+        (predict("t.c", "?", choices=["x", "y"]), "z"),
+        (predict("t.d", "?", order=["x", "y"]), ["x", "x"]),
+    ],
+)
+def test_what_is_no_answer_is_refused(asked: Prediction, answer):
+    with pytest.raises(ValueError, match=r"does not answer 't\..'|does not answer 't.peaks'"):
+        asked.keep(answer)
+    assert asked.value is None
+
+
+@pytest.mark.parametrize(
+    "given", [{"each": ["a"], "order": ["a", "b"]}, {"choices": ["a"]}, {"order": ["a", "a"]}, {"each": []}]
+)
+def test_a_question_without_sense_is_refused(given):
+    with pytest.raises(ValueError, match=r"predict 't\.x'"):
+        predict("t.x", "?", **given)
+
+
+@pytest.mark.parametrize("damage", [b"{", b"[1]", b"\xff\xfe", b""])
+def test_a_damaged_file_is_set_aside_not_lost(a_student: Path, damage: bytes):
+    for _ in range(2):
+        (a_student / "predictions.json").write_bytes(damage)
+        assert peaks().value is None
+    peaks().keep({"read": 1})
+    assert peaks().value == {"read": 1.0}
+    aside = [a_student / "predictions.damaged", a_student / "predictions.damaged-2"]
+    assert [path.read_bytes() for path in aside] == [damage, damage]
+
+
+def test_an_answer_to_an_older_question_is_ignored(a_student: Path):
+    (a_student / "predictions.json").write_text(json.dumps({"t.peaks": "much", "t.a": {"x": 1}}))
+    assert peaks().value is None and predict("t.a", "?").value is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(
+    a_student: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    blocked = a_student / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("ZERO_COPY_STATE", str(blocked / "inside"))
+    monkeypatch.setattr("helpers.teach.kept._here", {})
+    peaks().keep({"read": 5})
+    assert peaks().value == {"read": 5.0} and "until this kernel ends" in capsys.readouterr().out
+
+
+def test_sizes_are_bytes_for_the_plot():
+    peaks().keep({"mmap": 0.5})
+    assert peaks().sizes == {"mmap": 512 * KiB}
+    one = predict("t.a", "?", unit="GiB")
+    assert one.sizes == {}
+    one.keep(2)
+    assert one.sizes == {"": 2 * GiB}
+    calls = predict("t.b", "?", unit="calls")
+    calls.keep(7)
+    assert calls.sizes == {}
+
+
+# --- predictions: beside what was measured --------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("asked", "answer", "measured", "said"),
+    [
+        (predict("t.a", "?"), None, 256 * MiB, "No prediction yet. Measured: 256 MiB."),
+        (predict("t.a", "?"), 250, 256 * MiB, "You predicted 250 MiB; measured 256 MiB – well predicted."),
+        (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1,024 MiB; measured 256 MiB, 4.0 times less."),
+        (predict("t.a", "?"), 1024, 16 * KiB, "You predicted 1,024 MiB; measured 16 KiB."),
+        (predict("t.a", "?"), 5, None, "You predicted 5 MiB; it is not measured here."),
+        (predict("t.b", "?", unit="calls"), 2, 200, "You predicted 2 calls; measured 200 calls, 100 times more."),
+        (peaks(), None, {"read": MiB, "mmap": 0}, "No prediction yet. Measured: read 1 MiB, mmap 0 B."),
+        (
+            peaks(),
+            {"mmap": 0},
+            {"read": 90 * MiB, "mmap": 0},
+            "No prediction yet for read. Measured: 90 MiB. "
+            "You predicted 0 MiB for mmap; measured 0 B – well predicted.",
+        ),
+        (predict("t.c", "?", choices=["x", "y"]), "x", "x", "As you predicted: x."),
+        (predict("t.c", "?", choices=["x", "y"]), "x", "y", "You predicted “x”; measured: y."),
+        (
+            predict("t.d", "?", order=["x", "y", "z"]),
+            ["x", "z", "y"],
+            ["x", "y", "z"],
+            "You predicted x, z, y; measured x, y, z: 1 is where you put it.",
+        ),
+        (predict("t.d", "?", order=["x", "y"]), None, ["y", "x"], "No prediction yet. Measured: y, x."),
+    ],
+)
+def test_beside_says_it_in_a_line(asked: Prediction, answer, measured, said: str):
+    asked.keep(answer)
+    comment = asked.beside(measured)
+    assert repr(comment) == said and "\n" not in said
+    assert "<p" in comment._repr_html_()
+
+
+# --- predictions: the inputs ------------------------------------------------------------------------------------
+def inputs(asked: Prediction) -> list:
+    return [child for child in asked.widget.children if hasattr(child, "description") and child.description]
+
+
+def status(asked: Prediction) -> str:
+    return asked.widget.children[-1].value
+
+
+def test_numbers_typed_are_kept_at_once():
+    asked = peaks()
+    read, mapped = inputs(asked)
+    assert (read.description, read.value) == ("read, MiB", "") and "no prediction yet" in status(asked)
+    read.value = "1 GiB"
+    assert peaks().value == {"read": 1024.0} and "kept: read 1,024 MiB" in status(asked)
+    mapped.value = "0"
+    assert peaks().value == {"read": 1024.0, "mmap": 0.0}
+    mapped.value = "lots"
+    assert peaks().value == {"read": 1024.0, "mmap": 0.0} and "“lots” is not a number of MiB" in status(asked)
+    read.value = mapped.value = ""
+    assert peaks().value is None
+    assert [box.value for box in inputs(peaks())] == ["", ""]
+
+
+def test_inputs_begin_with_what_is_kept():
+    predict("t.c", "?", choices=["x", "y"]).keep("y")
+    (buttons,) = inputs(predict("t.c", "?", choices=["x", "y"]))
+    assert buttons.value == "y"
+    buttons.value = "x"
+    assert predict("t.c", "?", choices=["x", "y"]).value == "x"
+
+
+def test_an_order_is_kept_when_each_has_its_place():
+    asked = predict("t.d", "?", order=["x", "y"])
+    first, second = inputs(asked)
+    first.value = "y"
+    assert asked.value is None and "still to place: x" in status(asked)
+    second.value = "x"
+    assert asked.value == ["y", "x"]
+
+
+# --- exercises: was anything done? ------------------------------------------------------------------------------
+def function(body: str, arguments: str = "a, b"):
+    space: dict = {}
+    exec(f"def f({arguments}):\n{body}", space)
+    return space["f"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["    ...", "    pass", "    return", '    "Doc."', '    "Doc."\n    ...', "    raise NotImplementedError",
+     '    raise NotImplementedError("later")', "    # a comment\n    return None"],
+)  # fmt: skip
+def test_an_empty_body_is_no_attempt(body: str):
+    assert not is_attempted(function(body), function("    ...").__code__)
+
+
+@pytest.mark.parametrize(
+    "body", ["    return 5", "    return a", "    a.b()", "    while True: pass", '    return "Doc."']
+)
+def test_anything_else_is_an_attempt(body: str):
+    assert is_attempted(function(body), function("    ...").__code__)
+
+
+def test_a_starter_that_does_something_is_still_the_starter():
+    starter = "    return bytearray(a)"
+    assert not is_attempted(function(starter), function(starter).__code__)
+    assert is_attempted(function("    return bytearray(b)"), function(starter).__code__)
+    assert is_attempted(len, function(starter).__code__)
+
+
+# --- exercises: nothing a student does breaks a check -----------------------------------------------------------
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("    raise KeyboardInterrupt", "raised KeyboardInterrupt, in line 2"),
+        ("    import sys; sys.exit('bye')", "raised SystemExit: bye"),
+        ("    import os; os._exit(3)", "its process was ended (exited 3)"),
+        ("    import os; os.kill(os.getpid(), 9)", "its process was ended (SIGKILL)"),
+        ("    return f(a, b)", "RecursionError"),
+        ("    x = [bytearray(2**24) for _ in range(1000)]", "was stopped when it had taken"),
+        ("    return lambda: 1", "no file at `target`"),
+        ("    open(a, 'wb').close(); open(b, 'wb').close()", "the source was changed, from byte 0 on"),
+        ("    import os; os.remove(a)", "the source is gone"),
+        ("    import os; os.mkdir(b)", "no file at `target`"),
+        ("    import os; os.symlink(a, b)", "the source by another name"),
+    ],
+)
+def test_a_check_answers_whatever_the_code_does(body: str, said: str):
+    verdict = exercise("02.chunks").check(function(body), size=8 * MiB, timeout=5)
+    assert verdict.outcome == "not yet" and said in verdict.because
+
+
+def test_what_is_no_function_is_said(a_student: Path):
+    one = exercise("02.chunks")
+    assert one.check(None).outcome == "not attempted"
+    assert "hand over the function itself, `check(copy_small)`" in one.check(5).because
+    assert one.check(function("    ...")).outcome == "not attempted"
+    assert one.attempts == 1
+
+
+def test_too_many_arguments_or_none_is_said():
+    verdict = exercise("02.chunks").check(function("    print(a)", "a"), size=MiB)
+    assert "takes 1 positional argument but 2 were given" in verdict.because
+
+
+def test_what_cannot_be_carried_is_said(tmp_path: Path):
+    with open(tmp_path / "open", "wb") as file:
+        verdict = exercise("02.chunks").check(lambda a, b: file.write(b""), size=MiB)
+    assert verdict.outcome == "not yet" and "cannot be carried" in verdict.because
+
+
+def test_a_check_leaves_no_process_and_no_file():
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    body = "    import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
+    verdict = exercise("02.chunks").check(function(body), size=MiB, timeout=1)
+    assert "still running after 1 s" in verdict.because
+    assert {child.pid for child in psutil.Process().children(recursive=True)} == before
+    assert not list(folders.generated().glob("check-*"))
+
+
+def test_a_judge_that_fails_is_a_message():
+    def judge(attempt: Attempt) -> Verdict:
+        raise OSError("no space left")
+
+    one = Exercise("t.x", "t", 1, "p", "def f(a): ...\n", judge, ("a", "b"), "def f(a): return a\n", ())
+    assert one.check(function("    return a")).because == "the check could not be made: no space left"
+
+
+def test_hints_come_one_by_one_then_the_solution_after_a_try():
+    one = exercise("02.chunks")
+    assert "Try first" in repr(one.solution()) and one.solution_source == repr(one.solution(now=True))
+    said = [repr(one.hint()) for _ in range(3)]
+    assert said[0].startswith("Hint 1 of 2.") and "1 more to come" in said[0]
+    assert said[1].startswith("Hint 2 of 2.") and "next step is the solution" in said[1]
+    assert ".solution()" in said[2]
+    one.check(function("    return a"), size=MiB)
+    assert repr(one.solution()) == one.solution_source and "<pre" in one.solution()._repr_html_()
+
+
+def test_an_unknown_exercise_lists_what_there_is():
+    with pytest.raises(ValueError, match=r"no exercise '02\.chunk'; did you mean '02\.chunks'.*02\.hidden"):
+        exercise("02.chunk")
+
+
+def test_first_difference(tmp_path: Path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    data = bytearray(3 * MiB + 5)
+    a.write_bytes(data)
+    b.write_bytes(data)
+    assert first_difference(a, b) is None
+    b.write_bytes(data[:-2])
+    assert first_difference(a, b) == first_difference(b, a) == len(data) - 2
+    data[MiB + 7] = 1
+    b.write_bytes(data)
+    assert first_difference(a, b) == MiB + 7
+
+
+# --- recorded ---------------------------------------------------------------------------------------------------
+def test_recorded_figures_stand_in_where_kinds_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    full = Comparison({"list": [measure(list, "ab")]})
+    assert recorded("run", full) is full and capsys.readouterr().out == ""
+    monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
+    poor = Comparison({"list": [measure(list, "ab")]})
+    assert recorded("run", poor) is poor and "no recorded run 'run'" in capsys.readouterr().out
+    full.save(tmp_path / "run.json")
+    assert recorded("run", poor)["list"].peak.anonymous is not None
+    assert str(full.machine) in capsys.readouterr().out
+    (tmp_path / "run.json").write_text("{")
+    assert recorded("run", poor) is poor
+
+
+# --- words ------------------------------------------------------------------------------------------------------
+def test_words_become_html():
+    assert inline("a `<b>` **c** & 2*3*4") == "a <code>&lt;b&gt;</code> <strong>c</strong> &amp; 2*3*4"
+    assert paragraphs("\none\ntwo\n\n- a\n- b\n\n    x = 1\n\n    y\n").startswith(
+        '<p>one two</p><ul><li>a</li><li>b</li></ul><pre tabindex="0"><code>x = 1</code></pre>'
+    )
+
+
+# --- in a real kernel -------------------------------------------------------------------------------------------
+def test_in_a_notebook_everything_is_one_output_with_words():
+    sources = [
+        "from helpers.teach import exercise, predict, quiz",
+        'guess = predict("t.peaks", "How much?", each=["read", "mmap"])\nguess',
+        'predict("t.order", "Which?", order=["a", "b"])',
+        'predict("t.choice", "Which?", choices=["a", "b"])',
+        'guess.beside({"read": 2**20, "mmap": 0})',
+        'quiz("02.counter")',
+        'exercise("02.chunks")',
+        'def copy_small(source, target): ...\n\nexercise("02.chunks").check(copy_small)',
+        'def copy_small(source, target):\n    open(target, "w").write(open(source, "rb").read())\n\n'
+        'exercise("02.chunks").check(copy_small, size="2 MiB")',
+        'exercise("02.chunks").hint()',
+        'exercise("02.chunks").solution()',
+    ]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    ran = NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = []
+    for cell in ran.cells[1:]:
+        (output,) = cell.outputs
+        assert {"text/html", "text/plain"} <= set(output.data), cell.source
+        shown.append(output.data)
+    nbformat.validate(ran)
+    view = "application/vnd.jupyter.widget-view+json"
+    assert [view in data for data in shown] == [True] * 3 + [False] * 7
+    assert all(data["text/html"].startswith('<div class="zc-predict">') for data in shown[:3])
+    assert shown[0]["text/html"].count('aria-label="blank to write on"') == 2
+    assert 'data-outcome="not attempted"' in shown[6]["text/html"]
+    assert 'data-outcome="not yet"' in shown[7]["text/html"]
+    assert "in line 2: <code>open(target" in shown[7]["text/html"]
+    assert "def copy_small" in shown[9]["text/html"]
