@@ -6,7 +6,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test handouts bench format lock clean distclean
+.PHONY: help env lab test handouts bench format record lock clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
 
@@ -39,6 +39,9 @@ format: env  ## mend the form of code and notebooks
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/python -m helpers.publish.tidy notebooks
+
+record: env  ## keep what the lessons measure here as the recorded runs
+	$(BIN)/python -m helpers.publish.record
 
 lock: env  ## requirements.lock, from pyproject.toml
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \

@@ -18,7 +18,7 @@ import pytest
 from numpy.random import SFC64, Generator, SeedSequence
 
 from helpers.folders import generated
-from helpers.make import files, random_file, whole_file
+from helpers.make import files, random_file, scratch, whole_file
 from helpers.units import KiB, MiB
 
 unix_only = pytest.mark.skipif(os.name == "nt", reason="signals and file locks as Unix has them")
@@ -441,3 +441,34 @@ def test_small_pieces_are_written_whole(tmp_path):
     file = Sluggish()
     files._write(file, np.arange(KiB).astype(np.uint8))
     assert file.taken == np.arange(KiB).astype(np.uint8).tobytes()
+
+
+# --- scratch ----------------------------------------------------------------------------------------------
+SCRATCH = (
+    "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.write_text('x'); print(p, flush=True)"
+)
+
+
+def test_scratch_is_each_process_s_own_and_goes_with_it():
+    first = scratch("copy.bin")
+    assert first.parent.parent == generated() and first == scratch("copy.bin")
+    other = Path(
+        subprocess.run([sys.executable, "-c", SCRATCH], capture_output=True, text=True, check=True).stdout.strip()
+    )
+    assert other.name == "copy.bin" and other.parent != first.parent
+    assert first.parent.exists() and not other.parent.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks and SIGKILL")
+def test_scratch_of_a_killed_process_goes_with_the_next_and_that_of_a_live_one_stays():
+    wait = f"{SCRATCH}; sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", wait], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as held:
+        path = Path(held.stdout.readline().strip())
+        subprocess.run([sys.executable, "-c", SCRATCH], check=True, capture_output=True)
+        assert path.exists()
+        held.kill()
+    assert path.exists()
+    subprocess.run([sys.executable, "-c", SCRATCH], check=True, capture_output=True)
+    assert not path.parent.exists()

@@ -5,5 +5,6 @@ path = random_file("weights.bin", "256 MiB")
 """
 
 from .files import random_file, whole_file
+from .scratch import scratch
 
-__all__ = ["random_file", "whole_file"]
+__all__ = ["random_file", "scratch", "whole_file"]

@@ -108,7 +108,7 @@ def compare(
                 bar.set_description(name, refresh=False)
                 run = measure(function, *args, name=name, **options)
                 if check and run.ended == "returned" and not check(*args):
-                    raise ValueError(f"{name} did not do its work: {check.__name__} said no afterwards")
+                    raise ValueError(f"{name} did not do its work: the check said no afterwards")
                 runs[name].append(run)
                 bar.update()
     return Comparison(runs)
@@ -231,7 +231,7 @@ class _Run:
         return Recording(
             name=self.label,
             machine=machine,
-            times=np.array([max(0.0, t - began) for t, _ in kept]),
+            times=np.round([max(0.0, t - began) for t, _ in kept], 6),
             **series,
             faults=Faults(count("minor"), count("major")),
             switches=Switches(count("voluntary"), count("involuntary")),

@@ -96,7 +96,7 @@ def _stack(recording: Recording) -> np.ndarray:
 
 
 def _said(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
-    """What stands above a panel: the method, the peaks that can be seen in it (or the largest), whether it went well."""
+    """What stands above a panel: the method, the peaks that can be seen in it (or the largest), did it go well."""
     found = peaks(recording)
     seen = [one for one in found if one[0] >= 0.05 * top * MiB] or [max(found)]
     words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in seen)

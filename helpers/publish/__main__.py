@@ -1,0 +1,26 @@
+"""`python -m helpers.publish`: run the lessons that have changed, and write build/handouts/."""
+
+import sys
+
+from tqdm.auto import tqdm
+
+from helpers.folders import BUILD
+from helpers.teach import exercise
+
+from . import HandoutError, LessonFailed, executed, handouts, lessons
+
+
+def main() -> int:
+    bar = tqdm(lessons(), desc="running the lessons", unit="lesson")
+    try:
+        pages = handouts([executed(lesson) for lesson in bar], exercise=exercise)
+    except (LessonFailed, HandoutError) as error:
+        bar.close()
+        print(f"No handouts were written.\n{error}", file=sys.stderr)
+        return 1
+    print(f"{len(pages)} pages from {len(bar)} lessons, each a file of its own: {BUILD / 'handouts' / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

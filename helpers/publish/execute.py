@@ -1,0 +1,186 @@
+"""Run a lesson on a fresh kernel, once: the tests and the handouts share the executed copy.
+
+Lessons measure time, so they run one after another, also when a test run and `make handouts` meet.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import nbformat
+import psutil
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from helpers.folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+CELL_TIMEOUT = 600  # seconds
+SAMPLED_EVERY = 0.2  # seconds: rare enough not to disturb what a lesson measures
+
+
+class LessonFailed(Exception):
+    """A cell did not run to its end: which one, how it starts, and the last line of its error."""
+
+
+def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
+    """The lessons in their order: 00_start_here.ipynb, …"""
+    return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+
+
+def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = False) -> Path:
+    """The lesson with its outputs, as `folder/<name>.ipynb`; run if something it depends on has changed, or `again`.
+
+    The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and
+    `peak` (bytes; see `_Watch`). LessonFailed where a cell fails; what there is then lies in
+    `<name>.failed.ipynb`, and an older executed copy stays as it was.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
+    with _alone(generated() / ".running"):  # lessons share the files that they make
+        key = _key(lesson)
+        if not again and copy.exists() and _facts(copy).get("key") == key:
+            return copy
+        notebook = nbformat.read(lesson, as_version=4)
+        try:
+            wall, peak = _run(notebook, lesson.parent)
+        except LessonFailed as error:
+            _write(failed, notebook)
+            raise LessonFailed(f"{lesson.name}, {error}\n  what ran until then: {failed}") from None
+        notebook.metadata["zero_copy"] = {"key": key, "wall": wall, "peak": peak}
+        _write(copy, notebook)
+        failed.unlink(missing_ok=True)
+    return copy
+
+
+def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
+    """Execute in place, with `folder` as working directory; seconds, and the peak memory in bytes."""
+    manager = AsyncKernelManager(
+        # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+    )
+    at: list[NotebookNode] = []
+    client = NotebookClient(
+        notebook,
+        km=manager,
+        timeout=CELL_TIMEOUT,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+        on_cell_start=lambda cell, cell_index: at.append(cell),
+    )
+    with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _Watch(manager) as watch:
+        (Path(scratch) / "state").mkdir()
+        environment = os.environ | {
+            "ZERO_COPY_STRICT": "1",
+            "TQDM_DISABLE": "1",
+            "ZERO_COPY_STATE": str(Path(scratch) / "state"),  # nobody's predictions
+            "IPYTHONDIR": str(Path(scratch) / "ipython"),  # nobody's start-up files
+        }
+        start = time.perf_counter()
+        try:
+            client.execute(cleanup_kc=True, env=environment)
+        except CellExecutionError as error:
+            raise LessonFailed(_where(at[-1], f"{error.ename}: {error.evalue}")) from None
+        except CellTimeoutError:
+            raise LessonFailed(_where(at[-1], f"not done after {CELL_TIMEOUT} s")) from None
+        except DeadKernelError:
+            raise LessonFailed(_where(at[-1] if at else None, "the kernel died")) from None
+        return time.perf_counter() - start, watch.peak
+
+
+def _where(cell: NotebookNode | None, error: str) -> str:
+    if cell is None:
+        return f"before its first cell: {error}"
+    first = next((line for line in cell.source.splitlines() if line.strip()), "")
+    last = ([line for line in error.splitlines() if line.strip()] or [""])[-1]
+    return f"cell {cell.id}: {last.strip()}\n  the cell begins: {first}"
+
+
+class _Watch:
+    """`peak`: the most anonymous memory that the kernel and all its descendants had at one moment, in bytes.
+
+    Summed over the processes as resident minus shared, proc_pid_statm(5), so that pages lent by the page cache
+    do not count; pages shared by a fork count in each. Where the system does not say "shared" (macOS, Windows)
+    it is the sum of resident memory. Sampled, so shorter peaks are missed.
+    """
+
+    def __init__(self, manager: AsyncKernelManager):
+        self.peak = 0
+        self._manager = manager
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> "_Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLED_EVERY):
+            pid = getattr(self._manager.provisioner, "pid", None)
+            if pid is not None:
+                self.peak = max(self.peak, _anonymous(pid))
+
+
+def _anonymous(pid: int) -> int:
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        kernel = psutil.Process(pid)
+        for process in (kernel, *kernel.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                memory = process.memory_info()
+                total += memory.rss - getattr(memory, "shared", 0)
+    return total
+
+
+def _key(lesson: Path) -> str:
+    """A hash over the lesson, the helpers, the claims, the recorded runs and the Python version."""
+    inputs = [
+        *sorted((ROOT / "helpers").rglob("*.py")),
+        *sorted(DATA.glob("*.toml")),
+        *sorted(path for path in RECORDED.rglob("*") if path.is_file()),
+    ]
+    digest = hashlib.sha256(sys.version.encode())
+    for name, path in (("lesson", lesson), *((path.relative_to(ROOT).as_posix(), path) for path in inputs)):
+        digest.update(f"\0{name}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _facts(copy: Path) -> dict:
+    try:
+        return json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("zero_copy", {})
+    except (ValueError, KeyError):
+        return {}
+
+
+def _write(path: Path, notebook: NotebookNode) -> None:
+    partial = path.with_suffix(".partial")
+    nbformat.write(notebook, partial)
+    os.replace(partial, path)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock that other processes wait for. Windows has no flock(2); two runs at once are then up to the user."""
+    with path.open("w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,285 @@
+"""One executed lesson as the inside of a page: cells to HTML, in the student's or the instructor's edition."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Literal
+
+import nbformat
+from bs4 import BeautifulSoup, Tag
+from latex2mathml.converter import convert
+from nbconvert.exporters import TemplateExporter
+from nbconvert.filters import ansi2html
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from helpers.teach import Exercise
+from helpers.units import NOT_MEASURED
+
+Edition = Literal["student", "instructor"]
+TEMPLATE = Path(__file__).parent / "template"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class HandoutError(Exception):
+    """What keeps the handouts from being built: one line a problem, each with its lesson, cell and remedy."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What the other pages say of a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
+
+    name: str
+    number: str
+    title: str
+    minutes: int
+    question: str
+    objectives: tuple[str, ...]
+    notebook: NotebookNode
+
+    def page(self, edition: Edition) -> str:
+        return f"{self.name}.html" if edition == "student" else f"{self.name}-instructor.html"
+
+
+def read(path: Path) -> Lesson:
+    """A lesson from its executed notebook; HandoutError if its opening lacks what every lesson's has."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and not _is_note(cell)]
+    soup = BeautifulSoup("".join(text), "html.parser")
+    title = soup.find("h1")
+    minutes = re.search(r"(\d+)\s+minutes", soup.get_text())
+    learn = soup.find(string=re.compile(r"^\s*You will learn", re.I))
+    objectives = learn.find_next(["ul", "ol"]).find_all("li", recursive=False) if learn else []
+    missing = [
+        remedy
+        for found, remedy in (
+            (title, "a first line '# NN Title'"),
+            (minutes, "its duration, as in '50 minutes'"),
+            (objectives, "the words 'You will learn' and a list after them"),
+        )
+        if not found
+    ]
+    if missing:
+        raise HandoutError(f"{path.name}: the opening lacks {'; '.join(missing)}")
+    question = title.find_next(["blockquote", "p"])
+    question = question.find("p") or question if question.name == "blockquote" else question
+    return Lesson(
+        name=path.stem,
+        number=path.stem[:2],
+        title=re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip()),
+        minutes=int(minutes[1]),
+        question=question.decode_contents(),
+        objectives=tuple(item.decode_contents() for item in objectives),
+        notebook=notebook,
+    )
+
+
+def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
+    """The lesson's cells as a tree, without its title (the page's header has that).
+
+    `exercise` finds an exercise by its key; only the instructor's edition asks for it.
+    """
+    notebook = lesson.notebook.copy()
+    if edition == "student":
+        notebook.cells = [cell for cell in notebook.cells if not _is_note(cell)]
+    html, _ = _EXPORTER.from_notebook_node(notebook)
+    tree = BeautifulSoup(html, "html.parser")
+    _open(tree)
+    if edition == "instructor":
+        for details in tree.find_all("details"):
+            details["open"] = ""
+        for box in tree.select("[data-exercise]"):
+            _after(box).insert_after(_solution(exercise(box["data-exercise"])))
+    elif answers := _answers(tree):
+        tree.append(BeautifulSoup(answers, "html.parser"))
+    _box(tree)
+    return tree
+
+
+def output_problems(lesson: Lesson) -> list[str]:
+    """Outputs that a reader of a handout should not meet, and what to do about each."""
+    found = []
+    for cell in lesson.notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if output.output_type == "error":
+                problem = f"ends in {output.ename}: {output.evalue}; catch it in the cell, or mend the cell"
+            elif output.get("name") == "stderr" and output.text.strip():
+                last = output.text.strip().splitlines()[-1].strip()
+                problem = f"writes to stderr ({last!r}); mend what warns"
+            elif WIDGET in data and "text/html" not in data:
+                problem = "shows a widget without a picture; put text/html into the same display bundle"
+            elif "text/html" not in data and any(kind.startswith("image/") for kind in data):
+                problem = "shows an image without alternative text; show it through helpers.show"
+            else:
+                continue
+            found.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
+    return found
+
+
+# --- cells to HTML ----------------------------------------------------------------------------------------
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown as nbconvert reads it, with math as MathML, so that no script has to set it."""
+
+    def block_math(self, body: str) -> str:
+        return convert(body, display="block")
+
+    def inline_math(self, body: str) -> str:
+        return convert(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return convert(rf"\begin{{{name}}}{body}\end{{{name}}}", display="block")
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        return _block(code, (info or "text").split()[0])
+
+
+def markdown(cell: NotebookNode) -> str:
+    """A Markdown cell as HTML; its attachments are carried inline."""
+    attachments = {name: dict(data) for name, data in cell.get("attachments", {}).items()}
+    renderer = _Renderer(escape=False, exclude_anchor_links=False, anchor_link_text="", attachments=attachments)
+    tree = BeautifulSoup(MarkdownWithMath(renderer=renderer).render(cell.source), "html.parser")
+    for empty in tree.select("a.anchor-link"):
+        empty.decompose()
+    return str(tree)
+
+
+def inline(text: str) -> str:
+    """A line of Markdown as HTML that may stand within a paragraph."""
+    html = MarkdownWithMath(renderer=_Renderer(escape=True)).render(text).strip()
+    return html.removeprefix("<p>").removesuffix("</p>")
+
+
+def _block(source: str, language: str = "ipython3") -> str:
+    return f'<pre class="code" tabindex="0"><code>{_code(source, language)}</code></pre>'
+
+
+def _code(source: str, language: str = "ipython3") -> str:
+    return highlight(source.strip("\n"), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+
+
+def _shown(output: NotebookNode) -> str:
+    """An output's HTML; of a bundle the richest form that needs no script."""
+    if output.output_type == "stream":
+        return f'<pre class="output" tabindex="0">{ansi2html(output.text)}</pre>' if output.text.strip() else ""
+    data = output.get("data", {})
+    if "text/html" in data:
+        return f'<div class="output">{data["text/html"]}</div>'
+    if "text/markdown" in data:
+        return f'<div class="output">{inline(data["text/markdown"])}</div>'
+    if "text/latex" in data:
+        return f'<div class="output">{convert(data["text/latex"].strip("$ "), display="block")}</div>'
+    text = data.get("text/plain", "")
+    return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text else ""
+
+
+_EXPORTER = TemplateExporter(
+    template_paths=[str(TEMPLATE)],
+    template_file="cells.html.j2",
+    file_extension=".html",
+    filters={"markdown": markdown, "code": _code, "shown": _shown},
+    preprocessors=["nbconvert.preprocessors.CoalesceStreamsPreprocessor"],
+)
+
+
+def page(template: str, **values: object) -> str:
+    """A whole page from one of the templates."""
+    return _EXPORTER.environment.get_template(template).render(
+        style=(TEMPLATE / "style.css").read_text(encoding="utf-8"), **values
+    )
+
+
+# --- what the editions do to the tree ---------------------------------------------------------------------
+
+
+def _is_note(cell: NotebookNode) -> bool:
+    return "teacher" in cell.metadata.get("tags", ())
+
+
+def _is_progress(output: NotebookNode) -> bool:
+    """A tqdm bar, which is of no use after the run. In notebooks tqdm shows it even under TQDM_DISABLE=1."""
+    data = output.get("data", {})
+    return WIDGET in data and re.search(r"\d%\|", data.get("text/plain", "")) is not None
+
+
+def _open(tree: BeautifulSoup) -> None:
+    """Take away what the page's header and footer say: the title, and the line of neighbours."""
+    if title := tree.find("h1"):
+        title.decompose()
+    for cell in tree.select(".prose")[:2]:
+        for line in cell.find_all(["p", "li"]):
+            if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
+                line.decompose()
+
+
+def _after(box: Tag) -> Tag:
+    """The last cell of an exercise that begins in this box: its starter and its verdict follow it."""
+    cell = box.find_parent(attrs={"data-cell": True})
+    while (following := cell.find_next_sibling()) and (
+        "starter" in following.get("class", ()) or following.select_one(".zc-verdict")
+    ):
+        cell = following
+    return cell
+
+
+def _solution(exercise: Exercise) -> BeautifulSoup:
+    hints = "".join(f"<li>{inline(hint)}</li>" for hint in exercise.hints)
+    wrong = "".join(
+        f"<li>{_block(source)}The check says: “… {inline(message)} …”</li>" for source, message in exercise.wrong
+    )
+    return BeautifulSoup(
+        f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'
+        f'<p class="label">Solution</p>{_block(exercise.solution_source)}'
+        f'<p class="label">Hints, in the order in which they are given</p><ol>{hints}</ol>'
+        f'<p class="label">Wrong answers to expect</p><ol>{wrong}</ol></div>',
+        "html.parser",
+    )
+
+
+def _answers(tree: BeautifulSoup) -> str:
+    """The feedback of every choice, gathered for the end of the printed page; empty if there is no quiz."""
+    questions = []
+    for quiz in tree.select(".zc-quiz"):
+        question = quiz.select_one(".zc-question")
+        choices = "".join(
+            f"<li{' class=right' if choice.get('data-right') == 'yes' else ''}>"
+            f"<p>{choice.summary.decode_contents()}</p> "
+            f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
+            for choice in quiz.select(".zc-choice")
+        )
+        questions.append(f"<li><p>{question.decode_contents() if question else ''}</p><ul>{choices}</ul></li>")
+    if not questions:
+        return ""
+    return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>'
+
+
+WIDE = 8  # columns; a table with more is set smaller on paper
+_AMOUNT = re.compile(r"[-−+]?[\d.,]+\s?[^\s\d]*|–|-")
+
+
+def _box(tree: BeautifulSoup) -> None:
+    """Tables scroll in a box of their own, which a keyboard can reach; columns of amounts end at the right."""
+    for table in tree.find_all("table"):
+        rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]
+        for column in zip(*rows, strict=False):
+            if not (head := column[0]).get_text().strip():
+                head.name = "td"  # an empty header tells nobody anything
+            below = [cell for cell in column[1:] if cell.get_text().strip() != NOT_MEASURED]
+            if below and all(cell.name == "td" and _AMOUNT.fullmatch(cell.get_text().strip()) for cell in below):
+                for cell in column:
+                    cell["class"] = [*cell.get("class", ()), "amount" if cell in (head, *below) else "unmeasured"]
+        if rows and len(rows[0]) > WIDE:
+            table["class"] = [*table.get("class", ()), "wide"]
+        box = tree.new_tag("div", attrs={"class": "scroll", "role": "group", "tabindex": "0"})
+        box["aria-label"] = table.caption.get_text().strip() if table.caption else "Table"
+        table.wrap(box)

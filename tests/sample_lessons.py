@@ -1,0 +1,187 @@
+"""Two small lessons that hold every kind of cell and output, for the tests of the handouts. Nothing is executed."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from matplotlib.figure import Figure
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from helpers.measure.tables import html_table
+from helpers.show import picture
+from helpers.teach import Choice, Claim, Exercise, Quiz, Verdict, predict
+from helpers.teach.claims import Known
+
+LONG_LINE = 'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end": "of-a-long-line"}'
+EXERCISE = Exercise(
+    key="02.sample",
+    title="Copy within 8 MiB",
+    minutes=10,
+    prompt="Copy 256 MiB within 8 MiB of anonymous memory.\n\nThe copy is compared with its source.",
+    starter="def copy(source, target):\n    ...\n",
+    judge=lambda attempt: Verdict("right", ""),
+    hints=("Reuse one `bytearray`.", "`readinto` fills it."),
+    solution_source="def copy(source, target):\n    buffer = bytearray(1 << 20)  # solution-only-text\n",
+    wrong=(
+        ("def copy(source, target):\n    return 0  # wrong-answer-text\n", "is empty"),
+        ("def copy(source, target):\n    return source.read()\n", "budget is 8 MiB"),
+    ),
+)
+QUIZ = Quiz(
+    "02.sample",
+    "Why does the heap counter show nothing for a mapping?",
+    (
+        Choice("It is too small", False, "It is as large as the file."),
+        Choice("No allocator was asked", True, "Right: the pages are the page cache’s."),
+    ),
+)
+CLAIM = Claim(
+    Known("slurp", "A copy needs the file's size.", "misleading", "`read` does.", "Peaks.", "read(2)", ("02",)),
+    True,
+    "read: 256 MiB anonymous; chunks: 1.02 MiB.",
+)
+PREDICT = predict("02.sample", "How much memory does `read` take at its peak, for a file of 256 MiB?")
+METERS = (
+    "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak|minor faults|major faults|waits|"
+    "read calls|write calls|read from device|time|user time|system time"
+)
+COSTS = """\
+read|256 MiB|0 B|0 B|256 MiB|256 MiB|65,612|0|12|2|1|0 B|0.21 s|0.01 s|0.2 s
+map, send|0 B|256 MiB|0 B|256 MiB|412 B|4,112|0|3|0|1|0 B|0.11 s|0 s|0.1 s
+copy_file_range|0 B|0 B|0 B|0 B|not measured here|2|0|1|0|1|0 B|0.1 s|0 s|0.1 s"""
+OPENING = """# 00 · Look first
+
+> Why does my program need twice the memory of its file?
+
+A mapping lends pages.
+
+**You will do**
+
+- look at one page
+
+**You will learn**
+
+- what *zero-copy* means
+
+**You need** nothing. 15 minutes.
+"""
+COPY_OPENING = """# 02 · Copy all
+
+> My service copies **1 GiB** files, and the container is killed. Where does the memory go, if all I do is copy?
+
+**You will do**
+
+- predict, then measure, what six ways to copy a file cost
+
+**You will learn**
+
+- why a heap counter says nothing of a mapping
+- what *lent* and *owned* memory are
+
+**You need** [lesson 00](00_look_first.ipynb) · 50 minutes
+
+Previous: [Look first](00_look_first.ipynb)
+"""
+ASK = "**Ask** How many bytes does `read()` allocate for a file of 1 GiB, and who can take them back?"
+DEMO = "**Demo** Raise the chunk to the file's size.\n\n**Note** Ten minutes."
+RUN = """## Run it
+
+Three methods copy the same file. The first reads all of it into memory; the second asks for one chunk at a time; the
+third makes a mapping and lets the kernel provide each page at its first touch. A page fault is not an error: it is how
+pages arrive. Copying $n$ bytes in chunks of $c$ takes $2\\lceil n / c \\rceil$ calls, so
+
+$$ t(c) = \\frac{n}{c}\\, t_{\\mathrm{call}} + n\\, t_{\\mathrm{byte}} $$
+
+and the first term is all that a larger chunk can save. See [the manual](https://man7.org/linux/man-pages/) for more:
+
+```python
+with open(path, "rb") as file:
+    data = file.read()
+```
+
+| | who owns the bytes |
+|---|---|
+| `read` | the process |
+| `mmap` | the page cache |
+"""
+WHY = "### Why\n\nThe bytes that `read` returns are **anonymous memory**. They stay until the owner lets go."
+RECAP = """## Recap
+
+A mapping costs **file-backed** pages.
+
+<details><summary>More</summary>
+
+A hidden line.
+
+</details>
+"""
+
+
+def exercise(key: str) -> Exercise:
+    return {EXERCISE.key: EXERCISE}[key]
+
+
+def write(folder: Path) -> list[Path]:
+    """Both lessons as files, as if they had been executed."""
+    paths = [folder / "00_look_first.ipynb", folder / "02_copy_all.ipynb"]
+    for path, notebook in zip(paths, (look_first(), copy_all()), strict=True):
+        nbformat.write(notebook, path)
+    return paths
+
+
+def lesson(*cells: NotebookNode) -> NotebookNode:
+    """A lesson with an opening, and these cells after it."""
+    return new_notebook(cells=[new_markdown_cell(OPENING, id="look-opening"), *cells])
+
+
+def shows(shown: Any, source: str = "shown", name: str = "look-shown") -> NotebookNode:
+    """A code cell that shows this object, or this HTML."""
+    html = shown if isinstance(shown, str) else shown._repr_html_()
+    output = new_output("display_data", {"text/html": html, "text/plain": repr(shown)})
+    return new_code_cell(source, id=name, outputs=[output])
+
+
+def look_first() -> NotebookNode:
+    return lesson(new_markdown_cell("Next: [Copy all](02_copy_all.ipynb#Run-it)", id="look-next"))
+
+
+def copy_all() -> NotebookNode:
+    asked = new_output("display_data", PREDICT._repr_mimebundle_())
+    calls, sizes = (new_output("stream", name="stdout", text=text) for text in ("calls  1\n", "bytes  268,435,456\n"))
+    define = f"def read(path):  # all of it\n    return path.read_bytes()\n\n{LONG_LINE}"
+    note, starter = {"tags": ["teacher"]}, {"tags": ["exercise"]}
+    return new_notebook(
+        cells=[
+            new_markdown_cell(COPY_OPENING, id="copy-opening"),
+            new_markdown_cell(ASK, id="copy-ask", metadata=note),
+            new_code_cell("from helpers.measure import compare", id="copy-imports"),
+            new_markdown_cell(RUN, id="copy-run-text"),
+            new_code_cell('predict("02.read", "How much?")', id="copy-predict", outputs=[asked]),
+            new_code_cell(define, id="copy-define", outputs=[calls, sizes]),
+            shows(figure(), "curves(costs)", "copy-curves"),
+            shows(costs(), "costs", "copy-table"),
+            shows(PREDICT.beside(256 << 20), "guess.beside(peak)", "copy-beside"),
+            shows(CLAIM, 'claim("slurp-costs-file", …)', "copy-claim"),
+            new_markdown_cell(WHY, id="copy-why"),
+            shows(QUIZ, 'quiz("02.sample")', "copy-quiz"),
+            shows(EXERCISE, 'exercise("02.sample")', "copy-exercise"),
+            new_code_cell(EXERCISE.starter, id="copy-starter", metadata=starter),
+            shows(Verdict("not attempted", "Fill in `copy`."), 'exercise("02.sample").check(copy)', "copy-check"),
+            new_markdown_cell(DEMO, id="copy-demo", metadata=note),
+            new_markdown_cell(RECAP, id="copy-recap"),
+        ]
+    )
+
+
+def costs() -> str:
+    return html_table("Growth during the call", METERS.split("|"), [row.split("|") for row in COSTS.splitlines()])
+
+
+def figure() -> Any:
+    drawing = Figure(figsize=(6.8, 2.6), layout="constrained")
+    for axes, name in zip(drawing.subplots(1, 2, sharey=True), ("read", "mmap"), strict=True):
+        axes.fill_between([0, 1, 2, 3], [0, 256, 256, 0])
+        axes.set(title=name, xlabel="seconds", ylabel="MiB")
+    alt = "read: 256 MiB anonymous at its peak, 0 file; mmap: 0 anonymous, 256 MiB file."
+    return picture(drawing, alt, "The same file, copied in two ways. What mmap shows is lent by the page cache.")

@@ -1,0 +1,173 @@
+"""Handouts in a real browser with the network closed: on a desk, on a phone, for a screen reader and on paper.
+
+The same tests run over two sample lessons that hold every kind of output, and over the real lessons.
+"""
+
+import io
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sample_lessons
+from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page, sync_playwright
+from pypdf import PdfReader
+from test_publish import CLAIMS
+
+from helpers.folders import BUILD
+from helpers.publish import handouts, lessons
+from helpers.teach.exercises import exercises
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+COMMON = ("index.html", "claims.html", "glossary.html")
+PHONE = {"width": 375, "height": 740}
+PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="no browser: neither chromium nor google-chrome is on the PATH"),
+]
+
+
+def names(stems: list[str]) -> list[str]:
+    return [*COMMON, *(f"{stem}{edition}.html" for stem in stems for edition in ("", "-instructor"))]
+
+
+SAMPLE = names(["00_look_first", "02_copy_all"])
+REAL = names([lesson.stem for lesson in lessons()])
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample")
+    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+    notebooks = sample_lessons.write(folder)
+    handouts(notebooks, folder / "handouts", exercise=sample_lessons.exercise, claims=folder / "claims.toml")
+    return folder / "handouts"
+
+
+@pytest.fixture(scope="module")
+def real() -> Path:
+    """What `make handouts` makes."""
+    made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith(f"{len(REAL)} pages from {len(lessons())} lessons")
+    assert made.stdout.strip().endswith(str(BUILD / "handouts" / "index.html"))
+    return BUILD / "handouts"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that loads nothing but itself, and whose complaints are kept: `page.requests`, `page.complaints`."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.requests, page.complaints = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    context.route(re.compile("^(?!file:|data:)"), lambda route: route.abort())
+    yield page
+    context.close()
+
+
+@pytest.fixture(
+    params=[
+        *(pytest.param(("sample", name), id=f"sample-{name}") for name in SAMPLE),
+        *(pytest.param(("real", name), id=name, marks=pytest.mark.notebooks) for name in REAL),
+    ]
+)
+def handout(request: pytest.FixtureRequest) -> Path:
+    kind, name = request.param
+    return request.getfixturevalue(kind) / name
+
+
+def test_a_handout_stands_alone_and_is_accessible(page: Page, handout: Path):
+    page.goto(handout.as_uri())
+    assert [url for url in page.requests if not url.startswith("data:")] == [handout.as_uri()]
+    for alt in page.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
+        assert len(alt.split()) > 3 and "no description" not in alt.lower(), f"no real alternative text: {alt!r}"
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.complaints == []
+
+
+def test_a_handout_fits_a_phone(page: Page, handout: Path):
+    page.set_viewport_size(PHONE)
+    page.goto(handout.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_handout_prints_with_nothing_clipped(page: Page, handout: Path):
+    page.goto(handout.as_uri())
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    clipped = page.eval_on_selector_all(
+        "pre, .scroll, figure, main",
+        "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 200))",
+    )
+    assert clipped == []
+    code = page.eval_on_selector_all("pre", "boxes => boxes.map(box => box.textContent)")
+    pdf = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)))
+    paper = dense("".join(sheet.extract_text() for sheet in pdf.pages))
+    lost = [line for block in code for line in block.splitlines() if dense(line)[-20:] not in paper]
+    assert lost == [], "lines of code whose end is not on paper"
+    width, height = (float(length) for length in pdf.pages[0].mediabox[2:])
+    assert (round(width), round(height)) == (595, 842), "not A4"
+    assert pdf.outline and pdf.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert f"{len(pdf.pages)}/{len(pdf.pages)}" in dense(pdf.pages[-1].extract_text()), "pages are not numbered"
+
+
+def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sample: Path):
+    page.goto((sample / "02_copy_all.html").as_uri())
+    feedback = page.locator(".zc-choice p").first
+    assert not feedback.is_visible() and not page.locator(".answers").is_visible()
+    page.locator(".zc-choice summary").first.click()
+    assert feedback.is_visible()
+    page.emulate_media(media="print")
+    assert not feedback.is_visible() and page.locator(".answers").is_visible()
+    assert page.locator("text=A hidden line").is_visible(), "what a click opens on screen is open on paper"
+
+
+@pytest.mark.notebooks
+def test_no_student_page_holds_a_solution(real: Path):
+    for handout in real.glob("[0-9][0-9]_*.html"):
+        text = dense(BeautifulSoup(handout.read_text(encoding="utf-8"), "html.parser").get_text())
+        for found in exercises():
+            if found.key[:2] == handout.name[:2]:
+                assert (dense(found.solution_source) in text) is handout.stem.endswith("-instructor"), found.key
+
+
+def test_lines_have_the_length_of_a_book_s(page: Page, sample: Path):
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.goto((sample / "02_copy_all.html").as_uri())
+    paragraph = page.locator(".prose p", has_text="Three methods").first
+    lines = paragraph.evaluate("p => p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight)")
+    assert 60 <= len(" ".join(paragraph.inner_text().split())) / lines <= 75
+
+
+def test_notes_stand_beside_the_text_where_there_is_room(page: Page, sample: Path):
+    page.goto((sample / "02_copy_all-instructor.html").as_uri())
+    for width, beside in ((1200, True), (700, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        note, text = (page.locator(selector).first.bounding_box() for selector in (".teacher", "pre.code"))
+        assert (note["x"] >= text["x"] + text["width"]) is beside
+
+
+def dense(text: str) -> str:
+    """Without white space, which a PDF keeps no account of."""
+    return re.sub(r"\s", "", text)

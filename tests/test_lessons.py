@@ -1,0 +1,30 @@
+"""Every lesson runs from top to bottom on a fresh kernel, within its time and its memory."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers.publish import executed, lessons
+from helpers.units import GiB, in_words
+
+# Seconds and bytes on two cores, at the lesson's default size: what a class can wait for, what a small laptop has.
+BUDGETS = {"00": (60, 1 * GiB), "02": (60, 2 * GiB)}
+
+pytestmark = pytest.mark.notebooks
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
+def test_a_lesson_runs_within_its_budget(lesson: Path, capsys: pytest.CaptureFixture):
+    assert lesson.stem[:2] in BUDGETS, f"{lesson.name} has no budget yet: give it one in BUDGETS"
+    time, memory = BUDGETS[lesson.stem[:2]]
+    notebook = nbformat.read(executed(lesson), as_version=4)
+    wall, peak = notebook.metadata.zero_copy.wall, notebook.metadata.zero_copy.peak
+    with capsys.disabled():
+        print(f"\n{lesson.stem}: {in_words(wall, 'seconds')} of {time} s, "
+              f"{in_words(peak, 'bytes')} of {in_words(memory, 'bytes')} anonymous memory")  # fmt: skip
+    ran = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in ran if cell.source.strip()), "a cell was not run"
+    assert not [o for cell in ran for o in cell.outputs if o.output_type == "error"]
+    assert wall <= time, f"{wall:.0f} s; {time} s are allowed"
+    assert peak <= memory, f"{in_words(peak, 'bytes')}; {in_words(memory, 'bytes')} are allowed"

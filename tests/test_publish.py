@@ -1,0 +1,329 @@
+"""Lessons are run once and told apart; pages are whole, linked, and refused where a reader would be let down."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import sample_lessons
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
+from helpers.publish import execute as execute_module
+from helpers.publish.handouts import GLOSSARY, link_terms, page_problems, read_terms
+
+CLAIMS = """
+[slurp]
+said = "A copy needs the file's size in memory."
+verdict = "misleading"
+better = "`read` does; a loop needs one chunk."
+show = "Peaks of read and of chunks."
+source = "[read(2)](https://man7.org/linux/man-pages/man2/read.2.html)"
+lessons = ["02"]
+[later]
+said = "A map is always faster."
+verdict = "false"
+better = "It depends."
+show = "Both."
+source = "Told often."
+lessons = ["03", "04"]
+"""
+TERMS = "zero-copy, anonymous memory, file-backed memory, page, page cache, resident, mapping, page fault, \
+minor fault, major fault, virtual memory, heap, view, owner, read-ahead, system call, thread pool, chunk, \
+dirty page, sendfile, copy_file_range, shared memory, copy-on-write, MiB"
+
+
+@pytest.fixture
+def build(tmp_path: Path):
+    """Make handouts of these lessons ({file name: notebook}) in tmp_path/handouts; {page: tree}."""
+    (tmp_path / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+
+    def build(**notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:
+        paths = [tmp_path / f"{name.removeprefix('n')}.ipynb" for name in notebooks]
+        for path, notebook in zip(paths, notebooks.values(), strict=True):
+            nbformat.write(notebook, path)
+        pages = handouts(
+            paths, tmp_path / "handouts", exercise=sample_lessons.exercise, claims=tmp_path / "claims.toml"
+        )
+        return {page.name: BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages}
+
+    return build
+
+
+@pytest.fixture
+def pages(build) -> dict[str, BeautifulSoup]:
+    return build(n00_look_first=sample_lessons.look_first(), n02_copy_all=sample_lessons.copy_all())
+
+
+# --- execute ----------------------------------------------------------------------------------------------
+
+
+def notebook_of(path: Path, *sources: str) -> Path:
+    cells = [new_code_cell(source, id=f"cell-{at}") for at, source in enumerate(sources)]
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def test_a_lesson_runs_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
+    lesson = notebook_of(
+        tmp_path / "01_try.ipynb",
+        "import os, sys, time, pathlib\nheld = bytearray(b'x') * (64 << 20)\ntime.sleep(1)",
+        "e = os.environ\nprint(sys.executable, pathlib.Path.cwd(), e['ZERO_COPY_STRICT'], e['TQDM_DISABLE'])",
+        "assert not list(pathlib.Path(e['ZERO_COPY_STATE']).iterdir())",
+    )
+    copy = executed(lesson, tmp_path / "executed")
+    notebook = nbformat.read(copy, 4)
+    assert notebook.cells[1].outputs[0].text.split() == [sys.executable, str(tmp_path), "1", "1"]
+    facts = notebook.metadata.zero_copy
+    assert facts.wall > 1
+    assert 64 << 20 < facts.peak < 512 << 20
+
+    made = copy.stat().st_mtime_ns
+    assert executed(lesson, tmp_path / "executed") == copy
+    assert copy.stat().st_mtime_ns == made, "an unchanged lesson was run again"
+
+    notebook_of(lesson, "'fine'", "\n# a division\n1/0", "'never reached'")
+    with pytest.raises(LessonFailed) as failure:
+        executed(lesson, tmp_path / "executed")
+    assert "01_try.ipynb, cell cell-1: ZeroDivisionError: division by zero" in str(failure.value)
+    assert "# a division" in str(failure.value)
+    assert copy.stat().st_mtime_ns == made, "a failed run touched the copy of an earlier one"
+    partial = nbformat.read(tmp_path / "executed" / "01_try.failed.ipynb", 4)
+    assert [len(cell.outputs) for cell in partial.cells] == [1, 1, 0]
+
+
+def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lesson = notebook_of(tmp_path / "01_try.ipynb", "1")
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "recorded").mkdir()
+    inputs = [tmp_path / "helpers/a.py", tmp_path / "claims.toml", tmp_path / "recorded/rust.csv", lesson]
+    monkeypatch.setattr(execute_module, "ROOT", tmp_path)
+    monkeypatch.setattr(execute_module, "DATA", tmp_path)
+    monkeypatch.setattr(execute_module, "RECORDED", tmp_path / "recorded")
+    keys = [execute_module._key(lesson)]
+    for path in inputs:
+        path.write_text("changed")
+        keys.append(execute_module._key(lesson))
+    assert len(set(keys)) == len(inputs) + 1
+    assert execute_module._key(lesson) == keys[-1]
+
+
+def test_two_runs_do_not_meet(tmp_path: Path):
+    fcntl = pytest.importorskip("fcntl", reason="flock(2) is not on this system")
+    lock = tmp_path / "lock"
+    with execute_module._alone(lock), lock.open("w") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_lessons_are_found_in_order(tmp_path: Path):
+    for name in ("10_b.ipynb", "02_a.ipynb", "notes.ipynb", "02_a.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in lessons(tmp_path)] == ["02_a.ipynb", "10_b.ipynb"]
+
+
+# --- editions ---------------------------------------------------------------------------------------------
+
+
+def test_only_the_instructor_sees_solutions_and_notes(pages):
+    student, instructor = pages["02_copy_all.html"], pages["02_copy_all-instructor.html"]
+    for text in ("solution-only-text", "wrong-answer-text", "Reuse one", "who can take them back"):
+        assert text not in str(student)
+        assert text in str(instructor)
+    assert student.select_one(".starter").get_text().strip().startswith("def copy(source, target):")
+    assert student.select_one(".answers") and not instructor.select_one(".answers")
+    assert all(choice.has_attr("open") for choice in instructor.select(".zc-choice"))
+    assert not any(choice.has_attr("open") for choice in student.select(".zc-choice"))
+
+
+def test_the_solution_follows_the_exercise_with_its_verdict(pages):
+    solution = pages["02_copy_all-instructor.html"].select_one(".solution")
+    assert solution.find_previous_sibling()["data-cell"] == "copy-check"
+    assert solution.find_next_sibling()["data-cell"] == "copy-demo"
+
+
+def test_answers_hold_every_choice_with_its_feedback(pages):
+    answers = pages["02_copy_all.html"].select_one(".answers")
+    assert [" ".join(choice.get_text().split()) for choice in answers.select("ul li")] == [
+        "(a) It is too small It is as large as the file.",
+        "(b) No allocator was asked Right: the pages are the page cache’s.",
+    ]
+    assert [choice.get("class") for choice in answers.select("ul li")] == [None, ["right"]]
+
+
+def test_a_page_is_set_and_not_dumped(pages):
+    page = pages["02_copy_all.html"]
+    assert "In [" not in page.get_text()
+    assert page.html["lang"] and page.select_one("a.skip")["href"] == "#text" and page.main["id"] == "text"
+    assert [h.name for h in page.find_all(re.compile("h[1-6]"))] == ["h1", "h2", "h3", "h2", "h2"]
+    assert page.h1.get_text() == "Copy all" and page.select_one(".number").get_text() == "Lesson 02"
+    assert page.main.get_text().count("Previous: Look first") == 1, "the header says it, so the text need not"
+    assert page.select_one("a[rel=prev]")["href"] == "00_look_first.html"
+    assert pages["00_look_first-instructor.html"].select_one("a[rel=next]")["href"] == "02_copy_all-instructor.html"
+    assert [cell.get_text() for cell in page.select(".zc-table tbody tr:last-child .amount")][:2] == ["0 B", "0 B"]
+    assert not page.select_one(".prose table .amount"), "words stay at the left"
+
+
+def test_math_is_mathml_and_code_is_coloured(pages):
+    page = pages["02_copy_all.html"]
+    assert len(page.find_all("math")) == 4 and "$" not in page.main.get_text()
+    assert page.find("math", display="block").find("mfrac")
+    assert page.select_one(".run pre.code .k").get_text() == "def"
+
+
+def test_streams_are_joined_and_views_dropped(pages):
+    page = pages["02_copy_all.html"]
+    assert [pre.get_text() for pre in page.select("pre.output")] == ["calls  1\nbytes  268,435,456\n"]
+    assert page.select_one(".zc-predict") and "model_id" not in str(page)
+
+
+def test_index_claims_and_glossary(pages):
+    index, claims, glossary = pages["index.html"], pages["claims.html"], pages["glossary.html"]
+    assert [title.get_text() for title in index.select(".lessons h2")] == ["Look first", "Copy all"]
+    assert "65\xa0minutes" in index.get_text() and "why a heap counter" in index.get_text()
+    assert "the container is killed" in index.select(".question")[1].get_text()
+    links = {link["href"] for link in index.select(".lessons a")}
+    assert {"02_copy_all.html", "02_copy_all-instructor.html"} <= links
+
+    assert [heading.get_text() for heading in claims.find_all("h2")] == ["Lesson 02: Copy all", "Lesson 03 · Lesson 04"]
+    assert claims.select_one("#slurp .verdict").get_text() == "Misleading, as it is usually told."
+    assert claims.select_one("#slurp dd code") and claims.select_one("#slurp a[href^='https://man7']")
+    assert glossary.select_one("#page-cache dd")
+
+
+# --- glossary ---------------------------------------------------------------------------------------------
+
+
+def linked(html: str) -> BeautifulSoup:
+    tree = BeautifulSoup(html, "html.parser")
+    link_terms(tree, read_terms())
+    return tree
+
+
+def test_the_longest_term_wins_and_only_its_first_use_is_linked():
+    tree = linked("<p>The page cache holds pages. A page, the page cache; Page faults, minor faults.</p>")
+    assert [(a.get_text(), a["href"]) for a in tree.find_all("a")] == [
+        ("page cache", "glossary.html#page-cache"),
+        ("pages", "glossary.html#page"),
+        ("Page faults", "glossary.html#page-fault"),
+        ("minor faults", "glossary.html#minor-fault"),
+    ]
+    assert tree.get_text() == "The page cache holds pages. A page, the page cache; Page faults, minor faults."
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<h2>The heap</h2>", "<code>heap</code>", "<pre>heap</pre>", '<a href="#x">a heap</a>', "<p>heaped heap-like</p>",
+     "<summary>heap</summary>", "<figcaption>heap</figcaption>",
+     '<div class="teacher"><p>heap</p></div>', "<!-- heap -->"],
+)  # fmt: skip
+def test_terms_are_linked_in_prose_only(html: str):
+    assert not linked(html).select("a.term")
+    assert len(linked(f"{html}<p>The heap.</p>").select("a.term")) == 1
+
+
+def test_the_glossary_is_one_sentence_a_term():
+    terms = {term.name: term for term in read_terms(GLOSSARY)}
+    assert {term.strip() for term in TERMS.split(",")} <= terms.keys()
+    assert len({term.anchor for term in terms.values()}) == len(terms)
+    for term in terms.values():
+        assert re.fullmatch(r"[^.]*(\.\S[^.]*)*\.", term.means), f"{term.name}: not one sentence: {term.means}"
+
+
+# --- what stops a build -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("html", "words"),
+    [
+        ("<img src='data:,'>", "no real alternative text ('')"),
+        ("<img src='data:,' alt='  '>", "no real alternative text"),
+        ("<img src='data:,' alt='No description has been provided for this image'>", "no real alternative text"),
+        ("<img src='data:,' alt='Figure 3'>", "no real alternative text"),
+        ("<img src='curve.png' alt='Memory rises to 256 MiB'>", "<img> loads curve.png"),
+        ("<p style='background: url(https://a.org/b.png)'>x</p>", "<p> loads"),
+        ("<style>@import 'x.css'</style>", "<style> loads"),
+        ("<link rel='stylesheet' href='https://a.org/x.css'>", "<link> loads https://a.org/x.css"),
+        ("<input type='image' alt='a' src='a.png'>", "<input> loads a.png"),
+        ("<svg><image href='a.png'/></svg>", "<image> loads a.png"),
+        ("<iframe src='https://a.org'></iframe>", "<iframe> loads"),
+        ("<script>1</script>", "a script"),
+        ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is no handout"),
+        ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
+        ("<a href='glossary.html#sea'>x</a>", "link to 'glossary.html#sea', but there is no such place"),
+    ],
+)
+def test_what_spoils_a_page_is_named_with_its_cell(build, html: str, words: str):
+    with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
+        build(n02_x=sample_lessons.lesson(sample_lessons.shows(html, name="look-here")))
+    assert "02_x.html, cell look-here: " in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (new_output("error", ename="OSError", evalue="no space", traceback=[]), "ends in OSError: no space"),
+        (new_output("stream", name="stderr", text="x.py:1\n  FutureWarning: soon\n"), "'FutureWarning: soon'"),
+        (new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "IntSlider()"}),
+         "a widget without a picture"),
+        (new_output("display_data", {"image/png": "iVBO", "text/plain": "<Figure>"}), "an image without alternative"),
+    ],
+)  # fmt: skip
+def test_outputs_nobody_should_meet_are_named(build, output, words: str):
+    cell = new_code_cell("x", id="look-here", outputs=[output])
+    with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
+        build(n02_x=sample_lessons.lesson(cell))
+    assert str(refusal.value).startswith("02_x.ipynb, cell look-here: ")
+
+
+def test_progress_bars_are_left_out(build):
+    bar = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "reading:  67%|######6   | 2/3 [00:04<00:02]"}
+    cell = new_code_cell("x", id="look-here", outputs=[new_output("display_data", bar)])
+    page = build(n02_x=sample_lessons.lesson(cell))["02_x.html"]
+    assert page.select_one("[data-cell=look-here] pre.code") and "67%" not in page.get_text()
+
+
+def test_empty_stderr_and_links_to_the_web_are_fine(build):
+    quiet = new_code_cell("x", id="look-quiet", outputs=[new_output("stream", name="stderr", text="\n")])
+    link = new_markdown_cell("## Far away\n\n[a](https://a.org) [b](#Far-away) [c](02_x.ipynb)", id="look-link")
+    page = build(n02_x=sample_lessons.lesson(quiet, link))["02_x-instructor.html"]
+    assert [a["href"] for a in page.select(".prose a:not(.term)")][-3:] == [
+        "https://a.org", "#Far-away", "02_x-instructor.html",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"), [("# 00", "a first line"), ("15 minutes", "its duration"), ("You will learn", "a list after")]
+)
+def test_an_opening_that_lacks_something_is_named(build, gone: str, words: str):
+    opening = new_markdown_cell(sample_lessons.OPENING.replace(gone, "x"), id="look-opening")
+    with pytest.raises(HandoutError, match=f"02_x.ipynb: the opening lacks .*{words}"):
+        build(n02_x=new_notebook(cells=[opening]))
+
+
+def test_all_problems_come_at_once():
+    found = page_problems({"a.html": "<img src='x'><script></script>", "b.html": "<a href='a.html#b'>c</a>"})
+    assert [line.partition(":")[0] for line in found] == ["a.html", "a.html", "a.html", "b.html"]
+
+
+def test_a_refused_build_leaves_the_last_one_as_it_was(build, tmp_path: Path):
+    build(n02_x=sample_lessons.lesson())
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "handouts").iterdir()}
+    with pytest.raises(HandoutError):
+        build(n02_x=sample_lessons.lesson(sample_lessons.shows("<script></script>")))
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "handouts").iterdir()} == before
+    assert sorted(os.listdir(tmp_path)) == ["02_x.ipynb", "claims.toml", "handouts"]
+
+
+def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
+    build(n02_x=sample_lessons.lesson())
+    (tmp_path / "handouts" / "left_over.html").touch()
+    build(n03_y=sample_lessons.lesson())
+    assert sorted(os.listdir(tmp_path / "handouts")) == [
+        "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html",
+    ]  # fmt: skip
