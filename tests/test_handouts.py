@@ -5,7 +5,6 @@ The same tests run over two sample lessons that hold every kind of output, and o
 
 import io
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 from test_publish import CLAIMS
 
@@ -23,17 +22,11 @@ from helpers.folders import BUILD
 from helpers.publish import handouts, lessons
 from helpers.teach.exercises import exercises
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
 COMMON = ("index.html", "claims.html", "glossary.html")
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="no browser: neither chromium nor google-chrome is on the PATH"),
-]
+pytestmark = pytest.mark.browser
 
 
 def names(stems: list[str]) -> list[str]:
@@ -61,14 +54,6 @@ def real() -> Path:
     assert made.stdout.startswith(f"{len(REAL)} pages from {len(lessons())} lessons")
     assert made.stdout.strip().endswith(str(BUILD / "handouts" / "index.html"))
     return BUILD / "handouts"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

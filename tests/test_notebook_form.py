@@ -120,6 +120,19 @@ def imports_at_the_top(notebook: Notebook) -> Iterator[str]:
                 pending.extend(ast.iter_child_nodes(node))
 
 
+def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
+    """So that any cell can be run again, in any order, when the whole lesson has run."""
+    named: dict[str, int] = {}
+    for index, (name, code) in enumerate(sources(notebook, "code")):
+        tree = ast.parse(TransformerManager().transform_cell(code))
+        made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        targets = [t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets]
+        made |= {node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)}
+        for thing in sorted(made):
+            if named.setdefault(thing, index) != index:
+                yield f"{name}: {thing!r} is something else already, since code cell {named[thing] + 1}"
+
+
 def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
     for name, code in sources(notebook, "code"):
         if "%%capture" in code:
@@ -138,6 +151,7 @@ CHECKS: list[Check] = [
     has_short_cells,
     is_short,
     imports_at_the_top,
+    names_each_thing_once,
     shows_what_it_runs,
 ]
 
@@ -221,6 +235,7 @@ def test_a_lesson_that_is_right(check: Check):
         (has_short_cells, lesson(*[code("x")] * 25, *[code("x", "exercise")] * 3), "31 code cells"),
         (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
         (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
+        (names_each_thing_once, lesson(code("def g(): ..."), code("a, g = 1, 2")), "'g' is something else already"),
         (shows_what_it_runs, lesson(code("%%capture\nx")), "%%capture"),
         (shows_what_it_runs, lesson(code("plot(x); # quiet")), "“;”"),
         (shows_what_it_runs, lesson(code("sys.path.append('..')")), "sys.path"),
