@@ -83,8 +83,12 @@ class Claim:
         return f'<div class="zc-claim" data-verdict="{self.verdict}"><dl>{rows}</dl></div>'
 
 
-def claim(id: str, holds: bool | None, measured: str, machine: Machine | None = None) -> Claim:
-    """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", peak > 0.95 * size, "read: …")`.
+def claim(
+    id: str, holds: bool | None, measured: str | Mapping[str, float | str], machine: Machine | None = None
+) -> Claim:
+    """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
+
+    `measured` is a sentence, or names with what was measured: a number is a share and shown in percent.
 
     `holds` says whether the measurement bears out the entry's `better` statement; None where this machine lacks the
     meter. Where it does not hold it raises ClaimError under ZERO_COPY_STRICT=1; else it is shown, with what may be
@@ -94,10 +98,17 @@ def claim(id: str, holds: bool | None, measured: str, machine: Machine | None = 
     if id not in known:
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
-    made = Claim(known[id], None if holds is None else bool(holds), measured, machine or here(folders.generated()))
+    made = Claim(known[id], None if holds is None else bool(holds), _in_words(measured), machine or here(folders.generated()))
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made
+
+
+def _in_words(measured: str | Mapping[str, float | str]) -> str:
+    if isinstance(measured, str):
+        return measured
+    words = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
+    return ", ".join(f"{name} {value}" for name, value in words.items())
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:

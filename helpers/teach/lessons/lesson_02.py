@@ -243,7 +243,7 @@ the peak was 2 GiB. Find the second one, and write `load(path)` without it.
 - At its peak it may take at most 1.1 times the size of the file.
 """,
     starter='''def load(path):
-    """The bytes of the file as a bytearray; at its peak at most 1.1 times the size of the file."""
+    """All bytes of the file as a bytearray, within 1.1 times its size."""
     ...
 ''',
     judge=check_load,
@@ -252,7 +252,7 @@ the peak was 2 GiB. Find the second one, and write `load(path)` without it.
         "Make the `bytearray` first, as large as the file (`os.path.getsize(path)`), and let `f.readinto` fill it.",
     ),
     solution_source='''def load(path):
-    """The bytes of the file as a bytearray; at its peak at most 1.1 times the size of the file."""
+    """All bytes of the file as a bytearray, within 1.1 times its size."""
     import os
 
     data = bytearray(os.path.getsize(path))
@@ -431,7 +431,7 @@ Take all file-backed pages as lent: whether some still have to be written to the
 The check asks your function about five processes that hold memory in five ways.
 """,
     starter='''def explain(report):
-    """(lent bytes, own bytes, "page cache" or "own memory" or "both") from the text of /proc/<pid>/status."""
+    """(lent bytes, own bytes, word) from the text of a /proc/<pid>/status."""
     ...
 ''',
     judge=check_report,
@@ -441,7 +441,7 @@ The check asks your function about five processes that hold memory in five ways.
         "Each line is a name, a number, and kB, which means 1,024 bytes there.",
     ),
     solution_source='''def explain(report):
-    """(lent bytes, own bytes, "page cache" or "own memory" or "both") from the text of /proc/<pid>/status."""
+    """(lent bytes, own bytes, word) from the text of a /proc/<pid>/status."""
     lines = (line.split() for line in report.splitlines())
     size = {words[0]: int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
     lent, own = size["RssFile:"], size["RssAnon:"] + size["RssShmem:"]
