@@ -1,6 +1,11 @@
-"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps."""
+"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps.
+
+And how small files are written there: whole or not at all.
+"""
 
 import os
+import secrets
+import shutil
 from pathlib import Path
 
 import platformdirs
@@ -25,3 +30,20 @@ def state() -> Path:
     path = Path(folder).expanduser()
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
+    """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: written beside it, then renamed.
+
+    For what fits in memory; `helpers.make.whole_file` is for large files. A link stays a link, and the permissions of a
+    file that was there stay too. OSError as writing does.
+    """
+    target = Path(path).resolve()
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
+        partial.write_bytes(data.encode() if isinstance(data, str) else data)
+        if target.exists():
+            shutil.copymode(target, partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -126,3 +126,8 @@ def test_a_cell_that_is_no_python_is_named(tmp_path: Path):
     lesson(tmp_path, "02_copy.ipynb", "claim(")
     with pytest.raises(ValueError, match=r"02_copy\.ipynb, cell"):
         asserted(tmp_path)
+
+
+def test_what_was_measured_may_be_named_shares():
+    made = claim("slurp-costs-file", True, {"slurp": 1.0, "one buffer": 0.0041, "calls": "3"})
+    assert made.measured == "slurp 100.0%, one buffer 0.4%, calls 3"

@@ -1,10 +1,13 @@
 """Every lesson runs from top to bottom on a fresh kernel, within its time and its memory."""
 
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from helpers.folders import RECORDED
+from helpers.measure import Comparison
 from helpers.publish import executed, lessons
 from helpers.units import GiB, in_words
 
@@ -28,3 +31,28 @@ def test_a_lesson_runs_within_its_budget(lesson: Path, capsys: pytest.CaptureFix
     assert not [o for cell in ran for o in cell.outputs if o.output_type == "error"]
     assert wall <= time, f"{wall:.0f} s; {time} s are allowed"
     assert peak <= memory, f"{in_words(peak, 'bytes')}; {in_words(memory, 'bytes')} are allowed"
+
+
+def recordings(lesson: Path) -> list[str]:
+    return re.findall(r'recorded\(\s*"([^"]+)"', "".join(cell.source for cell in nbformat.read(lesson, 4).cells))
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
+def test_a_lesson_has_its_recorded_runs(lesson: Path):
+    """With every method and meter that was measured here, so that they can stand in for one another."""
+    assert recordings(lesson), "nothing to show where memory is not told apart"
+    for name in recordings(lesson):
+        run = Comparison.load(RECORDED / f"{name}.json")
+        assert not run.missing and all(one.ended == "returned" for one in run.values())
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
+def test_a_lesson_goes_on_where_memory_is_not_told_apart(lesson: Path, tmp_path: Path):
+    """As on macOS and Windows: the portable meters, and so the recorded runs, without a traceback."""
+    notebook = nbformat.read(lesson, as_version=4)
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    first.source += "\n\nfrom helpers.measure import sampler\nsampler.choose = lambda: sampler.Portable"
+    nbformat.write(notebook, tmp_path / lesson.name)
+    ran = nbformat.read(executed(tmp_path / lesson.name, tmp_path / "executed"), as_version=4)
+    told = "".join(o.get("text", "") for cell in ran.cells for o in cell.get("outputs", ()))
+    assert told.count("Recorded figures, made on:") == len(recordings(lesson))

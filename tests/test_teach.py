@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import folders
-from helpers.measure import Comparison, measure, sampler
+from helpers.measure import Comparison, compare, measure, sampler
 from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, predict, recorded
 from helpers.teach.exercises import first_difference, is_attempted
 from helpers.teach.words import inline, paragraphs
@@ -337,6 +337,15 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     assert str(full.machine) in capsys.readouterr().out
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
+
+
+def test_recording_keeps_each_method_s_run_without_what_it_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    monkeypatch.setenv("ZERO_COPY_RECORD", "1")
+    full = compare({"list": list}, "ab", repeat=2)
+    assert recorded("run", full) is full and full["list"].value == ["a", "b"]
+    again = Comparison.load(tmp_path / "run.json")
+    assert again["list"].peak == full["list"].peak and again["list"].value is None and len(again.runs["list"]) == 1
 
 
 # --- words ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..folders import write_whole
 from ..units import in_words
 from .machine import Machine
 from .tables import html_table, text_table
@@ -267,11 +268,4 @@ def _highest(series: np.ndarray | None) -> int | None:
 
 
 def _write(path: str | os.PathLike, plain: Mapping) -> None:
-    """Whole or not at all: a temporary file beside it, then a rename."""
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(json.dumps(plain, separators=(",", ":")) + "\n", encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, json.dumps(plain, separators=(",", ":")) + "\n")

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from helpers.folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated
+from helpers.folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
 
 try:
     import fcntl
@@ -59,10 +59,10 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
         try:
             wall, peak = _run(notebook, lesson.parent)
         except LessonFailed as error:
-            _write(failed, notebook)
+            write_whole(failed, nbformat.writes(notebook))
             raise LessonFailed(f"{lesson.name}, {error}\n  what ran until then: {failed}") from None
         notebook.metadata["zero_copy"] = {"key": key, "wall": wall, "peak": peak}
-        _write(copy, notebook)
+        write_whole(copy, nbformat.writes(notebook))
         failed.unlink(missing_ok=True)
     return copy
 
@@ -169,12 +169,6 @@ def _facts(copy: Path) -> dict:
         return json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("zero_copy", {})
     except (ValueError, KeyError):
         return {}
-
-
-def _write(path: Path, notebook: NotebookNode) -> None:
-    partial = path.with_suffix(".partial")
-    nbformat.write(notebook, partial)
-    os.replace(partial, path)
 
 
 @contextmanager

@@ -11,14 +11,14 @@ import argparse
 import json
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from nbformat.validator import iter_validate
+
+from ..folders import write_whole
 
 # A lesson runs on whatever Python its kernel has: no version is stored.
 METADATA = {
@@ -40,20 +40,12 @@ def tidy(path: str | os.PathLike) -> bool:
     The file is replaced whole or left alone. Raises NotTidied, naming the file and what to do, where it is no
     notebook or where a cell still has no name; OSError as reading and writing do.
     """
-    path = Path(path).resolve()  # a link stays a link
+    path = Path(path)
     before = path.read_bytes()
     after = _stored(path, before)
     if after == before:
         return False
-    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(after)
-        shutil.copymode(path, scratch)
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise
+    write_whole(path, after)
     return True
 
 

@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from PIL import Image
 
+from ..folders import write_whole
+
 PAGE = 680 / 96  # inches: as wide as the page's column of 680 CSS pixels
 INK, QUIET, GRID, WARNING = "#1b1b1b", "#565656", "#dcdcdc", "#a3123a"
 
@@ -131,12 +133,7 @@ class Picture:
         path = Path(path)
         if path.suffix not in (".png", ".svg"):
             raise ValueError(f"a picture is saved as .png or .svg, not as {path.suffix or 'a name without suffix'!r}")
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
-            partial.write_bytes(self.png if path.suffix == ".png" else self.svg)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(path, self.png if path.suffix == ".png" else self.svg)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:

@@ -98,7 +98,9 @@ def claim(
     if id not in known:
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
-    made = Claim(known[id], None if holds is None else bool(holds), _in_words(measured), machine or here(folders.generated()))
+    made = Claim(
+        known[id], None if holds is None else bool(holds), _in_words(measured), machine or here(folders.generated())
+    )
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made

@@ -5,7 +5,6 @@ the folder cannot be written, what was said is kept in this kernel.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,8 @@ def keep(name: str, key: str, value: Any) -> bool:
     """Keeps one value; None forgets it. False where it could be kept in this kernel only."""
     everything = _on_disk(name) | {key: value}
     try:
-        _write(_path(name), {k: v for k, v in everything.items() if v is not None})
+        made = {k: v for k, v in everything.items() if v is not None}
+        folders.write_whole(_path(name), json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     except OSError:
         _here.setdefault(name, {})[key] = value
         return False
@@ -60,12 +60,3 @@ def _set_aside(path: Path) -> None:
             path.rename(place)
     except OSError:
         pass  # then it stays where it is until something is written
-
-
-def _write(path: Path, plain: dict[str, Any]) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
