@@ -452,6 +452,17 @@ def test_a_comparison_checks_the_work(tmp_path):
         compare({"lazy": os.getpid}, check=(tmp_path / "never").exists)
 
 
+def test_a_comparison_traces_each_function_once(tmp_path):
+    def work():
+        with open(tmp_path / "log", "a") as out:
+            out.write("run\n")
+        return len(bytearray(8 * MiB))
+
+    run = compare({"work": work}, repeat=3, heap=True)["work"]
+    assert (tmp_path / "log").read_text().count("run") == 4
+    assert 8 * MiB <= run.heap_peak < 9 * MiB
+
+
 def test_progress_stays_quiet_for_a_short_comparison(capsys):
     compare({"a": os.getpid, "b": os.getpid})
     assert capsys.readouterr().err == ""

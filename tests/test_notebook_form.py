@@ -26,9 +26,9 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def sources(notebook: Notebook, kind: str) -> Iterator[tuple[str, str]]:
-    """Id and text of the cells of one kind, without the teacher's notes."""
+    """Id and text of the cells of one kind."""
     for cell in notebook["cells"]:
-        if cell["cell_type"] == kind and "teacher" not in cell["metadata"].get("tags", []):
+        if cell["cell_type"] == kind:
             yield cell["id"], source(cell)
 
 
@@ -120,6 +120,13 @@ def imports_at_the_top(notebook: Notebook) -> Iterator[str]:
                 pending.extend(ast.iter_child_nodes(node))
 
 
+def keeps_notes_for_teachers_apart(notebook: Notebook) -> Iterator[str]:
+    """JupyterLab shows every cell, collapsed or not, to everybody."""
+    for cell in notebook["cells"]:
+        if "teacher" in cell["metadata"].get("tags", []):
+            yield f"{cell['id']}: a note for teachers; it belongs into notebooks/teacher/"
+
+
 def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
     """So that any cell can be run again, in any order, when the whole lesson has run."""
     named: dict[str, int] = {}
@@ -151,6 +158,7 @@ CHECKS: list[Check] = [
     has_short_cells,
     is_short,
     imports_at_the_top,
+    keeps_notes_for_teachers_apart,
     names_each_thing_once,
     shows_what_it_runs,
 ]
@@ -235,6 +243,7 @@ def test_a_lesson_that_is_right(check: Check):
         (has_short_cells, lesson(*[code("x")] * 25, *[code("x", "exercise")] * 3), "31 code cells"),
         (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
         (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
+        (keeps_notes_for_teachers_apart, lesson(markdown("**Ask:** what?", "teacher")), "notebooks/teacher/"),
         (names_each_thing_once, lesson(code("def g(): ..."), code("a, g = 1, 2")), "'g' is something else already"),
         (shows_what_it_runs, lesson(code("%%capture\nx")), "%%capture"),
         (shows_what_it_runs, lesson(code("plot(x); # quiet")), "“;”"),
@@ -249,10 +258,6 @@ def test_the_first_lesson_needs_no_previous():
     alone = lesson(markdown("# Start here\n\nNext: 01"), instead=0)
     assert list(has_neighbours(alone, FIRST)) == []
     assert list(has_neighbours(alone, "01"))
-
-
-def test_notes_for_teachers_are_not_counted():
-    assert list(is_short(lesson(markdown("word " * 2501, "teacher")))) == []
 
 
 @pytest.mark.parametrize(

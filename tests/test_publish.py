@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
 from helpers.publish import execute as execute_module
 from helpers.publish.handouts import GLOSSARY, link_terms, page_problems, read_terms
+from helpers.publish.lesson import body, read
 
 CLAIMS = """
 [slurp]
@@ -327,3 +328,16 @@ def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
     assert sorted(os.listdir(tmp_path / "handouts")) == [
         "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html",
     ]  # fmt: skip
+
+
+def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
+    (executed_copy,) = [path for path in sample_lessons.write(tmp_path) if path.name.startswith("02")]
+    cell = next(cell.id for cell in nbformat.read(executed_copy, 4).cells if cell.cell_type == "code")
+    note = tmp_path / f"{executed_copy.stem}.md"
+    note.write_text(f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed-right?\n", encoding="utf-8")
+    lesson = read(executed_copy, tmp_path)
+    after = lesson.notebook.cells[[c.id for c in lesson.notebook.cells].index(cell) + 1]
+    assert after.source == "**Ask:** who-guessed-right?" and "who-guessed" not in str(body(lesson, "student", None))
+    note.write_text("## no-such-cell\n\nText.\n", encoding="utf-8")
+    with pytest.raises(HandoutError, match="a note for 'no-such-cell', but the lesson has no such cell"):
+        read(executed_copy, tmp_path)

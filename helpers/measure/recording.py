@@ -246,7 +246,7 @@ class Comparison(Mapping[str, Recording]):
         return text_table(*self.table())
 
     def _repr_html_(self) -> str:
-        return html_table("Growth during the call, one fresh process a method", *self.table())
+        return html_table("Growth during the call, one fresh process per method", *self.table())
 
     def save(self, path: str | os.PathLike) -> None:
         _write(path, {name: [r.to_json() for r in of] for name, of in self.runs.items()})

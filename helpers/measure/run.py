@@ -79,21 +79,22 @@ def compare(
     functions: Mapping[str, Callable],
     *args: Any,
     repeat: int = 1,
+    heap: bool = False,
     check: Callable[..., bool] | None = None,
     **options: Any,
 ) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
-    `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`.
-    `check(*args)` is called here, unmeasured, after each run that returned: a wrong result is worth no measurement,
-    so where it says False, ValueError.
+    `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`;
+    with `heap`, the traced run is made once for each function. `check(*args)` is called here, unmeasured, after each
+    run that returned: a wrong result is worth no measurement, so where it says False, ValueError.
     """
     if not isinstance(functions, Mapping):
         raise TypeError(
             f"compare takes a dict of name to function, not {type(functions).__name__}; "
             'write compare({"read": f, "mmap": g}, ...)'
         )
-    unknown = set(options) - {"heap", "interval", "timeout", "memory_limit"}
+    unknown = set(options) - {"interval", "timeout", "memory_limit"}
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
@@ -103,10 +104,12 @@ def compare(
         raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
     with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
-        for _ in range(repeat):
+        for round in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
-                run = measure(function, *args, name=name, **options)
+                run = measure(function, *args, name=name, heap=heap and round == 0, **options)
+                if round:
+                    run = replace(run, heap_peak=runs[name][0].heap_peak)
                 if check and run.ended == "returned" and not check(*args):
                     raise ValueError(f"{name} did not do its work: the check said no afterwards")
                 runs[name].append(run)

@@ -14,10 +14,12 @@ from nbconvert.exporters import TemplateExporter
 from nbconvert.filters import ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from helpers.folders import NOTEBOOKS
 from helpers.teach import Exercise
 from helpers.units import NOT_MEASURED
 
@@ -46,9 +48,13 @@ class Lesson:
         return f"{self.name}.html" if edition == "student" else f"{self.name}-instructor.html"
 
 
-def read(path: Path) -> Lesson:
-    """A lesson from its executed notebook; HandoutError if its opening lacks what every lesson's has."""
+def read(path: Path, notes: Path = NOTEBOOKS / "teacher") -> Lesson:
+    """A lesson from its executed notebook, with its notes for teachers, `notes`/<name>.md, each after its cell.
+
+    HandoutError if its opening lacks what every lesson's has, or a note's cell is not there.
+    """
     notebook = nbformat.read(path, as_version=4)
+    _add_notes(notebook, notes / f"{path.stem}.md")
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
@@ -80,6 +86,19 @@ def read(path: Path) -> Lesson:
         objectives=tuple(item.decode_contents() for item in objectives),
         notebook=notebook,
     )
+
+
+def _add_notes(notebook: NotebookNode, path: Path) -> None:
+    """They stand in a file of their own, so that students do not meet them in the notebook: "## cell-id", then text."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for name, note in re.findall(r"(?ms)^## (\S+)\n(.*?)(?=^## |\Z)", text):
+        at = next((i for i, cell in enumerate(notebook.cells) if cell.id == name), None)
+        if at is None:
+            raise HandoutError(
+                f"{path.name}: a note for {name!r}, but the lesson has no such cell; name one that it has"
+            )
+        note = new_markdown_cell(note.strip(), id=f"{name}-note", metadata={"tags": ["teacher"]})
+        notebook.cells.insert(at + 1, note)
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:

@@ -34,7 +34,7 @@ class Table:
 
 def table(comparison: Comparison, *meters: str, caption: str = "") -> Table:
     """One row a method, one column a meter of METERS; without names, every meter that was measured."""
-    told = caption or "Growth during the call, one fresh process a method."
+    told = caption or "Growth during the call, one fresh process per method."
     return Table(with_machine(told, comparison), *comparison.table(*meters))
 
 

@@ -22,8 +22,8 @@ FIELDS = ("said", "verdict", "better", "show", "source")
 VERDICTS = {
     "true": "True.",
     "caveat": "True, with conditions.",
-    "misleading": "Misleading, as it is usually told.",
-    "false": "False, as it is usually told.",
+    "misleading": "Misleading.",
+    "false": "False.",
 }
 
 

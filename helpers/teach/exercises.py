@@ -131,7 +131,7 @@ class Exercise:
         Whatever the function does, the answer is a Verdict.
         """
         if function is None or function is Ellipsis or not is_attempted(function, self._starter_code()):
-            tell = f"Fill in `{self.name}`, run its cell, then this one again."
+            tell = f"Fill in `{self.name}` and run the cell again."
             return Verdict("not attempted", tell)
         if not callable(function):
             verdict = Verdict(
@@ -258,6 +258,7 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
     Where kinds of memory are not told apart, the heap counter stands in (it sees what Python allocates, nothing else).
     """
     own, limit = own_memory(run), in_words(budget, "bytes")
+    but = f"{done[0].lower()}{done[1:]}, but"
     figures = (
         f"{in_words(own, 'bytes')} anonymous at its peak (budget {limit})" if own is not None else "",
         f"{in_words(run.peak.file, 'bytes')} file-backed" if run.peak.file is not None else "",
@@ -269,10 +270,10 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
     if own is not None:
         if own <= budget:
             return Verdict("right", f"{done}, and it stayed within {limit} of anonymous memory.", figures, run)
-        why = f"{done}, but it took {in_words(own, 'bytes')} of anonymous memory at its peak; the budget is {limit}."
+        why = f"{but} it took {in_words(own, 'bytes')} of anonymous memory at its peak; the budget is {limit}."
         return Verdict("not yet", why, figures, run)
     if run.heap_peak is not None and run.heap_peak > budget:
-        why = f"{done}, but the heap alone took {in_words(run.heap_peak, 'bytes')}; the budget is {limit}."
+        why = f"{but} the heap alone took {in_words(run.heap_peak, 'bytes')}; the budget is {limit}."
         return Verdict("not yet", why, figures, run)
     counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap"
     return Verdict(

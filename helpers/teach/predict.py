@@ -183,7 +183,7 @@ class Prediction:
     def _apart(self, guess: float, measured: float) -> str:
         """How far off, where that tells something."""
         unit = SIZES.get(self.unit, 1)
-        guess, noise = guess * unit, 2 * MiB if self.unit in SIZES else 0
+        guess, noise = guess * unit, MiB // 2 if self.unit in SIZES else 0
         if abs(guess - measured) <= max(0.1 * measured, noise):
             return " – well predicted"
         low, high = sorted((guess, measured))

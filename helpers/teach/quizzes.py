@@ -39,7 +39,7 @@ class Quiz:
 
     def __repr__(self) -> str:
         lines = [f"  ({letter}) {plain(choice.text)}" for letter, choice in self._lettered()]
-        tell = f'quiz("{self.key}").feedback("a") says what (a) has to it.'
+        tell = f'quiz("{self.key}").feedback("a") shows the feedback to (a).'
         return "\n".join([plain(self.question), *lines, tell])
 
     def _repr_html_(self) -> str:

@@ -22,19 +22,21 @@ def check_grow(attempt: Attempt) -> Verdict:
         grown, said = peak.anonymous, "of anonymous memory"
         kinds = (("anonymous", peak.anonymous), ("file-backed", peak.file), ("shared", peak.shared))
         figures = tuple(f"{in_words(most, 'bytes')} {kind}" for kind, most in kinds)
+    if run.value == "NoneType":
+        return Verdict("not yet", "it returned nothing, so the memory is gone when the function ends.", figures, run)
     if abs(grown - WANTED) <= 0.1 * WANTED:
         return Verdict("right", f"It took {in_words(grown, 'bytes')} {said}.", figures, run)
     if grown > WANTED:
-        why = "That is more than asked for. How many bytes has each element of what you made?"
+        why = (
+            "That is more than asked for. How many bytes has each element of what you made? Or is a second copy alive "
+            "for a moment?"
+        )
     elif (peak.shared or 0) > 0.9 * WANTED:
         why = "The memory is there, but it is shared: the green kind. The orange kind is wanted."
     elif (peak.file or 0) > 0.9 * WANTED:
         why = "The memory is there, but it is a file's: the blue kind. The orange kind is wanted."
     else:
-        why = (
-            "Memory that nothing was written to may not be there yet: the kernel provides it at the first touch. "
-            "And what you do not return is gone when the function ends."
-        )
+        why = "Memory that nothing was written to may not be there yet: the kernel provides it at the first touch."
     return Verdict("not yet", f"it took {in_words(grown, 'bytes')} {said}. {why}", figures, run)
 
 
@@ -43,8 +45,8 @@ GROW = Exercise(
     title="take 64 MiB for yourself",
     minutes=5,
     prompt="""
-Write `grow()`. It takes 64 MiB of anonymous memory, the orange kind, and returns what holds it. A tenth more or less \
-is all right.
+Write `grow()`. It takes 64 MiB of anonymous memory, the orange kind, at its peak, and returns what holds it. A tenth \
+more or less is all right.
 
 Run the check before you write anything, then with a wrong amount, then with the right one: so you have seen all that \
 a check can say.
@@ -57,8 +59,9 @@ a check can say.
     ),
     solution_source="def grow():\n    return bytearray(64 * 2**20)\n",
     wrong=(
+        ("def grow():\n    block = bytearray(64 * 2**20)\n", "it returned nothing, so the memory is gone"),
         ("def grow():\n    return bytes(64 * 2**20)\n", "Memory that nothing was written to may not be there yet"),
-        ("def grow():\n    return bytearray(64)\n", "what you do not return is gone"),
+        ("def grow():\n    return bytearray(64)\n", "it took"),
         ("def grow():\n    return [0] * (64 * 2**20)\n", "How many bytes has each element"),
         (
             """def grow():

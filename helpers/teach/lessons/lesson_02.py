@@ -108,7 +108,8 @@ The check makes a new file, runs your function in a fresh process, and compares 
 ''',
     judge=check_copy,
     hints=(
-        "`f.read(n)` gives at most n bytes, and `b''` at the end of the file. How many must be in memory at once?",
+        "`f.read(n)` gives at most n bytes, and `b''` at the end of the file. How many must be in memory at once? "
+        "(`data = f.read(n)` in a loop holds two chunks for a moment: the new one is made before the old one goes.)",
         "Make one `bytearray` before the loop. `n = f.readinto(buffer)` fills it and says how many bytes are new; "
         "`memoryview(buffer)[:n]` is these bytes, without a copy. The loop ends when n is 0.",
     ),
@@ -220,7 +221,7 @@ def check_load(attempt: Attempt) -> Verdict:
 BYTEARRAY = "The caller wants a `bytearray` of its own."
 NOT_A_BYTEARRAY = {
     "bytes": "That one cannot be changed in place. " + BYTEARRAY,
-    "mmap": "That one shows the file's own pages: what the caller changes, others would see, or it cannot be changed. "
+    "mmap": "That one is a mapping of the file: it cannot grow, and it lives only as long as the file stays as it is. "
     + BYTEARRAY,
     "memoryview": "That one is a view of something else. " + BYTEARRAY,
 }
@@ -281,7 +282,7 @@ the peak was 2 GiB. Find the second one, and write `load(path)` without it.
     with open(path, "r+b") as f:
         return mmap.mmap(f.fileno(), 0)
 """,
-            "returned mmap. That one shows the file's own pages",
+            "returned mmap. That one is a mapping of the file",
         ),
         (
             """def load(path):
@@ -415,15 +416,15 @@ REPORT = Exercise(
     title="read a report from the field",
     minutes=12,
     prompt=f"""
-A user writes: “I only map my model file, as you told me, and the dashboard says my server uses 70 MiB. Something leaks!
+A user writes: “I only map my model file, as you told me, and the dashboard says my server uses 78 MiB. Something leaks!
 Here is /proc/<pid>/status:”
 
-{chr(10).join("    " + line for line in reports.RECORDED["map"].splitlines())}
+{chr(10).join("    " + line.expandtabs(10) for line in reports.RECORDED["map"].splitlines())}
 
 Write `explain(report)`. It takes such a text and returns three things:
 
 - **lent**: bytes that the kernel could take back from this process, because a file holds them too,
-- **own**: bytes that only the process can give back (or swap, if there is any),
+- **own**: the other resident bytes, which no file holds: only the process can give them back,
 - one word: `"page cache"` if at least three quarters of the two together are lent, `"own memory"` if at least three \
 quarters are own, else `"both"`.
 
@@ -624,7 +625,7 @@ QUIZZES = (
             Choice(
                 "To hops: each chunk goes to a worker thread and back, and each time somebody has to be woken.",
                 True,
-                "Yes. The column of waits shows it: about one for every hop, where the plain loop has next to none. "
+                "Yes. The column of waits shows it: one or two for every hop, where the plain loop has next to none. "
                 "Larger chunks make fewer hops; that is why 1 MiB chunks cost a fraction of the time.",
             ),
             Choice(
