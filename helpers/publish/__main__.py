@@ -4,9 +4,8 @@ import sys
 
 from tqdm.auto import tqdm
 
-from helpers.folders import BUILD
-from helpers.teach import exercise
-
+from ..folders import BUILD
+from ..teach import exercise
 from . import HandoutError, LessonFailed, executed, handouts, lessons
 
 

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from helpers.folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
+from ..folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
 
 try:
     import fcntl

@@ -15,11 +15,10 @@ from typing import Any
 
 from bs4 import BeautifulSoup, NavigableString
 
-from helpers.folders import BUILD
-from helpers.teach import Exercise
-from helpers.teach.claims import CLAIMS, VERDICTS
-from helpers.teach.claims import claims as claims_of
-
+from ..folders import BUILD
+from ..teach import Exercise
+from ..teach.claims import CLAIMS, VERDICTS
+from ..teach.claims import claims as claims_of
 from .lesson import Edition, HandoutError, Lesson, body, inline, output_problems, page, read
 
 GLOSSARY = Path(__file__).parent / "glossary.toml"

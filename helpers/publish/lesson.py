@@ -19,9 +19,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from helpers.folders import NOTEBOOKS
-from helpers.teach import Exercise
-from helpers.units import NOT_MEASURED
+from ..folders import NOTEBOOKS
+from ..teach import Exercise
+from ..units import NOT_MEASURED
 
 Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
