@@ -172,7 +172,7 @@ def test_times_agree():
     assert busy.user + busy.system == pytest.approx(0.2, rel=0.2)
     assert asleep.wall >= 0.2 > 10 * (asleep.user + asleep.system)
     for run in (busy, asleep):
-        assert np.all(np.diff(run.times) > 0) and run.times[0] >= 0 and run.times[-1] <= run.wall
+        assert np.all(np.diff(run.times) >= 0) and run.times[0] >= 0 and run.times[-1] <= run.wall
         assert len(run.times) == len(run.resident) > 0.2 / 0.001 / 4
 
 
@@ -262,6 +262,65 @@ def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
         assert measure(shared_memory, file, memory_limit="8 MiB").ended == "memory limit"
 
 
+class Unreadable:
+    def __reduce__(self):
+        return int, ("x",)
+
+
+def test_a_result_that_cannot_be_rebuilt_costs_the_result_not_the_measurement():
+    run = measure(Unreadable)
+    assert run.ended == "returned" and run.value is None and "cannot be rebuilt here" in run.error
+
+
+def test_sending_a_result_back_is_not_measured():
+    run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
+    assert run.ended == "returned" and len(run.value) == 12 * MiB
+    assert run.resident.max() < 16 * MiB
+
+
+def test_what_is_returned_is_still_there_in_the_last_sample():
+    run = measure(lambda: np.full(16 * MiB // 8, 1.0))
+    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(run.wall, abs=1e-5)
+
+
+def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
+    def only_once(path):
+        print("once")
+        with open(path, "x"):
+            return len(bytearray(MiB))
+
+    run = measure(only_once, tmp_path / "made", heap=True)
+    assert run.ended == "returned" and run.heap_peak is None
+    assert capsys.readouterr().out == "once\n"
+
+
+def test_a_time_limit_holds_between_two_samples():
+    began = time.monotonic()
+    assert measure(forever, interval=30, timeout=0.3).ended == "timed out"
+    assert time.monotonic() - began < 10
+
+
+def test_a_function_that_asks_is_answered_by_an_empty_input():
+    assert "EOFError" in measure(input).error
+    assert measure(lambda: sys.stdin.close()).ended == "returned"
+
+
+@linux
+def test_a_signal_without_a_name():
+    assert measure(killed_by, 40).ended == "signal 40"
+
+
+def test_a_failed_run_is_not_taken_for_the_fastest(tmp_path):
+    def fails_later(path):
+        if path.exists():
+            raise OSError("again")
+        path.touch()
+        time.sleep(0.05)
+
+    both = compare({"one": fails_later}, tmp_path / "made", repeat=2)
+    assert both["one"].ended == "returned" and [run.ended for run in both.runs["one"]] == ["returned", "raised"]
+
+
 # --- nothing is left running -------------------------------------------------------------------------------
 def descendants() -> set[int]:
     return {p.pid for p in psutil.Process().children(recursive=True)}
@@ -331,6 +390,57 @@ def test_no_descriptor_thread_or_process_is_left():
         measure(function, *([1] if function is not raising else []))
     measure(forever, timeout=0.1)
     assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
+def test_interrupting_the_clean_up_ends_the_child_too():
+    def leaves_a_thread():
+        threading.Thread(target=time.sleep, args=(600,)).start()
+
+    before = descendants()
+    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        measure(leaves_a_thread)
+    assert descendants() <= before
+
+
+@linux
+def test_what_is_still_forking_when_it_is_stopped_ends():
+    def forks():
+        while True:
+            if os.fork() == 0:
+                time.sleep(600)
+            time.sleep(0.002)
+
+    before = descendants()
+    assert measure(forks, timeout=0.4).ended == "timed out"
+    wait_until(lambda: descendants() <= before)
+
+
+@linux
+def test_the_process_that_was_called_answers_and_not_its_fork():
+    def forked():
+        if os.fork() == 0:
+            return "fork"
+        os.wait()
+        return "original"
+
+    began = time.monotonic()
+    assert measure(forked).value == "original"
+    assert time.monotonic() - began < 4
+
+
+@linux
+def test_a_child_that_nobody_waited_for_costs_no_time():
+    def starts_true():
+        pid = os.posix_spawnp("true", ["true"], os.environ)
+        time.sleep(0.05)
+        return pid
+
+    measure(starts_true)
+    began = time.monotonic()
+    measure(starts_true)
+    assert time.monotonic() - began < 1
 
 
 def wait_until(true, seconds: float = 15) -> None:
@@ -407,7 +517,10 @@ def test_a_value_that_json_cannot_hold_is_kept_in_words(tmp_path):
 def test_another_version_is_refused(tmp_path):
     plain = measure(abs, 1).to_json() | {"version": 99}
     (tmp_path / "run.json").write_text(json.dumps(plain))
-    with pytest.raises(ValueError, match="version 99"):
+    with pytest.raises(ValueError, match="99"):
+        Recording.load(tmp_path / "run.json")
+    (tmp_path / "run.json").write_text("[]")
+    with pytest.raises(ValueError, match="not a 'zero-copy recording'"):
         Recording.load(tmp_path / "run.json")
 
 
@@ -471,6 +584,21 @@ def test_progress_stays_quiet_for_a_short_comparison(capsys):
 def test_what_the_function_prints_is_shown(capsys):
     measure(print, "hello from the child")
     assert capsys.readouterr().out == "hello from the child\n"
+
+
+def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
+    def prints():
+        print("größer ✓")
+        forever()
+
+    measure(prints, timeout=1)
+    assert capsys.readouterr().out == "größer ✓\n"
+
+
+def test_of_very_much_that_is_printed_beginning_and_end_are_shown(capsys):
+    measure(lambda: print("first", "x" * MiB, "last"))
+    out = capsys.readouterr().out
+    assert out.startswith("first") and out.endswith("last\n") and "bytes left out" in out and len(out) < 200_000
 
 
 # --- the page cache, and what can be measured ---------------------------------------------------------------

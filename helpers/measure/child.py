@@ -1,9 +1,10 @@
 """What the fresh interpreter runs: load the function, say ready, wait, call it, report. Started by run.py, by path,
 so that nothing but the function's own imports is loaded before the call.
 
-Protocol, on the standard streams it was born with: in, a pickle of (payload, options) and then one line when the
-caller has taken its first sample, one more when it may end; out, "ready\\n", then one length-prefixed pickle of a
-dict. What the function prints goes to the standard error, which the caller shows afterwards.
+Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
+step that the caller allows: call it, report, end. Out: "ready\\n", "done\\n" when the function has ended (the caller
+takes its last sample while the result is still there), then one length-prefixed pickle of a dict. The function itself
+finds an empty standard input; what it prints goes to the standard error, which the caller shows afterwards.
 """
 
 import gc
@@ -19,11 +20,16 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, SIGKILL = 1, 36, 9
 
 
 def main() -> None:
-    outbox = os.fdopen(os.dup(1), "wb")  # dup'd descriptors are not inherited by programs the function starts
+    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")  # dup'd: programs do not inherit them
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):  # a line at a time, so that none is lost when the process is killed
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_caller()
     try:
-        payload, options = pickle.load(sys.stdin.buffer)
+        payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
         function, args = pickle.loads(payload)
     except BaseException as error:
@@ -32,18 +38,24 @@ def main() -> None:
         return
     outbox.write(b"ready\n")
     outbox.flush()
-    sys.stdin.buffer.readline()
-    send(outbox, call(function, args, options))
-    sys.stdin.buffer.readline()
+    inbox.readline()
+    report, value = call(function, args, options)
+    outbox.write(b"done\n")
+    outbox.flush()
+    inbox.readline()
+    report["value"], refused = carried_back(value, options["largest_result"])
+    report["error"] = report["error"] or refused
+    send(outbox, report)
+    inbox.readline()
 
 
-def call(function, args: tuple, options: dict) -> dict:
-    """Calls it between two readings of this process's own counters."""
+def call(function, args: tuple, options: dict) -> tuple[dict, object]:
+    """Calls it between two readings of this process's own counters; the report, and what it returned."""
     if options["heap"]:
         import tracemalloc
     gc.collect()
     report: dict = {"ended": "returned", "error": None}
-    value = None
+    value, pid = None, os.getpid()
     counters()  # once beforehand, so that their own first-time costs are not counted
     if options["heap"]:
         tracemalloc.start()
@@ -57,6 +69,9 @@ def call(function, args: tuple, options: dict) -> dict:
         report["ended"] = "raised"
         frames = error.__traceback__.tb_next if error.__traceback__ else None  # without this file's own frame
         report["error"] = "".join(traceback.format_exception(type(error), error, frames))
+    if os.getpid() != pid:  # the function has forked, and this is the fork: the other one answers
+        sys.stdout.flush()
+        os._exit(0)
     finished, after = time.perf_counter(), counters()
     if resident_before is not None:
         report["high_water"] = max(0, status("VmHWM") - resident_before)
@@ -64,9 +79,7 @@ def call(function, args: tuple, options: dict) -> dict:
         report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
         tracemalloc.stop()
     report |= {"began": began, "finished": finished, "counters": {name: after[name] - before[name] for name in after}}
-    report["value"], refused = carried_back(value, options["largest_result"])
-    report["error"] = report["error"] or refused
-    return report
+    return report, value
 
 
 # --- counters of this process ------------------------------------------------------------------------------
@@ -168,7 +181,8 @@ def carried_back(value, most: int) -> tuple[bytes | None, str | None]:
 
 def send(outbox, report: dict) -> None:
     data = pickle.dumps(report)
-    outbox.write(len(data).to_bytes(8, "little") + data)
+    outbox.write(len(data).to_bytes(8, "little"))
+    outbox.write(data)
     outbox.flush()
 
 

@@ -23,7 +23,11 @@ FORMAT, VERSION = "zero-copy recording", 1
 
 @dataclass(frozen=True)
 class Peak:
-    """Highest growth over the state before the call, bytes; None where this machine has no such meter."""
+    """Highest growth over the state before the call, bytes; None where this machine has no such meter.
+
+    Each kind's is the highest sample, so one that lasts less than the interval between two samples can come out low.
+    `resident` cannot, where the kernel keeps a high-water mark.
+    """
 
     anonymous: int | None = None
     file: int | None = None
@@ -176,11 +180,9 @@ class Recording:
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if plain.get("format") != FORMAT or plain.get("version") != VERSION:
-            raise ValueError(
-                f"not a {FORMAT!r} of version {VERSION}: format {plain.get('format')!r}, "
-                f"version {plain.get('version')!r}"
-            )
+        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
+            known = {k: plain.get(k) for k in ("format", "version")} if isinstance(plain, Mapping) else plain
+            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {known!r:.80}")
         made = {k: v for k, v in plain.items() if k not in ("format", "version")}
         for name, kind in (
             ("times", np.float64),
@@ -202,13 +204,13 @@ class Recording:
 class Comparison(Mapping[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
-    With `repeat` more than 1, each method's Recording is its fastest run (what disturbs a run makes it
+    With `repeat` more than 1, each method's Recording is its fastest run that returned (what disturbs a run makes it
     slower, never faster), and `runs` holds them all.
     """
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
         self.runs = {name: tuple(of) for name, of in runs.items()}
-        self._chosen = {name: min(of, key=lambda r: r.wall or 0.0) for name, of in self.runs.items()}
+        self._chosen = {name: min(of, key=lambda r: (r.ended != "returned", r.wall)) for name, of in self.runs.items()}
 
     def __getitem__(self, name: str) -> Recording:
         return self._chosen[name]

@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import cloudpickle
 import numpy as np
 import psutil
 from tqdm.auto import tqdm
 
-from ..units import MiB, size
+from ..units import KiB, MiB, size
 from . import sampler
 from .machine import here
 from .recording import IO, Comparison, Faults, Recording, Switches
@@ -44,11 +44,11 @@ def measure(
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
-    The function travels by value, so one defined in a notebook will do; open files and mappings cannot travel: pass
-    paths, and open them inside. Imports made inside the function count; those at the top of the notebook do not.
-    Only the process itself is measured, not processes it starts.
+    A function defined in a notebook travels by value, one of an imported module by its name. Open files and mappings
+    cannot travel: pass paths, and open them inside. Imports made inside the function count; those at the top of the
+    notebook do not. Only the process itself is measured, not processes it starts. Standard input is empty there.
 
-    heap          run it a second time, in another process, under tracemalloc, for `heap_peak`
+    heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
     interval      seconds between samples
     timeout       seconds; the call is stopped after that, and `ended` is "timed out"
     memory_limit  bytes or "8 MiB", kept by the sampler: when anonymous and shared memory have grown by more, the
@@ -70,7 +70,8 @@ def measure(
     options = {"path": sys.path, "heap": False, "largest_result": LARGEST_RESULT}
     run = _Run(payload, options, label, interval, timeout, limit).recording(here(_folder(args)))
     if heap and run.ended == "returned":
-        traced = _Run(payload, options | {"heap": True}, label, interval, timeout * 4, None)
+        options |= {"heap": True}
+        traced = _Run(payload, options, label, interval, timeout * 4, limit and 4 * limit + 64 * MiB, silent=True)
         run = replace(run, heap_peak=traced.heap_peak())
     return run
 
@@ -120,9 +121,19 @@ def compare(
 class _Run:
     """One fresh process, from start to end. Everything happens in the constructor; nothing outlives it."""
 
-    def __init__(self, payload: bytes, options: dict, label: str, interval: float, timeout: float, limit: int | None):
+    def __init__(
+        self,
+        payload: bytes,
+        options: dict,
+        label: str,
+        interval: float,
+        timeout: float,
+        limit: int | None,
+        silent: bool = False,
+    ):
         self.label, self.limit, self.stopped = label, limit, None
         self.samples: list[tuple[float, sampler.Sample]] = []
+        self.last: sampler.Sample | None = None
         with tempfile.TemporaryFile() as printed:
             self.process = subprocess.Popen(
                 [sys.executable, str(CHILD)],
@@ -131,28 +142,24 @@ class _Run:
                 stderr=printed,
                 start_new_session=os.name == "posix",
             )
-            self.mail = _Mail(self.process.stdout)
             try:
+                self.mail = _Mail(self.process.stdout)
                 self._start(payload, options, interval)
                 self._watch(interval, timeout)
             finally:
                 self._end()
-            printed.seek(0)
-            sys.stdout.write(printed.read(64 * 1024).decode(errors="replace"))
+                if not silent:
+                    _show(printed)
 
     def _start(self, payload: bytes, options: dict, interval: float) -> None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             pickle.dump((payload, options), self.process.stdin)
             self.process.stdin.flush()
         if not self.mail.greeting.wait(START_LIMIT):
             raise TimeoutError(f"{self.label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
         if self.mail.word != b"ready\n":
             self.mail.report.wait(START_LIMIT)
-            why = self.mail.message["error"] if self.mail.message else "the interpreter ended while loading it"
-            raise TypeError(
-                f"{self.label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
-                "importable there; what it needs of the notebook must be something that can be pickled"
-            )
+            raise self._not_loaded(self.mail.message["error"] if self.mail.message else "it ended meanwhile")
         self.sampler = sampler.choose()(self.process.pid)
         least = 4 * sampler.cost(self.sampler)
         if interval < least:
@@ -161,28 +168,42 @@ class _Run:
                 f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
             )
         self.base = self.sampler.read()
+        if self.base is None:
+            raise self._not_loaded("it ended meanwhile")
+
+    def _not_loaded(self, why: str) -> TypeError:
+        return TypeError(
+            f"{self.label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
+            "importable there; what it needs of the notebook must be something that can be pickled"
+        )
+
+    def _allow(self, step: bytes) -> None:
+        with suppress(OSError):  # it may have ended: that shows elsewhere
+            self.process.stdin.write(step + b"\n")
+            self.process.stdin.flush()
 
     def _watch(self, interval: float, timeout: float) -> None:
-        self.began = time.perf_counter()
-        self.process.stdin.write(b"go\n")
-        self.process.stdin.flush()
-        due = self.began
-        while True:
+        self.began = due = time.perf_counter()
+        end = self.began + timeout
+        self._allow(b"call")
+        while not self.stopped:
             now = time.perf_counter()
             sample = self.sampler.read()
             if sample is None:
                 break
             self.samples.append((now, sample))
-            if now - self.began > timeout:
-                self.stopped = "timed out"
-                break
-            if self.limit is not None and self._own(sample) > self.limit:
-                self.stopped = "memory limit"
-                break
             due = max(due + interval, now)
-            if self.mail.report.wait(due - time.perf_counter()):
+            if now > end:
+                self.stopped = "timed out"
+            elif self.limit is not None and self._own(sample) > self.limit:
+                self.stopped = "memory limit"
+            elif self.mail.done.wait(min(due, end) - time.perf_counter()):
                 break
         self.saw_end = time.perf_counter()
+        if not self.stopped:
+            self.last = self.sampler.read()  # what it returned is still there
+            self._allow(b"report")
+            self.mail.report.wait(START_LIMIT)
 
     def _own(self, sample: sampler.Sample) -> int:
         """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
@@ -192,24 +213,22 @@ class _Run:
 
     def _end(self) -> None:
         """Whatever happened, nothing is left running: the process, what it started, its pipes."""
-        left = _descendants(self.process.pid)
-        if self.stopped is None and self.mail.report.is_set():
-            with suppress(BrokenPipeError, subprocess.TimeoutExpired):  # let it end by itself: it may have to clean up
-                self.process.stdin.write(b"bye\n")
-                self.process.stdin.flush()
-                self.process.wait(5)
-        self.process.kill()
-        self.process.wait()
-        for process in left:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(left, timeout=5)
-        self.mail.join()
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self.process.stdout.close()
-        if hasattr(self, "sampler"):
-            self.sampler.close()
+        started = _descendants(self.process.pid)
+        try:
+            if not self.stopped and self.mail.report.is_set():  # let it end by itself: it may have to clean up
+                self._allow(b"end")
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(5)
+        finally:
+            self.code = self.process.poll()  # None: it ends only because we end it
+            _kill(self.process, started)
+            self.mail.join(2)
+            with suppress(OSError):
+                self.process.stdin.close()
+            if not self.mail.is_alive():  # else somebody out of reach still holds the other end
+                self.process.stdout.close()
+            if hasattr(self, "sampler"):
+                self.sampler.close()
 
     # --- what came of it --------------------------------------------------------------------------------
     def ending(self) -> str:
@@ -217,13 +236,22 @@ class _Run:
             return self.stopped
         if self.mail.message:
             return self.mail.message["ended"]
-        code = self.process.returncode
-        return signal.Signals(-code).name if code < 0 else f"exited {code}"
+        if self.code is None:
+            return "lost contact"
+        if self.code >= 0:
+            return f"exited {self.code}"
+        try:
+            return signal.Signals(-self.code).name
+        except ValueError:  # a real-time signal between the named ones
+            return f"signal {-self.code}"
 
     def recording(self, machine) -> Recording:
         message = self.mail.message or {}
         began, finished = message.get("began", self.began), message.get("finished", self.saw_end)
-        kept = [(t, s) for t, s in self.samples if began <= t <= finished] or self.samples[:1]
+        kept = [(t, s) for t, s in self.samples if began <= t < finished]
+        kept += [(finished, self.last)] if self.last and message else []
+        kept = kept or [(began, self.base)]
+        value, refused = _unpacked(message.get("value"))
         series = {
             kind: None
             if getattr(self.base, kind) is None
@@ -246,17 +274,17 @@ class _Run:
                 count("read_bytes"),
                 count("write_bytes"),
             ),
-            wall=finished - began,
+            wall=round(finished - began, 6),
             user=count("user"),
             system=count("system"),
-            value=pickle.loads(message["value"]) if message.get("value") else None,
+            value=value,
             high_water=message.get("high_water"),
             ended=self.ending(),
-            error=message.get("error"),
+            error=message.get("error") or refused,
         )
 
     def heap_peak(self) -> int | None:
-        return (self.mail.message or {}).get("heap_peak")
+        return (self.mail.message or {}).get("heap_peak") if self.ending() == "returned" else None
 
 
 class _Mail(threading.Thread):
@@ -265,27 +293,65 @@ class _Mail(threading.Thread):
     def __init__(self, stream):
         super().__init__(daemon=True)
         self.stream, self.word, self.message = stream, b"", None
-        self.greeting, self.report = threading.Event(), threading.Event()
+        self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
         self.start()
 
     def run(self) -> None:
         try:
             self.word = self.stream.readline()
             self.greeting.set()
+            if self.word == b"ready\n":
+                self.stream.readline()
+                self.done.set()
             length = int.from_bytes(self.stream.read(8), "little")
             data = self.stream.read(length)
             if length and len(data) == length:
                 self.message = pickle.loads(data)
         finally:
-            self.greeting.set()
-            self.report.set()
+            for event in (self.greeting, self.done, self.report):
+                event.set()
 
 
 def _descendants(pid: int) -> list[psutil.Process]:
+    """What it has started, and what that has started, as far as it is still running."""
+    with suppress(psutil.NoSuchProcess):
+        return [p for p in psutil.Process(pid).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    return []
+
+
+def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
+    """The process and all it has started, also what is started while we look: so it is stopped first."""
+    if os.name == "posix" and process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+    killed: list[psutil.Process] = []
+    while started := [p for p in started if p not in killed]:
+        for one in started:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        killed += started
+        started = _descendants(process.pid) if process.poll() is None else []
+    process.kill()
+    process.wait()
+    psutil.wait_procs([p for p in killed if p.is_running() and p.status() != psutil.STATUS_ZOMBIE], timeout=5)
+
+
+def _show(printed: BinaryIO) -> None:
+    """What the function printed; of very much, the beginning and the end."""
+    length, most = printed.seek(0, os.SEEK_END), 64 * KiB
+    printed.seek(0)
+    text = printed.read(most).decode(errors="replace")
+    if length > most:
+        printed.seek(max(most, length - most))
+        left_out = printed.tell() - most
+        text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out) + printed.read().decode(errors="replace")
+    sys.stdout.write(text)
+
+
+def _unpacked(value: bytes | None) -> tuple[Any, str | None]:
     try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
+        return (pickle.loads(value) if value else None), None
+    except Exception as error:
+        return None, f"the result came back, but cannot be rebuilt here ({error}); return plain data instead"
 
 
 def _carried(function: Callable, args: tuple, label: str) -> bytes:
