@@ -472,3 +472,14 @@ def test_scratch_of_a_killed_process_goes_with_the_next_and_that_of_a_live_one_s
     assert path.exists()
     subprocess.run([sys.executable, "-c", SCRATCH], check=True, capture_output=True)
     assert not path.parent.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks")
+def test_scratch_works_where_a_file_system_has_no_locks():
+    code = (
+        "import fcntl, sys\n"
+        "def refuse(*_): raise OSError(9, 'no locks here')\n"
+        f"fcntl.flock = refuse\n{SCRATCH}; print(len(list(p.parent.parent.glob('scratch-*'))))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert out.splitlines()[-1] == "1"

@@ -13,8 +13,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import folders
 from helpers.measure import Comparison, compare, measure, sampler
-from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, predict, recorded
+from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, kept, predict, recorded
 from helpers.teach.exercises import first_difference, is_attempted
+from helpers.teach.predict import _read
 from helpers.teach.words import inline, paragraphs
 from helpers.units import GiB, KiB, MiB
 
@@ -388,3 +389,31 @@ def test_in_a_notebook_everything_is_one_output_with_words():
     assert 'data-outcome="not yet"' in shown[7]["text/html"]
     assert "in line 2: <code>open(target" in shown[7]["text/html"]
     assert "def copy_small" in shown[9]["text/html"]
+
+
+# --- nothing is lost, nothing is taken for something else ---------------------------------------------------------
+def test_what_is_kept_is_not_lost_by_one_failed_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
+    kept.keep("some", "a", 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", lambda self: (_ for _ in ()).throw(PermissionError("busy")))
+        assert kept.keep("some", "b", 2) is False
+        assert kept.read("some") == {"b": 2}
+    assert kept.read("some") == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(("text", "number"), [("256", 256), ("1,024", 1024), ("0.5 GiB", 512), (".5", 0.5), ("", None)])
+def test_numbers_as_people_type_them(text: str, number: float | None):
+    assert _read(text, "MiB") == number
+
+
+@pytest.mark.parametrize("text", ["0,5", "1,5", "12,34", "many", "1..5", "5 MB"])
+def test_what_is_typed_and_is_no_number(text: str):
+    with pytest.raises(ValueError, match="is not a number of MiB; write"):
+        _read(text, "MiB")
+
+
+def test_a_function_that_runs_nothing_is_told_so():
+    async def copy_small(source, target):
+        open(target, "wb").close()
+
+    assert "calling it runs nothing" in exercise("02.chunks").check(copy_small).because

@@ -28,27 +28,31 @@ def scratch(name: str) -> Path:
 @cache
 def _folder(parent: Path) -> Path:
     for left in parent.glob("scratch-*"):
-        held = _lock(left)
-        if held is not None:
+        with suppress(OSError):
+            held = _lock(left)
             shutil.rmtree(left, ignore_errors=True)
             os.close(held)
     while True:
         folder = Path(tempfile.mkdtemp(prefix="scratch-", dir=parent))
-        # The lock is kept until this process ends. Without it, another took the new folder for an abandoned one.
-        if not fcntl or (_lock(folder) is not None and folder.exists()):
+        with suppress(OSError):  # a system, or a network file system, without such locks
+            try:
+                _lock(folder)  # kept until this process ends
+            except BlockingIOError:
+                continue  # another process took it for an abandoned one, in the moment before
+        if folder.exists():
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             return folder
 
 
-def _lock(folder: Path) -> int | None:
-    """A descriptor that holds the folder's lock, flock(2); None where another holds it, or where there are none."""
+def _lock(folder: Path) -> int:
+    """A descriptor that holds the folder's lock, flock(2). BlockingIOError where another process holds it, another
+    OSError where there are no locks."""
     if not fcntl:
-        return None
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return descriptor
-        except OSError:
-            os.close(descriptor)
-    return None
+        raise OSError("no locks on this system")
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+    except OSError:
+        os.close(descriptor)
+        raise

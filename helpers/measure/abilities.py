@@ -5,6 +5,7 @@ import platform
 import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from . import sampler
@@ -15,7 +16,7 @@ from .tables import html_table, text_table
 # What a reader calls it, the meter of a Recording that tells whether it works, and where the figure comes from.
 TRIED = (
     ("anonymous, file-backed, shared", "anonymous", "/proc/<pid>/status, sampled from outside"),
-    ("resident memory as a whole", "resident", "one sample takes {sample:.0f} µs, one is taken every 1,000 µs"),
+    ("resident memory as a whole", "resident", "one sample takes {sample:.0f} µs, one is wanted every 1,000 µs"),
     ("minor and major faults", "minor faults", "getrusage(2)"),
     ("waits", "switches", "getrusage(2)"),
     ("read and write calls", "read calls", "/proc/<pid>/io"),
@@ -53,8 +54,10 @@ def abilities() -> Abilities:
     own.close()
     rows = [_row(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
     rows.append(Ability("heap", True, "tracemalloc, in a second run"))
-    with tempfile.NamedTemporaryFile() as file:
-        cache = page_cache(file.name)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "page"
+        file.write_bytes(bytes(4096))
+        cache = page_cache(file)
     rows.append(
         Ability("page cache of a file", cache.cached is not None, cache.why or "mincore(2), for your own files")
     )

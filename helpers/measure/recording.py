@@ -256,6 +256,8 @@ class Comparison(Mapping[str, Recording]):
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Comparison":
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(plain, dict):
+            raise ValueError(f"{path} holds no comparison, which is a table of recordings by name")
         return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
 
 

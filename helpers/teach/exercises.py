@@ -5,6 +5,7 @@ fresh process, with a time and a memory limit, on a file made for this check; wh
 """
 
 import dis
+import inspect
 import linecache
 import os
 import re
@@ -137,6 +138,11 @@ class Exercise:
             verdict = Verdict(
                 "not yet", f"hand over the function itself, `check({self.name})`, and not what it returns."
             )
+        elif inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            what = "an `async def`" if inspect.iscoroutinefunction(function) else "a generator (it has a `yield`)"
+            verdict = Verdict(
+                "not yet", f"`{self.name}` is {what}: calling it runs nothing. Write an ordinary function."
+            )
         else:
             verdict = self._judged(function, units.size(self.size if size is None else size), timeout)
         kept.keep(
@@ -217,7 +223,7 @@ def exercises() -> tuple[Exercise, ...]:
 def is_attempted(function: Any, starter: CodeType) -> bool:
     """False for the stub, and for a body that is only `...`, `pass`, a docstring or `raise NotImplementedError`."""
     body = getattr(function, "__code__", None)
-    if body is None:
+    if not isinstance(body, CodeType):
         return True  # a built-in function, or no function at all
     steps = [step for step in dis.get_instructions(body) if step.opname not in ("RESUME", "NOP")]
     returns_none = all(step.opname in ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST") for step in steps) and all(

@@ -15,13 +15,16 @@ _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 
 def read(name: str) -> dict[str, Any]:
     """All that is kept in `name`.json; {} where there is nothing, or nothing readable."""
-    return _on_disk(name) | _here.get(name, {})
+    try:
+        return _on_disk(name) | _here.get(name, {})
+    except OSError:
+        return _here.get(name, {})
 
 
 def keep(name: str, key: str, value: Any) -> bool:
     """Keeps one value; None forgets it. False where it could be kept in this kernel only."""
-    everything = _on_disk(name) | {key: value}
     try:
+        everything = _on_disk(name) | {key: value}
         made = {k: v for k, v in everything.items() if v is not None}
         folders.write_whole(_path(name), json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     except OSError:
@@ -39,7 +42,7 @@ def _on_disk(name: str) -> dict[str, Any]:
     try:
         path = _path(name)
         text = path.read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return {}
     try:
         found = json.loads(text)

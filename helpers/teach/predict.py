@@ -298,19 +298,22 @@ def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], No
 
 
 def _read(text: str, unit: str) -> float | None:
-    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing."""
-    found = re.fullmatch(r"([\d.,_ ]*\d[\d.]*)\s*([A-Za-z]*)", text.strip())
+    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing.
+
+    A comma stands between thousands only: "0,5" is refused, not taken for 5.
+    """
+    found = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
     if not text.strip():
         return None
     units = {name.lower(): factor for name, factor in SIZES.items()}
     try:
-        number = float(re.sub(r"[,_ ]", "", found[1])) if found else None
+        number = float(re.sub("[, ]", "", found[1])) if found else None
     except ValueError:
         number = None
     if number is None or (
         found[2] and found[2].lower() != unit.lower() and not {found[2].lower(), unit.lower()} <= set(units)
     ):
-        raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}")
+        raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024")
     written = found[2].lower() or unit.lower()
     return number * units[written] / units[unit.lower()] if unit in SIZES else number
 

@@ -1,5 +1,6 @@
 """Lesson 02, copy a big file: its exercises and quizzes."""
 
+import math
 import os
 import secrets
 import shutil
@@ -24,6 +25,11 @@ BUDGET = 8 * MiB
 def fresh_file(attempt: Attempt) -> tuple[Path, Path]:
     """A source that the student's code has not seen, not a multiple of any chunk, and its twin that it never sees."""
     size = attempt.size + 1 + secrets.randbelow(MiB - 1)
+    free = shutil.disk_usage(attempt.folder).free
+    if free < 3 * size:
+        raise OSError(
+            f"it needs {in_words(3 * size, 'bytes')} in {attempt.folder.parent}, and {in_words(free, 'bytes')} are free"
+        )
     source = random_file(attempt.folder / "source.bin", size, seed=secrets.randbelow(2**32))
     return source, Path(shutil.copyfile(source, attempt.folder / "twin.bin"))
 
@@ -379,9 +385,13 @@ def read_right(text: str) -> tuple[int, int, str]:
     return lent, own, word
 
 
+def is_a_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
 def misread(given: object, text: str) -> str | None:
     """None for the right answer; else what the slip was, as far as the figures tell."""
-    if not isinstance(given, tuple) or len(given) != 3 or not all(isinstance(n, int | float) for n in given[:2]):
+    if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         words = ", ".join(map(repr, WORDS))
         return f"it returned {given!r}. Return three things: lent bytes, own bytes, and one of {words}."
     found, (lent, own, word) = fields(text), read_right(text)
