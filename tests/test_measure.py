@@ -405,6 +405,22 @@ def test_interrupting_the_clean_up_ends_the_child_too():
 
 
 @linux
+def test_what_outlives_a_function_that_kills_itself_ends(tmp_path):
+    def leaves_and_dies(note):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(600)
+        note.write_text(str(pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    began = time.monotonic()
+    assert measure(leaves_and_dies, tmp_path / "pid").ended == "SIGKILL"
+    assert time.monotonic() - began < 10
+    left = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE)
+
+
+@linux
 def test_what_is_still_forking_when_it_is_stopped_ends():
     def forks():
         while True:

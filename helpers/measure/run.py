@@ -203,7 +203,9 @@ class _Run:
         if not self.stopped:
             self.last = self.sampler.read()  # what it returned is still there
             self._allow(b"report")
-            self.mail.report.wait(START_LIMIT)
+            end = self.saw_end + START_LIMIT
+            while not self.mail.report.wait(0.02) and self.process.poll() is None and time.perf_counter() < end:
+                pass  # not one long wait: what the function started may hold the pipe open when it is dead itself
 
     def _own(self, sample: sampler.Sample) -> int:
         """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
@@ -314,9 +316,17 @@ class _Mail(threading.Thread):
 
 def _descendants(pid: int) -> list[psutil.Process]:
     """What it has started, and what that has started, as far as it is still running."""
-    with suppress(psutil.NoSuchProcess):
-        return [p for p in psutil.Process(pid).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
-    return []
+    try:
+        return [process for process in psutil.Process(pid).children(recursive=True) if _runs(process)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
@@ -324,7 +334,7 @@ def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
     if os.name == "posix" and process.poll() is None:
         process.send_signal(signal.SIGSTOP)
     killed: list[psutil.Process] = []
-    while started := [p for p in started if p not in killed]:
+    while started := [one for one in started if one not in killed]:
         for one in started:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
@@ -332,7 +342,10 @@ def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
         started = _descendants(process.pid) if process.poll() is None else []
     process.kill()
     process.wait()
-    psutil.wait_procs([p for p in killed if p.is_running() and p.status() != psutil.STATUS_ZOMBIE], timeout=5)
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
+            os.killpg(process.pid, signal.SIGKILL)
+    psutil.wait_procs([one for one in killed if _runs(one)], timeout=5)
 
 
 def _show(printed: BinaryIO) -> None:
