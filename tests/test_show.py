@@ -18,10 +18,10 @@ from PIL import Image
 
 from helpers.measure import IO, Comparison, Faults, Machine, Recording, measure
 from helpers.show import (
+    Interactive,
     bars,
     copy_paths,
     curves,
-    interactive_bundle,
     picture,
     recorded_table,
     sweep,
@@ -151,7 +151,7 @@ def _lightness(color: str) -> float:
 def test_one_bundle_holds_the_widget_and_its_picture():
     import ipywidgets
 
-    shown = interactive_bundle(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
+    shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
     bundle = shown._repr_mimebundle_()
     assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
     assert '<img alt="one two three"' in bundle["text/html"]

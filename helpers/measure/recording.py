@@ -136,7 +136,7 @@ class Recording:
 
     def meter(self, name: str) -> float | None:
         """One figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
-        return _meter(name).read(self)
+        return meter_named(name).read(self)
 
     # --- as words and tables ------------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ class Comparison(Mapping[str, Recording]):
     def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Header and rows, in words: a row a method, a column a meter (all that were measured, if none is named)."""
         names = meters or tuple(m for m in METERS if any(r.meter(m) is not None for r in self.values()))
-        chosen = [_meter(name) for name in names]
+        chosen = [meter_named(name) for name in names]
         rows = [
             (
                 name if r.ended == "returned" else f"{name} ({r.ended})",
@@ -261,7 +261,8 @@ class Comparison(Mapping[str, Recording]):
         return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
 
 
-def _meter(name: str) -> Meter:
+def meter_named(name: str) -> Meter:
+    """ValueError for a name that METERS does not have."""
     if name not in METERS:
         raise ValueError(f"no meter {name!r}; there are: {', '.join(METERS)}")
     return METERS[name]

@@ -27,6 +27,8 @@ class Sampler(Protocol):
 class ProcStatus:
     """/proc/<pid>/status, kept open: RssAnon, RssFile and RssShmem, proc_pid_status(5). About 20 µs a sample."""
 
+    tells_kinds = True
+
     def __init__(self, pid: int):
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
 
@@ -48,6 +50,8 @@ class ProcStatus:
 
 class Portable:
     """psutil, where there is no /proc (macOS, Windows): resident memory as a whole, no kinds."""
+
+    tells_kinds = False
 
     def __init__(self, pid: int):
         self._process = psutil.Process(pid)

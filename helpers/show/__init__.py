@@ -5,7 +5,7 @@
 """
 
 from .curves import curves
-from .figure import Interactive, Picture, interactive_bundle, picture
+from .figure import Interactive, Picture, picture
 from .meters import Table, bars, table
 from .paths import copy_paths
 from .recorded import recorded_table
@@ -18,7 +18,6 @@ __all__ = [
     "bars",
     "copy_paths",
     "curves",
-    "interactive_bundle",
     "picture",
     "recorded_table",
     "sweep",

@@ -150,7 +150,7 @@ def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
 
 @dataclass(frozen=True, eq=False)
 class Interactive:
-    """A widget and the picture that stands for it on paper, shown as one output."""
+    """A widget where a kernel runs, and the picture that stands for it everywhere else, shown as one output."""
 
     widget: Any
     picture: Picture
@@ -160,11 +160,6 @@ class Interactive:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {**self.widget._repr_mimebundle_(), "text/html": self.picture._repr_html_(), "text/plain": repr(self)}
-
-
-def interactive_bundle(widget: Any, picture: Picture) -> Interactive:
-    """One display bundle: the live `widget` where a kernel runs, `picture` and its words everywhere else."""
-    return Interactive(widget, picture)
 
 
 def legend(fig: Figure, *keys: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from ..measure.recording import METERS, Comparison, Recording
+from ..measure.recording import METERS, Comparison, Recording, meter_named
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, PREDICTED, Kind, Picture, key, legend, look, paint, picture
@@ -66,8 +66,8 @@ def bars(
 
 def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The kinds of memory together, every other meter alone, in the order asked for."""
-    if unknown := [name for name in meters if name not in METERS]:
-        raise ValueError(f"no meter {unknown[0]!r}; there are: {', '.join(METERS)}")
+    for name in meters:
+        meter_named(name)
     kinds = tuple(name for name in KINDS if name in meters)
     groups = list(dict.fromkeys(kinds if name in KINDS else (name,) for name in meters))
     if len(groups) > 3:

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Comparison, Recording
 from ..units import NOT_MEASURED, in_words, size
-from .figure import ANONYMOUS, INK, PAGE, QUIET, Interactive, Picture, interactive_bundle, look, picture
+from .figure import ANONYMOUS, INK, PAGE, QUIET, Interactive, Picture, look, picture
 from .words import with_machine
 
 # The figures of a sweep: their names in METERS, and what a sentence calls them.
@@ -52,7 +52,7 @@ def sweep(results: Mapping[int | str, Recording] | Comparison, caption: str = ""
     )
     page = ipywidgets.HTML(drawn(first)._repr_html_())
     slider.observe(lambda change: page.set_trait("value", drawn(change["new"])._repr_html_()), "value")
-    return interactive_bundle(ipywidgets.VBox([slider, page]), drawn(first))
+    return Interactive(ipywidgets.VBox([slider, page]), drawn(first))
 
 
 def fastest(recordings: Mapping[int, Recording]) -> int:

@@ -7,7 +7,6 @@ fresh process, with a time and a memory limit, on a file made for this check; wh
 import dis
 import inspect
 import linecache
-import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -241,11 +240,7 @@ def _shape(body: CodeType) -> tuple:
 # --- what checks share ----------------------------------------------------------------------------------------
 def kinds_are_told_apart() -> bool:
     """Can this machine measure anonymous, file-backed and shared memory apart?"""
-    probe = sampler.choose()(os.getpid())
-    try:
-        return probe.read().anonymous is not None
-    finally:
-        probe.close()
+    return sampler.choose().tells_kinds
 
 
 def own_memory(run: Recording) -> int | None:
