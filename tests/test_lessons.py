@@ -17,11 +17,13 @@ BUDGETS = {"00": (60, 1 * GiB), "02": (60, 2 * GiB)}
 ELSEWHERE = """
 
 import os
+import shutil
 from helpers.measure import sampler
 
 sampler.choose = lambda: sampler.Portable
 for name in ("copy_file_range", "posix_fadvise", "posix_spawnp", "sendfile"):
     delattr(os, name)
+shutil._USE_CP_SENDFILE = False
 """
 
 pytestmark = pytest.mark.notebooks

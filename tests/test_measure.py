@@ -1,5 +1,6 @@
 """measure: what it reports is what happened, and whatever happens it ends."""
 
+import contextlib
 import json
 import mmap
 import multiprocessing
@@ -75,6 +76,7 @@ def shared_memory(path):
 def private_half_written(path):
     with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, flags=mmap.MAP_PRIVATE) as memory:
         touch(memory, SIZE)
+        hold()
         write(memory, SIZE // 2)
         hold()
 
@@ -323,7 +325,13 @@ def test_a_failed_run_is_not_taken_for_the_fastest(tmp_path):
 
 # --- nothing is left running -------------------------------------------------------------------------------
 def descendants() -> set[int]:
-    return {p.pid for p in psutil.Process().children(recursive=True)}
+    """Those that measure has started (a browser of other tests may be there too), and their forks."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(word.endswith("child.py") for word in process.cmdline()):
+                found.add(process.pid)
+    return found
 
 
 def start_and_leave(detach: bool):
