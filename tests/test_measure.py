@@ -130,6 +130,20 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
     assert run.peak.resident == pytest.approx(64 * MiB, rel=0.02)
 
 
+@linux
+def test_address_space_counts_whether_anything_is_there_or_not():
+    def reserves():
+        with mmap.mmap(-1, 2 * SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS):
+            hold()
+        return mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+    run = measure(reserves)
+    assert run.virtual_peak == run.meter("virtual") == pytest.approx(2 * SIZE, rel=0.05)
+    assert run.resident.max() < SIZE / 20
+    kept = measure(lambda: mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    assert kept.virtual_peak == pytest.approx(SIZE, rel=0.05)  # what is returned is still there in the last sample
+
+
 def test_growth_does_not_count_what_was_there_before():
     carried = np.ones(32 * MiB // 8)
     assert measure(lambda: carried[0]).peak.resident < 2 * MiB
@@ -538,6 +552,13 @@ def test_a_value_that_json_cannot_hold_is_kept_in_words(tmp_path):
     assert "somewhere" in Recording.load(tmp_path / "run.json").value
 
 
+def test_a_recording_made_before_there_was_a_meter_lacks_it(tmp_path):
+    plain = measure(abs, 1).to_json()
+    del plain["virtual_peak"]
+    run = Recording.from_json(plain)
+    assert run.virtual_peak is None and "virtual" in run.missing
+
+
 def test_another_version_is_refused(tmp_path):
     plain = measure(abs, 1).to_json() | {"version": 99}
     (tmp_path / "run.json").write_text(json.dumps(plain))
@@ -587,6 +608,40 @@ def test_a_comparison_checks_the_work(tmp_path):
     assert both["raising"].ended == "raised"
     with pytest.raises(ValueError, match="lazy did not do its work"):
         compare({"lazy": os.getpid}, check=(tmp_path / "never").exists)
+
+
+def test_a_comparison_prepares_every_run(tmp_path):
+    log = tmp_path / "log"
+
+    def work(path):
+        with open(path, "a") as out:
+            out.write("run\n")
+
+    def prepare(path):
+        with open(path, "a") as out:
+            out.write(f"before, in {os.getpid()}\n")
+
+    compare({"a": work, "b": work}, log, repeat=2, heap=True, before=prepare)
+    assert log.read_text().splitlines() == [f"before, in {os.getpid()}", "run"] * 6  # two of them traced
+
+
+@linux
+def test_cold_and_warm_runs(file):
+    def evict(path):
+        with open(path, "rb") as f:
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def read(path):
+        return page_cache(path).share, len(path.read_bytes())
+
+    cold, warm = (compare({"read": read}, file, before=before)["read"] for before in (evict, Path.read_bytes))
+    assert cold.value == (0, SIZE) and warm.value[0] > 0.9
+    with pytest.raises(OSError, match="no room"):
+        compare({"read": read}, file, before=no_room)
+
+
+def no_room(path):
+    raise OSError("no room")
 
 
 def test_a_comparison_traces_each_function_once(tmp_path):
@@ -664,7 +719,7 @@ def portable(monkeypatch):
 
 def test_the_portable_sampler_measures_what_it_can(portable, file):
     run = measure(mapping_touched, file)
-    assert run.anonymous is None and run.peak.anonymous is None
+    assert run.anonymous is None and run.peak.anonymous is None and run.virtual_peak is None
     assert {"anonymous", "file", "shared"} <= set(run.missing)
     assert run.resident.max() == pytest.approx(SIZE, abs=0.02 * SIZE + MiB)
     assert "not measured here" in run._repr_html_() and "kinds not measured here" in repr(run)

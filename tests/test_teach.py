@@ -1,8 +1,11 @@
 """The framework: predictions that are kept, checks that no code breaks, recorded runs."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -12,10 +15,22 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import folders
-from helpers.measure import Comparison, compare, measure, sampler
+from helpers.measure import (
+    Comparison,
+    Explorer,
+    Film,
+    NotMeasuredHere,
+    compare,
+    here,
+    maps,
+    measure,
+    sampler,
+    workers,
+)
 from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, kept, predict, recorded
 from helpers.teach.exercises import first_difference, is_attempted
 from helpers.teach.predict import _read
+from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs
 from helpers.units import GiB, KiB, MiB
 
@@ -340,13 +355,76 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     assert recorded("run", poor) is poor
 
 
-def test_recording_keeps_each_method_s_run_without_what_it_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of recorded runs, while recording."""
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     monkeypatch.setenv("ZERO_COPY_RECORD", "1")
-    full = compare({"list": list}, "ab", repeat=2)
-    assert recorded("run", full) is full and full["list"].value == ["a", "b"]
-    again = Comparison.load(tmp_path / "run.json")
-    assert again["list"].peak == full["list"].peak and again["list"].value is None and len(again.runs["list"]) == 1
+    return tmp_path
+
+
+def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short(recording: Path):
+    full = compare({"list": list, "bytes": bytes, "long": lambda text: text * 5000}, "ab", repeat=2)
+    assert recorded("run", full) is full and full["list"].value == ["a", "b"] and len(full["long"].value) == 10_000
+    again = Comparison.load(recording / "run.json")
+    assert again["list"].peak == full["list"].peak and len(again.runs["list"]) == 1
+    assert {name: run.value for name, run in again.items()} == {"list": ["a", "b"], "bytes": None, "long": None}
+
+
+def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
+    def spike() -> None:
+        time.sleep(0.3)
+        kept = bytearray(b"x" * 32 * MiB)
+        time.sleep(0.02)
+        del kept
+        time.sleep(0.3)
+
+    full = recorded("run", measure(spike))
+    again, _ = read(recording / "run.json")
+    assert len(again.times) <= 200 < len(full.times) and again.peak == full.peak
+    assert [again.times[0], again.times[-1]] == [full.times[0], full.times[-1]]
+    assert {len(getattr(again, kind)) for kind in ("anonymous", "file", "shared", "resident")} == {len(again.times)}
+    assert (recording / "run.json").stat().st_size < 12_000
+
+
+def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
+    recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """Each kind by a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
+
+    def film() -> Film:
+        with Explorer(pages=4) as explorer:
+            explorer.touch(1)
+        return explorer.film
+
+    makers = {
+        "comparison": lambda: compare({"list": list}, "ab"),
+        "recording": lambda: measure(killed),
+        "film": film,
+        "sharing": lambda: workers(len, "ab", count=2),
+    }
+    full = {name: recorded(name, make) for name, make in makers.items()}
+    assert full["recording"].ended == "SIGKILL" and capsys.readouterr().out == ""
+    monkeypatch.delenv("ZERO_COPY_RECORD")
+    monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
+    monkeypatch.setattr(maps, "why_not", lambda: "a test")
+    for name, make in makers.items():
+        again = recorded(name, make)
+        assert type(again) is type(full[name])
+        assert repr(again) == repr(full[name])
+        assert f"Recorded figures, made on: {here().system}" in capsys.readouterr().out
+    with pytest.raises(NotMeasuredHere, match="no namespaces"):
+        recorded("never made", refuses)
+    assert recorded("sharing", refuses).rows[0].value == 2
+    assert "Not measured here: no namespaces. Recorded figures" in capsys.readouterr().out
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuses() -> None:
+    raise NotMeasuredHere("no namespaces")
 
 
 # --- words ------------------------------------------------------------------------------------------------------

@@ -1,28 +1,58 @@
 """Measure what a function costs: `measure(f, *args) -> Recording`, `compare({name: f}, *args) -> Comparison`."""
 
 from .abilities import Abilities, abilities
-from .cache import PageCache, page_cache
-from .machine import Machine, here
+from .advice import advise, page_out, prefault
+from .cache import PageCache, drop_from_cache, page_cache
+from .explorer import Explorer
+from .film import Film, Step
+from .machine import Machine, NotMeasuredHere, here
+from .maps import Region, region_at, regions
+from .pages import PageMap, PageState, page_map
 from .recording import IO, METERS, Comparison, Faults, Peak, Recording, Switches
 from .run import compare, measure
+from .sharing import Shares, Sharing, sharing
+from .small_disk import on_small_disk
 from .tables import html_table, text_table
+from .whereabouts import Whereabouts, where
+from .workers import workers
 
 __all__ = [
     "IO",
     "METERS",
     "Abilities",
     "Comparison",
+    "Explorer",
     "Faults",
+    "Film",
     "Machine",
+    "NotMeasuredHere",
     "PageCache",
+    "PageMap",
+    "PageState",
     "Peak",
     "Recording",
+    "Region",
+    "Shares",
+    "Sharing",
+    "Step",
     "Switches",
+    "Whereabouts",
     "abilities",
+    "advise",
     "compare",
+    "drop_from_cache",
     "here",
     "html_table",
     "measure",
+    "on_small_disk",
     "page_cache",
+    "page_map",
+    "page_out",
+    "prefault",
+    "region_at",
+    "regions",
+    "sharing",
     "text_table",
+    "where",
+    "workers",
 ]

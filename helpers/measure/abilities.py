@@ -1,5 +1,6 @@
 """What this machine can measure, found by trying."""
 
+import mmap
 import os
 import platform
 import tempfile
@@ -8,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from . import sampler
+from . import maps, sampler
+from .advice import page_out
 from .cache import page_cache
 from .run import measure
+from .sharing import sharing
 from .tables import html_table, text_table
 
 # What a reader calls it, the meter of a Recording that tells whether it works, and where the figure comes from.
@@ -57,13 +60,38 @@ def abilities() -> Abilities:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
-        cache = page_cache(file)
-    rows.append(
-        Ability("page cache of a file", cache.cached is not None, cache.why or "mincore(2), for your own files")
-    )
+        cache, refused = page_cache(file), _page_out_refused(file)
+    rows += [
+        _found("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
+        _found("page cache of a file", cache.why if cache.cached is None else "", "mincore(2), for your own files"),
+        _found("… its dirty and evicted pages", cache.why if cache.dirty is None else "", "cachestat(2)"),
+        _found("pages taken away", refused, "madvise(2), MADV_PAGEOUT"),
+        _found("memory shared by processes", _sharing_refused(), "/proc/<pid>/smaps_rollup"),
+    ]
     rows += [_row(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
     return Abilities(tuple(rows))
 
 
 def _row(name: str, here: bool, how: str) -> Ability:
     return Ability(name, here, how if here else f"{platform.system()} does not give {how} to this Python")
+
+
+def _found(name: str, why: str, how: str) -> Ability:
+    return Ability(name, not why, why or how)
+
+
+def _page_out_refused(file: Path) -> str:
+    """Why pages of a mapped file cannot be taken away here; "" if they can."""
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        try:
+            page_out(mapping)
+        except OSError as error:
+            return str(error.strerror)
+    return ""
+
+
+def _sharing_refused() -> str:
+    try:
+        return sharing([os.getpid()]).why
+    except OSError as error:
+        return str(error.strerror)

@@ -4,22 +4,54 @@ import ctypes
 import mmap
 import os
 import sys
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..units import in_words
+from . import maps
+from .machine import here
+
+FORMAT, VERSION = "zero-copy page cache", 1
+CACHESTAT = 451  # on every architecture, Linux 6.5 and later
+COUNTED = ("dirty", "writeback", "evicted", "recently_evicted")
+PATIENCE = 1.0  # seconds: pages that are just being written back can be dropped a moment later
 
 
 @dataclass(frozen=True, eq=False)
 class PageCache:
-    """`cached`: (pages,) bool, one a page of the file, in order; None where the kernel does not tell, and `why`."""
+    """What the page cache held of a file, at one moment.
+
+    size     bytes of the file
+    cached   (pages,) bool, one a page of the file, in order; None where the kernel does not tell
+    dirty, writeback            pages not yet on the disk, and on their way there
+    evicted, recently_evicted   pages dropped for lack of memory, and those of them that would have been used again
+    why      what was not told, or (after `drop_from_cache`) what stayed, and why; else ""
+
+    The four counts are cachestat(2)'s; None where it is not there or does not agree with mincore(2). Pages that the
+    kernel keeps together (a large folio) count together: one byte written can make 64 of them dirty.
+    """
 
     path: Path
     size: int
     cached: np.ndarray | None
     why: str = ""
+    dirty: int | None = None
+    writeback: int | None = None
+    evicted: int | None = None
+    recently_evicted: int | None = None
+
+    def __len__(self) -> int:
+        """Pages of the file."""
+        return -(-self.size // mmap.PAGESIZE) if self.cached is None else len(self.cached)
+
+    @property
+    def count(self) -> int | None:
+        """Pages in memory; None if not measured."""
+        return None if self.cached is None else int(self.cached.sum())
 
     @property
     def share(self) -> float | None:
@@ -27,8 +59,33 @@ class PageCache:
         return None if self.cached is None else float(self.cached.mean()) if self.size else 0.0
 
     def __repr__(self) -> str:
-        seen = f"not measured here: {self.why}" if self.cached is None else f"{self.share:.0%} in the page cache"
+        if self.cached is None:
+            seen = f"not measured here: {self.why}"
+        else:
+            dirty = f", {self.dirty:,} of its pages not yet on the disk" if self.dirty else ""
+            seen = f"{self.share:.0%} in the page cache{dirty}"
         return f"<{self.path.name}, {in_words(self.size, 'bytes')}: {seen}>"
+
+    # --- as JSON ------------------------------------------------------------------------------------------
+    def to_json(self) -> dict:
+        """Plain data: the name of the file without its folder, and equal neighbours as a run, [cached, pages]."""
+        runs = None
+        if self.cached is not None:
+            starts = np.flatnonzero(np.diff(self.cached.astype(np.int8), prepend=-1))
+            lengths = np.diff(starts, append=len(self.cached))
+            runs = [[bool(self.cached[at]), int(n)] for at, n in zip(starts, lengths, strict=True)]
+        plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
+        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": runs, **plain}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "PageCache":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
+            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
+        made = {name: plain[name] for name in ("size", "why", *COUNTED)}
+        runs = plain["runs"]
+        cached = None if runs is None else np.repeat(np.array([c for c, _ in runs], bool), [n for _, n in runs])
+        return cls(path=Path(plain["path"]), cached=cached, **made)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:
@@ -37,17 +94,91 @@ def page_cache(path: str | os.PathLike) -> PageCache:
     The kernel tells only the file's owner, or who may write to it (Linux 5.2): others get `cached=None` and a reason.
     """
     path = Path(path)
-    size = path.stat().st_size
+    status = path.stat()
+    size = status.st_size
     if sys.platform != "linux":
         return PageCache(path, size, None, f"mincore(2) is read on Linux only, and this is {sys.platform}")
-    if path.stat().st_uid != os.geteuid() and not os.access(path, os.W_OK):
+    if status.st_uid != os.geteuid() and not os.access(path, os.W_OK):
         return PageCache(path, size, None, "the kernel tells only the file's owner, or who may write to it")
     states = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
-    if size:
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+    if not size:
+        return PageCache(path, size, states.astype(bool), "", 0, 0, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(path, "rb") as file:
+        with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapping:
             start = np.frombuffer(mapping, np.uint8).ctypes.data  # the view is gone before the mapping is closed
             if libc.mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), ctypes.c_void_p(states.ctypes.data)):
                 number = ctypes.get_errno()
                 raise OSError(number, os.strerror(number), str(path))
-    return PageCache(path, size, (states & 1).astype(bool))
+        cached = (states & 1).astype(bool)
+        counts, why = _cachestat(libc, file.fileno(), bool(cached.any()))
+    return PageCache(path, size, cached, why, *counts)
+
+
+def drop_from_cache(path: str | os.PathLike) -> PageCache:
+    """Writes back what is not on the disk yet and asks the kernel to drop the rest: fsync(2), posix_fadvise(2).
+
+    Returns what the page cache holds then. Pages that somebody has mapped, or that have nowhere else to be, stay:
+    `why` says how many and why, and "" if none did. No error is raised for that; OSError as for opening the file.
+    """
+    until = time.monotonic() + PATIENCE
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        while True:
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            seen = page_cache(path)
+            if not seen.count:
+                break
+            holders = _mapped_by(path)
+            if holders or time.monotonic() > until:
+                break
+            time.sleep(0.01)
+    if seen.cached is None:
+        return seen
+    why = _staying(Path(path), seen.count, holders) if seen.count else ""
+    return PageCache(seen.path, seen.size, seen.cached, why, *(getattr(seen, name) for name in COUNTED))
+
+
+class _Range(ctypes.Structure):
+    _fields_ = (("offset", ctypes.c_uint64), ("length", ctypes.c_uint64))  # length 0: to the end
+
+
+class _Counts(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint64) for name in ("cached", *COUNTED))
+
+
+def _cachestat(libc: ctypes.CDLL, file: int, some: bool) -> tuple[tuple[int | None, ...], str]:
+    """The four counts, or four None and why. `some`: mincore(2) saw pages. cachestat(2)."""
+    whole, counts = _Range(0, 0), _Counts()
+    if libc.syscall(CACHESTAT, ctypes.c_uint(file), ctypes.byref(whole), ctypes.byref(counts), ctypes.c_uint(0)):
+        why = f"dirty and evicted pages are not told: cachestat(2): {os.strerror(ctypes.get_errno())}"
+    elif some and not counts.cached:  # it looks at overlayfs's own file, and the pages belong to the one below
+        why = "dirty and evicted pages are not told: cachestat(2) sees no page where mincore(2) sees some"
+    else:
+        return tuple(getattr(counts, name) for name in COUNTED), ""
+    return (None,) * len(COUNTED), why
+
+
+def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:
+    """Who has the file mapped, of the processes that we may look at: "this process", "python3 (1234)"."""
+    found, holders = os.stat(path), []
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()) if os.path.isdir("/proc") else ():
+        try:
+            names = {one.path for one in maps.regions(pid) if one.inode == found.st_ino}
+            if any(os.path.samestat(os.stat(name), found) for name in names if os.path.exists(name)):
+                name = Path(f"/proc/{pid}/comm").read_text().strip()
+                holders.append("this process" if pid == os.getpid() else f"{name} ({pid})")
+        except OSError:  # it has ended, or belongs to somebody else
+            continue
+    return tuple(holders)
+
+
+def _staying(path: Path, pages: int, holders: tuple[str, ...]) -> str:
+    if holders:
+        because = f"mapped by {', '.join(holders)}"
+    elif (system := here(path).file_system) in ("tmpfs", "ramfs"):
+        because = f"a file on {system} is nowhere else"
+    else:
+        because = "somebody has them mapped, locked, or is using them now"
+    return f"{pages:,} page{'s stay' if pages > 1 else ' stays'}: {because}"

@@ -2,9 +2,12 @@
 so that nothing but the function's own imports is loaded before the call.
 
 Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
-step that the caller allows: call it, report, end. Out: "ready\\n", "done\\n" when the function has ended (the caller
-takes its last sample while the result is still there), then one length-prefixed pickle of a dict. The function itself
-finds an empty standard input; what it prints goes to the standard error, which the caller shows afterwards.
+step that the caller allows: call it, report, end. Out: "ready <pid>\\n", "done\\n" when the function has ended (the
+caller takes its last sample while the result is still there), then one length-prefixed pickle of a dict. The function
+itself finds an empty standard input; what it prints goes to the standard error, which the caller shows afterwards.
+
+For workers.py it forks: the payload then holds a second function, which each fork calls with what the first one made,
+by the same protocol, on descriptors of its own from options["forks"]: two for each.
 """
 
 import gc
@@ -14,6 +17,7 @@ import pickle
 import sys
 import time
 import traceback
+import warnings
 
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, SIGKILL = 1, 36, 9
@@ -31,29 +35,71 @@ def main() -> None:
     try:
         payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
-        function, args = pickle.loads(payload)
+        function, args, *use = pickle.loads(payload)
     except BaseException as error:
         outbox.write(b"failed\n")
         send(outbox, {"error": "".join(traceback.format_exception_only(error)).strip()})
         return
-    outbox.write(b"ready\n")
+    serve(inbox, outbox, function, args, options, *use)
+
+
+def serve(inbox, outbox, function, args: tuple, options: dict, use=None) -> None:
+    outbox.write(b"ready %d\n" % os.getpid())
     outbox.flush()
     inbox.readline()
     report, value = call(function, args, options)
+    forks = fork_all(use, value, options, report, (inbox, outbox)) if use else []
     outbox.write(b"done\n")
     outbox.flush()
     inbox.readline()
-    report["value"], refused = carried_back(value, options["largest_result"])
-    report["error"] = report["error"] or refused
+    if forks:  # they have ended or are about to: the caller sees to that; only their parent is told how
+        report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
+    else:
+        report["value"], refused = carried_back(value, options["largest_result"])
+        report["error"] = report["error"] or refused
     send(outbox, report)
     inbox.readline()
+
+
+def fork_all(use, data, options: dict, report: dict, ours: tuple) -> list[int]:
+    """A fork for each two descriptors of options["forks"], if there are data; each calls use(data), tells, and keeps
+    the result. Returns their pids.
+
+    No process holds another's descriptors: else the caller would not see the other's end. And a fork does not collect
+    garbage before `use`, for that would write into pages that it shares with its parent.
+    """
+    forks, left = [], list(options["forks"])
+    while left:
+        mine = left.pop(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of threads that a library may have started: its own fork handlers know
+            pid = os.fork() if report["ended"] == "returned" else None
+        if pid == 0:
+            try:
+                for stream in ours:
+                    stream.close()
+                close(*(fd for pair in left for fd in pair))
+                tie_to_the_caller()
+                serve(os.fdopen(mine[0], "rb"), os.fdopen(mine[1], "wb"), use, (data,), options | {"tidy": False})
+            finally:
+                sys.stdout.flush()
+                os._exit(0)
+        close(*mine)
+        forks += [pid] if pid else []
+    return forks
+
+
+def close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def call(function, args: tuple, options: dict) -> tuple[dict, object]:
     """Calls it between two readings of this process's own counters; the report, and what it returned."""
     if options["heap"]:
         import tracemalloc
-    gc.collect()
+    if options.get("tidy", True):
+        gc.collect()
     report: dict = {"ended": "returned", "error": None}
     value, pid = None, os.getpid()
     counters()  # once beforehand, so that their own first-time costs are not counted

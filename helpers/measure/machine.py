@@ -9,6 +9,10 @@ from pathlib import Path
 import psutil
 
 
+class NotMeasuredHere(RuntimeError):
+    """This machine cannot measure it, and the message says why. A lesson shows the recorded run instead."""
+
+
 @dataclass(frozen=True)
 class Machine:
     """Facts that move memory figures. `read_ahead` and `page_size` in bytes; None where the system does not say."""

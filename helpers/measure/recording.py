@@ -74,6 +74,7 @@ METERS: dict[str, Meter] = {
     "anonymous": Meter("anonymous, peak", "bytes", lambda r: r.peak.anonymous),
     "file": Meter("file-backed, peak", "bytes", lambda r: r.peak.file),
     "shared": Meter("shared, peak", "bytes", lambda r: r.peak.shared),
+    "virtual": Meter("address space, peak", "bytes", lambda r: r.virtual_peak),
     "resident": Meter("resident, peak", "bytes", lambda r: r.peak.resident),
     "heap": Meter("heap, peak", "bytes", lambda r: r.heap_peak),
     "minor faults": Meter("minor faults", "count", lambda r: r.faults.minor),
@@ -98,6 +99,7 @@ class Recording:
     shared     (n,) int64, bytes: shared memory; None if not measured here
     resident   (n,) int64, bytes: all resident pages, whatever their kind
     high_water bytes: the kernel's own high-water mark of resident, which no sampler can miss; None if not measured
+    virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
     heap_peak  bytes, tracemalloc's peak in a second, separate run (`heap=True`); else None
     wall, user, system   seconds
     value      what the function returned
@@ -113,6 +115,7 @@ class Recording:
     file: np.ndarray | None = None
     shared: np.ndarray | None = None
     high_water: int | None = None
+    virtual_peak: int | None = None
     heap_peak: int | None = None
     faults: Faults = field(default_factory=Faults)
     switches: Switches = field(default_factory=Switches)
@@ -250,15 +253,23 @@ class Comparison(Mapping[str, Recording]):
     def _repr_html_(self) -> str:
         return html_table("Growth during the call, one fresh process per method", *self.table())
 
+    def to_json(self) -> dict:
+        """Plain data: a list of recordings by name."""
+        return {name: [r.to_json() for r in of] for name, of in self.runs.items()}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Comparison":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        if not (plain and isinstance(plain, Mapping) and all(isinstance(of, list) and of for of in plain.values())):
+            raise ValueError(f"no comparison, which is a table of lists of recordings by name: {plain!r:.80}")
+        return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
+
     def save(self, path: str | os.PathLike) -> None:
-        _write(path, {name: [r.to_json() for r in of] for name, of in self.runs.items()})
+        _write(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Comparison":
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(plain, dict):
-            raise ValueError(f"{path} holds no comparison, which is a table of recordings by name")
-        return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
+        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
 def meter_named(name: str) -> Meter:

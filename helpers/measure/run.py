@@ -12,9 +12,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,6 +59,22 @@ def measure(
     is printed when it has ended. TypeError if function or arguments cannot be carried; ValueError for an interval
     that this machine cannot keep. Interrupting the call kills the process.
     """
+    return measured(function, args, heap, interval, timeout, memory_limit, name)
+
+
+def measured(
+    function: Callable,
+    args: tuple,
+    heap: bool = False,
+    interval: float = 0.001,
+    timeout: float = 60,
+    memory_limit: int | str | None = None,
+    name: str | None = None,
+    before: Callable[[], Any] = lambda: None,
+    command: Sequence[str] = (),
+) -> Recording:
+    """`measure`, for the rest of the room: `before()` is called here before each of its runs, and the interpreter is
+    started through `command`, which must become it (exec)."""
     if not callable(function):
         raise TypeError(
             f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
@@ -68,10 +85,14 @@ def measure(
     label = name or getattr(function, "__name__", type(function).__name__)
     payload = _carried(function, args, label)
     options = {"path": sys.path, "heap": False, "largest_result": LARGEST_RESULT}
-    run = _Run(payload, options, label, interval, timeout, limit).recording(here(_folder(args)))
+    machine = here(_folder(args))
+    before()
+    run = _Run(payload, options, label, interval, timeout, limit, command).recording(machine)
     if heap and run.ended == "returned":
         options |= {"heap": True}
-        traced = _Run(payload, options, label, interval, timeout * 4, limit and 4 * limit + 64 * MiB, silent=True)
+        before()
+        more = limit and 4 * limit + 64 * MiB
+        traced = _Run(payload, options, label, interval, timeout * 4, more, command, silent=True)
         run = replace(run, heap_peak=traced.heap_peak())
     return run
 
@@ -81,14 +102,19 @@ def compare(
     *args: Any,
     repeat: int = 1,
     heap: bool = False,
+    before: Callable[..., Any] | None = None,
     check: Callable[..., bool] | None = None,
     **options: Any,
 ) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
     `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`;
-    with `heap`, the traced run is made once for each function. `check(*args)` is called here, unmeasured, after each
-    run that returned: a wrong result is worth no measurement, so where it says False, ValueError.
+    with `heap`, the traced run is made once for each function.
+
+    before  `before(*args)` is called here, unmeasured, before each run, the traced one too: `drop_from_cache` makes
+            cold runs of a path, reading the file makes warm ones
+    check   `check(*args)` is called here, unmeasured, after each run that returned: a wrong result is worth no
+            measurement, so where it says False, ValueError
     """
     if not isinstance(functions, Mapping):
         raise TypeError(
@@ -99,16 +125,17 @@ def compare(
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
-            "there are: repeat, check, heap, interval, timeout, memory_limit"
+            "there are: repeat, before, check, heap, interval, timeout, memory_limit"
         )
     if not functions or repeat < 1:
         raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
+    prepare = partial(before, *args) if before else lambda: None
     with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
         for round in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
-                run = measure(function, *args, name=name, heap=heap and round == 0, **options)
+                run = measured(function, args, name=name, heap=heap and round == 0, before=prepare, **options)
                 if round:
                     run = replace(run, heap_peak=runs[name][0].heap_peak)
                 if check and run.ended == "returned" and not check(*args):
@@ -129,6 +156,7 @@ class _Run:
         interval: float,
         timeout: float,
         limit: int | None,
+        command: Sequence[str] = (),
         silent: bool = False,
     ):
         self.label, self.limit, self.stopped = label, limit, None
@@ -136,7 +164,7 @@ class _Run:
         self.last: sampler.Sample | None = None
         with tempfile.TemporaryFile() as printed:
             self.process = subprocess.Popen(
-                [sys.executable, str(CHILD)],
+                [*command, sys.executable, str(CHILD)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=printed,
@@ -157,9 +185,9 @@ class _Run:
             self.process.stdin.flush()
         if not self.mail.greeting.wait(START_LIMIT):
             raise TimeoutError(f"{self.label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
-        if self.mail.word != b"ready\n":
+        if self.mail.pid is None:
             self.mail.report.wait(START_LIMIT)
-            raise self._not_loaded(self.mail.message["error"] if self.mail.message else "it ended meanwhile")
+            raise not_loaded(self.label, self.mail)
         self.sampler = sampler.choose()(self.process.pid)
         least = 4 * sampler.cost(self.sampler)
         if interval < least:
@@ -169,13 +197,7 @@ class _Run:
             )
         self.base = self.sampler.read()
         if self.base is None:
-            raise self._not_loaded("it ended meanwhile")
-
-    def _not_loaded(self, why: str) -> TypeError:
-        return TypeError(
-            f"{self.label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
-            "importable there; what it needs of the notebook must be something that can be pickled"
-        )
+            raise not_loaded(self.label, self.mail)
 
     def _allow(self, step: bytes) -> None:
         with suppress(OSError):  # it may have ended: that shows elsewhere
@@ -240,12 +262,7 @@ class _Run:
             return self.mail.message["ended"]
         if self.code is None:
             return "lost contact"
-        if self.code >= 0:
-            return f"exited {self.code}"
-        try:
-            return signal.Signals(-self.code).name
-        except ValueError:  # a real-time signal between the named ones
-            return f"signal {-self.code}"
+        return ended_by(self.code)
 
     def recording(self, machine) -> Recording:
         message = self.mail.message or {}
@@ -260,6 +277,7 @@ class _Run:
             else np.array([getattr(s, kind) - getattr(self.base, kind) for _, s in kept], np.int64)
             for kind in ("anonymous", "file", "shared", "resident")
         }
+        virtual = [s.virtual - self.base.virtual for _, s in kept if s.virtual is not None]
         count = message.get("counters", {}).get
         return Recording(
             name=self.label,
@@ -281,6 +299,7 @@ class _Run:
             system=count("system"),
             value=value,
             high_water=message.get("high_water"),
+            virtual_peak=max(0, max(virtual)) if virtual else None,
             ended=self.ending(),
             error=message.get("error") or refused,
         )
@@ -294,15 +313,16 @@ class _Mail(threading.Thread):
 
     def __init__(self, stream):
         super().__init__(daemon=True)
-        self.stream, self.word, self.message = stream, b"", None
+        self.stream, self.pid, self.message = stream, None, None
         self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
         self.start()
 
     def run(self) -> None:
         try:
-            self.word = self.stream.readline()
+            word = self.stream.readline()
+            self.pid = int(word.split()[1]) if word.startswith(b"ready ") else None
             self.greeting.set()
-            if self.word == b"ready\n":
+            if self.pid is not None:
                 self.stream.readline()
                 self.done.set()
             length = int.from_bytes(self.stream.read(8), "little")
@@ -312,6 +332,24 @@ class _Mail(threading.Thread):
         finally:
             for event in (self.greeting, self.done, self.report):
                 event.set()
+
+
+def not_loaded(label: str, mail: _Mail) -> TypeError:
+    why = mail.message["error"] if mail.message else "it ended meanwhile"
+    return TypeError(
+        f"{label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
+        "importable there; what it needs of the notebook must be something that can be pickled"
+    )
+
+
+def ended_by(code: int) -> str:
+    """In words, how a process ended by itself: `subprocess.Popen.returncode`, negative for a signal."""
+    if code >= 0:
+        return f"exited {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:  # a real-time signal between the named ones
+        return f"signal {-code}"
 
 
 def _descendants(pid: int) -> list[psutil.Process]:
@@ -367,9 +405,9 @@ def _unpacked(value: bytes | None) -> tuple[Any, str | None]:
         return None, f"the result came back, but cannot be rebuilt here ({error}); return plain data instead"
 
 
-def _carried(function: Callable, args: tuple, label: str) -> bytes:
+def _carried(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
     try:
-        return cloudpickle.dumps((function, args), protocol=5)
+        return cloudpickle.dumps((function, args, *more), protocol=5)
     except Exception as error:
         raise TypeError(
             f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "

@@ -9,12 +9,13 @@ import psutil
 
 
 class Sample(NamedTuple):
-    """Resident bytes by kind; None where the back-end cannot tell."""
+    """Resident bytes by kind, and the size of the address space; None where the back-end cannot tell."""
 
     anonymous: int | None
     file: int | None
     shared: int | None
     resident: int
+    virtual: int | None = None
 
 
 class Sampler(Protocol):
@@ -25,7 +26,7 @@ class Sampler(Protocol):
 
 
 class ProcStatus:
-    """/proc/<pid>/status, kept open: RssAnon, RssFile and RssShmem, proc_pid_status(5). About 20 µs a sample."""
+    """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About 20 µs a sample."""
 
     tells_kinds = True
 
@@ -42,7 +43,8 @@ class ProcStatus:
             return None
         words = text[at : at + 120].split()
         anonymous, file, shared = (int(words[i]) * 1024 for i in (1, 4, 7))
-        return Sample(anonymous, file, shared, anonymous + file + shared)
+        virtual = text[text.find(b"VmSize:") :].split(None, 2)[1]
+        return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def close(self) -> None:
         os.close(self._file)

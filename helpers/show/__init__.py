@@ -1,13 +1,17 @@
 """Show what was measured: pictures with alternative text, tables, and pictures that move.
 
 `curves` one panel a method over time · `bars` and `table` method x meter · `copy_paths` what is copied how often ·
-`sweep` a slider over chunk sizes. Every picture is made by `picture`, so that none lacks its alternative text.
+`sweep` a slider over chunk sizes · `page_grid` and `page_film` the state of every page · `quadrants` two questions at
+once. Every picture is made by `picture`, so that none lacks its alternative text.
 """
 
 from .curves import curves
+from .explorer import page_explorer
 from .figure import Interactive, Picture, picture
 from .meters import Table, bars, table
+from .pages import page_film, page_grid
 from .paths import copy_paths
+from .quadrants import quadrants
 from .recorded import recorded_table
 from .sweep import sweep, sweep_figure
 
@@ -18,7 +22,11 @@ __all__ = [
     "bars",
     "copy_paths",
     "curves",
+    "page_explorer",
+    "page_film",
+    "page_grid",
     "picture",
+    "quadrants",
     "recorded_table",
     "sweep",
     "sweep_figure",

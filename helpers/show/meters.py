@@ -32,10 +32,11 @@ class Table:
         return html_table(self.caption, self.header, self.rows)
 
 
-def table(comparison: Comparison, *meters: str, caption: str = "") -> Table:
+def table(comparison: Comparison | Mapping[str, Recording], *meters: str, caption: str = "") -> Table:
     """One row a method, one column a meter of METERS; without names, every meter that was measured."""
     told = caption or "Growth during the call, one fresh process per method."
-    return Table(with_machine(told, comparison), *comparison.table(*meters))
+    methods = Comparison({name: [run] for name, run in comparison.items()})
+    return Table(with_machine(told, methods), *methods.table(*meters))
 
 
 def bars(

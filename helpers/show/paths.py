@@ -17,9 +17,11 @@ from .words import by_name, ended, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
+READS = {"read/write": "copied into user memory", "map": "lent to user memory"}  # where nothing is written
 
 # The page's pixels, from its left edge: (left, right) of each place that bytes can be.
 PLACES = {"disk": (148, 186), "source": (238, 308), "user": (388, 472), "copy": (548, 618), "to disk": (640, 676)}
+READ_PLACES = {"disk": (178, 226), "source": (322, 422), "user": (548, 676)}
 KEYS, HEADS, ROW, BOX, LANE = 30, 42, 70, 30, 18
 
 
@@ -27,7 +29,7 @@ def copy_paths(
     comparison: Comparison | Mapping[str, Recording],
     how: Mapping[str, Move],
     caption: str = "",
-    destination: Literal["file", "socket"] = "file",
+    destination: Literal["file", "socket"] | None = "file",
     size: int | None = None,
 ) -> Picture:
     """One row a method: places that bytes were in, and an arrow for every copy between two of them.
@@ -37,14 +39,19 @@ def copy_paths(
     bytes in how many calls comes from the recording (proc_pid_io(5)), and so does the memory it took; an arrow that
     the counters do not bear out is not drawn. `size` is the bytes to be moved, by default the most that any method
     wrote or held. Copies within user memory pass no counter: they show as memory only. Nor does send(2): for a
-    socket to be seen here, write to its descriptor. ValueError for a method without one of the three moves.
+    socket to be seen here, write to its descriptor.
+
+    Where a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the
+    bytes are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
+    ValueError for a method without one of the moves.
     """
     methods = by_name(comparison)
+    moves = MOVES if destination else READS
     for name in methods:
-        if how.get(name) not in MOVES:
-            raise ValueError(f"how[{name!r}] is {how.get(name)!r}; it should be one of: {', '.join(MOVES)}")
-    size = size or max(max(r.io.write_bytes or 0, r.peak.anonymous or 0, r.peak.file or 0) for r in methods.values())
-    words = {name: _words(name, recording, how[name], size) for name, recording in methods.items()}
+        if how.get(name) not in moves:
+            raise ValueError(f"how[{name!r}] is {how.get(name)!r}; it should be one of: {', '.join(moves)}")
+    size = size or max(_most(recording, destination is None) for recording in methods.values())
+    words = {name: _words(name, recording, how[name], size, destination) for name, recording in methods.items()}
     tall = max(ROW, *(15 * (len(title) + len(note)) + 22 for title, note in words.values()))
     height = KEYS + HEADS + tall * len(methods)
     with look():
@@ -53,37 +60,54 @@ def copy_paths(
         ax.set(xlim=(0, 680), ylim=(height, 0))
         ax.set_axis_off()
         heads = {"disk": "disk", "source": "page cache,\nthe file", "user": "user\nmemory"}
-        heads |= {"copy": "page cache,\nthe copy", "to disk": "disk"} if destination == "file" else {"copy": "socket"}
+        if destination == "file":
+            heads |= {"copy": "page cache,\nthe copy", "to disk": "disk"}
+        elif destination == "socket":
+            heads["copy"] = "socket"
+        places = PLACES if destination else READ_PLACES
         for place, head in heads.items():
-            ax.text(sum(PLACES[place]) / 2, KEYS + HEADS - 14, head, ha="center", va="bottom", color=QUIET)
+            ax.text(sum(places[place]) / 2, KEYS + HEADS - 14, head, ha="center", va="bottom", color=QUIET)
         for row, (name, recording) in enumerate(methods.items()):
-            one = _Row(ax, KEYS + HEADS + tall * row, size, destination == "file")
+            one = _Row(ax, KEYS + HEADS + tall * row, size, destination)
             one.write(*words[name])
             one.draw(recording, how[name])
         unknown = any(None in (r.io.read_bytes, r.io.write_bytes, r.io.device_read_bytes) for r in methods.values())
         mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
         legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
-        return picture(fig, _alt(methods, how, size), with_machine(caption, methods))
+        return picture(fig, _alt(methods, how, size, destination), with_machine(caption, methods))
 
 
-def copies(recording: Recording, move: Move, size: int) -> float | None:
+def faults(recording: Recording) -> int | None:
+    """Minor and major ones together: each is a page, or the pages around it, that was lent."""
+    minor, major = recording.faults.minor, recording.faults.major
+    return None if minor is None or major is None else minor + major
+
+
+def copies(recording: Recording, move: Move, size: int, written: bool = True) -> float | None:
     """How often the `size` bytes were copied between two places: (into user memory + out of it) / size.
 
-    None where the counters were not measured. What never enters user memory is counted once, as it is written; a
-    file system that lets two files share blocks (btrfs, XFS) may answer copy_file_range(2) without any copy, which
-    no counter tells.
+    Without `written`, only what came into user memory counts. None where the counters were not measured. What never
+    enters user memory is counted once, as it is written; a file system that lets two files share blocks (btrfs, XFS)
+    may answer copy_file_range(2) without any copy, which no counter tells.
     """
-    read, written = recording.io.read_bytes, recording.io.write_bytes
-    if read is None or written is None or not size:
+    into, out = recording.io.read_bytes, recording.io.write_bytes
+    if into is None or out is None or not size:
         return None
-    return round((written + (read if move == "read/write" else 0)) / size, 1)
+    return round((out * written + into * (move == "read/write")) / size, 1)
+
+
+def _most(recording: Recording, read: bool) -> int:
+    """The most bytes that a method moved or held."""
+    io, peak = recording.io, recording.peak
+    return max((io.read_bytes if read else io.write_bytes) or 0, peak.anonymous or 0, peak.file or 0)
 
 
 class _Row:
     """One method's row, drawn from its top at `y`."""
 
-    def __init__(self, ax: Axes, y: float, size: int, to_file: bool):
-        self.ax, self.top, self.middle, self.size, self.to_file = ax, y, y + BOX / 2, size, to_file
+    def __init__(self, ax: Axes, y: float, size: int, destination: str | None):
+        self.ax, self.top, self.middle, self.size, self.destination = ax, y, y + BOX / 2, size, destination
+        self.places = PLACES if destination else READ_PLACES
 
     def write(self, title: list[str], note: list[str]) -> None:
         self.ax.plot((4, 676), (self.top - 9, self.top - 9), color=GRID, linewidth=0.6)
@@ -95,24 +119,27 @@ class _Row:
         io = recording.io
         self._box("disk", ABSENT)
         self._box("source", FILE)
-        self._box("copy", FILE if self.to_file else ABSENT)
+        if self.destination:
+            self._box("copy", FILE if self.destination == "file" else ABSENT)
         self._user(recording, move)
         self._arrow("disk", "source", io.device_read_bytes)
         if move == "read/write":
             self._arrow("source", "user", io.read_bytes, io.read_calls)
+        if move == "read/write" and self.destination:
             self._arrow("user", "copy", io.write_bytes, io.write_calls)
-        else:
+        elif self.destination:
             self._lane(io.write_bytes, io.write_calls)
         if move == "map":
-            x = PLACES["source"][1], PLACES["user"][0]
+            x = self.places["source"][1], self.places["user"][0]
             self.ax.plot(x, (self.middle, self.middle), color=FILE.edge, linewidth=1.3, linestyle=(0, (1.5, 1.5)))
-            self.ax.text(sum(x) / 2, self.middle - 4, "lent", ha="center", va="bottom", color=FILE.edge)
-        if self.to_file:
+            words = "lent" if self.destination else _lent(recording)
+            self.ax.text(sum(x) / 2, self.middle - 4, words, ha="center", va="bottom", color=FILE.edge)
+        if self.destination == "file":
             self._box("to disk", ABSENT)
             self._arrow("copy", "to disk", io.device_write_bytes, words=False)
 
     def _box(self, place: str, kind: Kind, share: float = 1) -> None:
-        left, right = PLACES[place]
+        left, right = self.places[place]
         self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(kind)))
 
     def _user(self, recording: Recording, move: Move) -> None:
@@ -122,13 +149,13 @@ class _Row:
         self._box("user", kind, min(1, (peak or 0) / self.size) if self.size else 0)
         words = "?" if peak is None else in_words(peak, "bytes")
         self.ax.text(
-            sum(PLACES["user"]) / 2, self.middle, words, ha="center", va="center",
+            sum(self.places["user"]) / 2, self.middle, words, ha="center", va="center",
             bbox={"facecolor": "white", "linewidth": 0, "boxstyle": "round,pad=0.15", "alpha": 0.9},
         )  # fmt: skip
 
     def _arrow(self, start: str, end: str, moved: int | None, calls: int | None = None, words: bool = True) -> None:
         """From one place to the next; without bytes there is no arrow, and without a counter a question mark."""
-        x = PLACES[start][1], PLACES[end][0]
+        x = self.places[start][1], self.places[end][0]
         if moved is None or moved >= 0.02 * self.size > 0:
             self._pointed([(x[0], self.middle), (x[1], self.middle)], known=moved is not None)
         if words:
@@ -156,17 +183,32 @@ class _Row:
         self.ax.add_patch(FancyArrowPatch(path=Path(corners), arrowstyle=head, color=color, linewidth=1.3))
 
 
-def _words(name: str, recording: Recording, move: Move, size: int) -> tuple[list[str], list[str]]:
-    """The lines at the left of a row: the method, and how often it copied."""
-    told = (_times(copies(recording, move, size)), ended(recording))
-    return textwrap.wrap(name, 19), [line for words in told for line in textwrap.wrap(words, 22)]
+def _words(
+    name: str, recording: Recording, move: Move, size: int, destination: str | None
+) -> tuple[list[str], list[str]]:
+    """The lines at the left of a row: the method, how often it copied; how often it waited, where it only reads."""
+    told = [_times(copies(recording, move, size, destination is not None))]
+    told += [_waits(recording.switches.voluntary)] * (destination is None)
+    notes = [line for words in (*told, ended(recording)) for line in textwrap.wrap(words, 22)]
+    return textwrap.wrap(name, 19), notes
+
+
+def _lent(recording: Recording) -> str:
+    count = faults(recording)
+    return f"lent, {'? fault' if count is None else f'{count:,} fault'}{'' if count == 1 else 's'}"
+
+
+def _waits(count: int | None) -> str:
+    if count is None:
+        return f"waits {NOT_MEASURED}"
+    return {0: "never waited", 1: "waited once", 2: "waited twice"}.get(count, f"waited {count:,} times")
 
 
 def _times(copied: float | None) -> str:
     """`_times(2)` is "copied twice"."""
     if copied is None:
         return NOT_MEASURED
-    return f"copied {({0: 'never', 1: 'once', 2: 'twice'}).get(copied, f'{copied:g} times')}"
+    return {0: "never copied", 1: "copied once", 2: "copied twice"}.get(copied, f"copied {copied:g} times")
 
 
 def _calls(calls: int) -> str:
@@ -178,13 +220,16 @@ def _moved(verb: str, moved: int | None, calls: int | None) -> str:
     return f"{verb} {in_words(moved, 'bytes')}{within}"
 
 
-def _alt(methods: Mapping[str, Recording], how: Mapping[str, Move], size: int) -> str:
+def _alt(methods: Mapping[str, Recording], how: Mapping[str, Move], size: int, destination: str | None) -> str:
     told = []
     for name, recording in methods.items():
-        io, peak, move = recording.io, recording.peak, how[name]
-        parts = [MOVES[move], _times(copies(recording, move, size)), ended(recording)]
+        io, peak, move, reads = recording.io, recording.peak, how[name], destination is None
+        parts = [(READS if reads else MOVES)[move], _times(copies(recording, move, size, not reads)), ended(recording)]
+        parts += [_moved("from the disk", io.device_read_bytes, None)] * reads
         parts += [_moved("read", io.read_bytes, io.read_calls)] * (move == "read/write")
-        parts += [_moved("written", io.write_bytes, io.write_calls)]
+        parts += [_moved("written", io.write_bytes, io.write_calls)] * (not reads)
+        parts += [f"faults {in_words(faults(recording), 'count')}"] * (reads and move == "map")
+        parts += [_waits(recording.switches.voluntary)] * reads
         parts += [f"lent pages at the peak {in_words(peak.file, 'bytes')}"] * (move == "map")
         parts += [f"anonymous memory at the peak {in_words(peak.anonymous, 'bytes')}"]
         told.append(f"{name}: {', '.join(filter(None, parts))}.")

@@ -1,31 +1,101 @@
 """On a machine that lacks the meters, the recorded run of a machine that has them, and it says so."""
 
+import json
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from .. import folders
-from ..measure import Comparison
+from ..measure import Comparison, Film, Machine, NotMeasuredHere, Recording, Sharing, here
 
-KINDS = {"anonymous", "file"}  # without these two the lesson's point cannot be seen
+Measured = Comparison | Recording | Film | Sharing
+M = TypeVar("M", Comparison, Recording, Film, Sharing)
+
+# Without one of these meters the lesson's point cannot be seen; and how that is said.
+NEEDED = {
+    "anonymous": "Kinds of memory are not measured here",
+    "file": "Kinds of memory are not measured here",
+    "page states": "States of pages are not measured here",
+    "sharing": "Shares of memory are not measured here",
+}
+MOST_SAMPLES = 200  # of one run, in the file
+LARGEST_VALUE = 4096  # bytes of JSON
 
 
-def recorded(name: str, comparison: Comparison) -> Comparison:
-    """`comparison`, or where this machine cannot tell the kinds of memory apart, data/recorded/`name`.json.
+def recorded(name: str, made: M | Callable[[], M]) -> M:
+    """`made`, or where this machine cannot measure what matters, what data/recorded/`name`.json holds.
 
-    One printed line says whose figures are shown. Never an error: without such a file it is the comparison itself.
-    With ZERO_COPY_RECORD=1 (`make record`) it is the other way round: the comparison becomes the recorded run.
+    `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
+    recorded run stands in where one of NEEDED is in `made.missing`, or where the function raises NotMeasuredHere.
+    One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
+    function that made nothing is an error then: NotMeasuredHere.
+
+    With ZERO_COPY_RECORD=1 (`make record`) it is the other way round: what was made becomes the recorded run, with
+    at most MOST_SAMPLES samples a run, and what the function returned if that is plain data and short.
     """
     path = folders.RECORDED / f"{name}.json"
-    if not KINDS & set(comparison.missing):
-        if os.environ.get("ZERO_COPY_RECORD") == "1":
-            Comparison({method: [replace(run, value=None)] for method, run in comparison.items()}).save(path)
-        return comparison
+    value, refused = None, None
     try:
-        found = Comparison.load(path)
-    except (OSError, ValueError, KeyError, TypeError):
-        print(
-            f"Kinds of memory are not measured here, and there is no recorded run {name!r}: some figures are missing."
-        )
-        return comparison
-    print(f"Kinds of memory are not measured here. Recorded figures, made on: {found.machine}")
+        value = made() if callable(made) else made
+        why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
+    except NotMeasuredHere as error:
+        refused, why = error, f"Not measured here: {error}"
+    if why is None:
+        if os.environ.get("ZERO_COPY_RECORD") == "1":
+            folders.write_whole(path, json.dumps(_plain(value), separators=(",", ":")) + "\n")
+        return value
+    try:
+        found, machine = read(path)
+    except (OSError, ValueError, TypeError):
+        if refused:
+            raise refused from None
+        print(f"{why}, and there is no recorded run {name!r}: some figures are missing.")
+        return value
+    print(f"{why}. Recorded figures, made on: {machine}")
     return found
+
+
+def read(path: Path) -> tuple[Measured, Machine | None]:
+    """What a recorded file holds, and the machine it was made on. ValueError if it is none."""
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    machine = None
+    if isinstance(plain, dict) and set(plain) == {"machine", "made"}:
+        machine, plain = Machine(**plain["machine"]), plain["made"]
+    for kind in (Recording, Film, Sharing, Comparison):
+        with suppress(ValueError, KeyError, TypeError):
+            found = kind.from_json(plain)
+            return found, machine or found.machine
+    raise ValueError(f"{path} holds nothing that `recorded` wrote")
+
+
+def _plain(made: Measured) -> dict:
+    if isinstance(made, Recording):
+        return _short(made).to_json()
+    if isinstance(made, Comparison):
+        return Comparison({method: [_short(run)] for method, run in made.items()}).to_json()
+    if isinstance(made, Sharing):
+        rows = tuple(replace(row, value=row.value if _is_short(row.value) else None) for row in made.rows)
+        return {"machine": asdict(here()), "made": replace(made, rows=rows).to_json()}
+    return made.to_json()
+
+
+def _short(run: Recording) -> Recording:
+    """The same run in a smaller file: fewer samples, the highest of each kind among them."""
+    series = {f.name: getattr(run, f.name) for f in fields(run) if isinstance(getattr(run, f.name), np.ndarray)}
+    if len(run.times) > MOST_SAMPLES:
+        even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
+        kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))
+        series = {name: values[kept] for name, values in series.items()}
+    return replace(run, **series, value=run.value if _is_short(run.value) else None)
+
+
+def _is_short(value: object) -> bool:
+    try:
+        return len(json.dumps(value)) <= LARGEST_VALUE
+    except (TypeError, ValueError):
+        return False

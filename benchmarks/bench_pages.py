@@ -1,0 +1,64 @@
+"""What looking at pages costs, beside what one would use instead: `python benchmarks/bench_pages.py`."""
+
+import mmap
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from helpers.measure import here, page_map, sharing, where
+
+ROUNDS = 15
+COUNTS = (16, 256, 4_096, 65_536, 262_144)
+
+
+def took(look: Callable[[], object]) -> float:
+    """Seconds, the median of ROUNDS calls."""
+    look()
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        look()
+        rounds.append(time.perf_counter() - began)
+    return statistics.median(rounds)
+
+
+def by_psutil() -> int:
+    """Resident bytes by mapping: how many pages, not which."""
+    return sum(region.rss for region in psutil.Process().memory_maps(grouped=False))
+
+
+def by_smaps() -> int:
+    return len(Path("/proc/self/smaps").read_bytes())
+
+
+def page_by_page(mapping: mmap.mmap) -> int:
+    """The same entries of pagemap as page_map reads, one at a time in Python."""
+    address = np.frombuffer(mapping, np.uint8).ctypes.data
+    pages = range(address // mmap.PAGESIZE, (address + len(mapping)) // mmap.PAGESIZE)
+    with open("/proc/self/pagemap", "rb", buffering=0) as file:
+        return sum(os.pread(file.fileno(), 8, page * 8)[7] >> 7 for page in pages)
+
+
+def looking() -> None:
+    """Anonymous memory, all of it written: every page has an entry to be read."""
+    print("| pages | `page_map` | `where` | one entry at a time | psutil `memory_maps` | read smaps |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for pages in COUNTS:
+        with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as mapping:
+            mapping.madvise(mmap.MADV_NOHUGEPAGE)
+            np.frombuffer(mapping, np.uint8)[:: mmap.PAGESIZE] = 1
+            ways = (lambda m=mapping: page_map(m), lambda m=mapping: where(m), lambda m=mapping: page_by_page(m),
+                    by_psutil, by_smaps)  # fmt: skip
+            print(f"| {pages:,} | " + " | ".join(f"{took(way) * 1e3:.2f} ms" for way in ways) + " |")
+            del ways
+    print(f"\n`sharing` of one process: {took(lambda: sharing([os.getpid()])) * 1e3:.2f} ms")
+
+
+if __name__ == "__main__":
+    print(f"{here()}\n")
+    looking()

@@ -1,0 +1,209 @@
+"""What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
+
+No root is needed: the kernel hides where a page lies in the machine, and still tells what it is.
+"""
+
+import mmap
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from . import maps
+
+FORMAT, VERSION = "zero-copy page map", 1
+PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56: of the highest of eight bytes
+
+
+class PageState(IntEnum):
+    """What a process has at one page. FILE and SHARED are lent, the anonymous ones must be kept.
+
+    FORKED is an anonymous page that somebody else maps too: a relative, after a fork, until one of them writes.
+    The kernel's one page of zeros, which stands in for anonymous memory that was read and never written, also
+    reads as FORKED: it is present, and nobody's alone.
+    """
+
+    ABSENT = 0
+    FILE = 1
+    SHARED = 2
+    ANONYMOUS = 3
+    FORKED = 4
+    SWAPPED = 5
+
+    @property
+    def words(self) -> str:
+        return WORDS[self]
+
+
+WORDS = {
+    PageState.ABSENT: "absent",
+    PageState.FILE: "file-backed",
+    PageState.SHARED: "shared memory",
+    PageState.ANONYMOUS: "anonymous",
+    PageState.FORKED: "anonymous, shared after fork",
+    PageState.SWAPPED: "swapped out",
+}
+
+
+def _state(bits: int) -> PageState:
+    if bits & PRESENT:
+        if bits & OF_FILE:
+            return PageState.FILE
+        return PageState.ANONYMOUS if bits & EXCLUSIVE else PageState.FORKED
+    return PageState.SWAPPED if bits & SWAPPED else PageState.ABSENT
+
+
+STATE_OF = np.array([_state(bits) for bits in range(256)], np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class PageMap:
+    """The pages of a buffer, first to last, at one moment.
+
+    states     (pages,) uint8, each a PageState; None where pages cannot be read, and `why` in words
+    address    of the first page's first byte, in the process that was looked at
+    page_size  bytes
+    """
+
+    states: np.ndarray | None
+    address: int = 0
+    page_size: int = 4096
+    why: str = ""
+
+    def __len__(self) -> int:
+        """Pages; 0 where they cannot be read."""
+        return 0 if self.states is None else len(self.states)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all these pages, present or not."""
+        return len(self) * self.page_size
+
+    def which(self, *states: PageState) -> np.ndarray | None:
+        """The indices of the pages in any of these states, (n,) int; None if not measured."""
+        return None if self.states is None else np.flatnonzero(np.isin(self.states, states))
+
+    def count(self, *states: PageState) -> int | None:
+        """How many pages are in any of these states; None if not measured."""
+        return None if self.states is None else sum(self.counts.get(PageState(state), 0) for state in set(states))
+
+    @property
+    def counts(self) -> dict[PageState, int]:
+        """Pages by state, those that occur; {} if not measured."""
+        if self.states is None:
+            return {}
+        return {PageState(state): int(n) for state, n in enumerate(np.bincount(self.states)) if n}
+
+    @property
+    def present(self) -> int | None:
+        """Pages in memory; None if not measured."""
+        return self.count(PageState.FILE, PageState.SHARED, PageState.ANONYMOUS, PageState.FORKED)
+
+    def __repr__(self) -> str:
+        if self.states is None:
+            return f"<page map: not measured here: {self.why}>"
+        last = sorted(self.counts.items(), key=lambda one: one[0] == PageState.ABSENT)
+        seen = ", ".join(f"{count:,} {state.words}" for state, count in last)
+        return f"<{len(self):,} page{'s' * (len(self) != 1)}: {seen}>"
+
+    # --- as JSON ------------------------------------------------------------------------------------------
+    def to_json(self) -> dict:
+        """Plain data: equal neighbours are kept as a run, [state, pages]."""
+        runs = None
+        if self.states is not None:
+            starts = np.flatnonzero(np.diff(self.states, prepend=-1))  # the first always differs from -1
+            lengths = np.diff(starts, append=len(self.states))
+            runs = [[int(self.states[at]), int(n)] for at, n in zip(starts, lengths, strict=True)]
+        plain = {"runs": runs, "address": self.address, "page_size": self.page_size, "why": self.why}
+        return {"format": FORMAT, "version": VERSION, **plain}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "PageMap":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
+            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
+        runs = plain["runs"]
+        states = None
+        if runs is not None:
+            states = np.repeat(np.array([PageState(s) for s, _ in runs], np.uint8), [n for _, n in runs])
+        return cls(states, plain["address"], plain["page_size"], plain["why"])
+
+
+def page_map(
+    buffer: Any = None, *, pid: int | None = None, address: int | None = None, size: int | None = None
+) -> PageMap:
+    """What each page is that holds a byte of `buffer`: an array, memoryview, mmap, or anything else with a buffer.
+
+    An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours
+    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in.
+
+    ValueError: a closed mapping, an empty buffer, a size of 0 or less, nothing mapped there. TypeError: not a buffer,
+    or both ways at once. ProcessLookupError, PermissionError: no such process, or not yours.
+    """
+    if (buffer is None) == (address is None) or (address is None) != (size is None):
+        raise TypeError("give a buffer of this process, or an address and a size (and pid, for another process)")
+    if buffer is not None:
+        if pid is not None:
+            raise TypeError("a buffer is this process's; for another process give pid, address and size, no buffer")
+        address, size = extent(buffer)
+    if size <= 0 or address < 0:
+        raise ValueError(f"no pages in {size} bytes at address {address}: give a size of at least 1")
+    page = mmap.PAGESIZE
+    if why := maps.why_not():
+        return PageMap(None, page_size=page, why=why)
+    first, end = address // page, -(-(address + size) // page)
+    bits = _bits("self" if pid is None else pid, first, end - first)
+    states = STATE_OF[bits]
+    _tell_shared_memory(states, first * page, "self" if pid is None else pid)
+    states.flags.writeable = False
+    return PageMap(states, first * page, page)
+
+
+def extent(buffer: Any) -> tuple[int, int]:
+    """Where a buffer of this process lies: its lowest address, and bytes up to the end of its highest element.
+
+    TypeError for what has no buffer, ValueError for a closed mapping or a released view.
+    """
+    if not isinstance(buffer, np.ndarray):
+        try:
+            view = memoryview(buffer)
+        except TypeError:
+            wanted = "give an array, a memoryview, a mapping, or bytes"
+            raise TypeError(f"{type(buffer).__name__} shows no bytes of its own: {wanted}") from None
+        except ValueError as error:  # what mmap and memoryview raise
+            raise ValueError(f"this {type(buffer).__name__} shows no bytes any more: {error}") from None
+        # A format that numpy does not know (a ctypes structure's) has its bytes in a row.
+        buffer = np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
+    low, high = np.lib.array_utils.byte_bounds(buffer)
+    return (low, high - low) if buffer.size else (low, 0)
+
+
+def _bits(pid: int | str, first: int, pages: int) -> np.ndarray:
+    """The highest byte of each page's eight, (pages,) uint8."""
+    entries = np.empty(pages, "<u8")
+    view, done = memoryview(entries).cast("B"), 0
+    with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
+        while done < len(view):
+            got = os.preadv(file.fileno(), [view[done:]], first * 8 + done)
+            if not got:
+                if pid != "self":
+                    maps.regions(pid)  # says so, where the process is gone
+                raise ValueError(f"nothing can be mapped at {first * mmap.PAGESIZE + done // 8 * mmap.PAGESIZE:#x}")
+            done += got
+    return entries.view(np.uint8)[7::8]
+
+
+def _tell_shared_memory(states: np.ndarray, start: int, pid: int | str) -> None:
+    """Bit 61 is the same for a page of a file and for shared memory: the kind of the mapping tells them apart."""
+    page, mapped = mmap.PAGESIZE, False
+    for region in maps.regions(pid):
+        low, high = (max(0, min(len(states), (at - start) // page)) for at in (region.start, region.end))
+        mapped |= high > low
+        if high > low and region.kind == "shared memory":
+            part = states[low:high]
+            part[part == PageState.FILE] = PageState.SHARED
+    if not mapped:
+        raise ValueError(f"nothing is mapped at {start:#x} in process {pid}")

@@ -1,0 +1,145 @@
+"""What several processes hold together: resident, proportional and unique memory of each. /proc/<pid>/smaps_rollup."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..units import in_words
+from . import maps
+from .tables import NONE, html_table, text_table
+
+FORMAT, VERSION = "zero-copy sharing", 1
+COLUMNS = {
+    "rss": "resident (RSS)",
+    "pss": "its share (PSS)",
+    "uss": "its alone (USS)",
+    "anonymous": "anonymous",
+    "file": "file-backed",
+    "private_dirty": "private and written",
+}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One process, in bytes; None where it had ended before it could be read.
+
+    rss            every resident page in full
+    pss            each page divided by the number of processes that map it: these add up without counting twice
+    uss            pages that nobody else maps: what would come free if this process ended (Private_Clean + _Dirty)
+    anonymous      of rss: pages of its own, those that it shares with a relative after a fork included
+    file           of rss: pages of files (rss less anonymous and shared memory)
+    private_dirty  pages that nobody else maps, and that were written
+    """
+
+    name: str
+    pid: int | None
+    rss: int | None
+    pss: int | None
+    uss: int | None
+    anonymous: int | None
+    file: int | None
+    private_dirty: int | None
+    value: Any = None
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """One row a process. `what`: "in use", or "growth" since the work began. `why`: why there are no rows."""
+
+    rows: tuple[Shares, ...]
+    what: str = "in use"
+    why: str = ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """("sharing",) where this machine shows none."""
+        return ("sharing",) if self.why else ()
+
+    def total(self, column: str) -> int | None:
+        """Bytes of all processes together; only `pss` counts no page twice. None if any was not measured."""
+        if column not in COLUMNS:
+            raise ValueError(f"no column {column!r}; there are: {', '.join(COLUMNS)}")
+        figures = [getattr(row, column) for row in self.rows]
+        return sum(figures) if figures and None not in figures else None
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and rows, in words: a row a process, and one for all together."""
+        named = [(_name(row), [getattr(row, column) for column in COLUMNS]) for row in self.rows]
+        if len(named) > 1:
+            named.append(("together", [self.total(column) for column in COLUMNS]))
+        rows = [(name, *(NONE if n is None else in_words(n, "bytes") for n in figures)) for name, figures in named]
+        return ("process", *COLUMNS.values()), rows
+
+    def __repr__(self) -> str:
+        return f"<sharing: not measured here: {self.why}>" if self.why else text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        if self.why:
+            return html_table("Memory of several processes", ("process", "measured"), [("–", f"not here: {self.why}")])
+        words = "in use" if self.what == "in use" else f"{self.what} since the work began"
+        return html_table(f"Memory of several processes, {words}", *self.table())
+
+    # --- as JSON ------------------------------------------------------------------------------------------
+    def to_json(self) -> dict:
+        """Plain data. A value that JSON cannot hold is kept as its repr."""
+        rows = [asdict(row) for row in self.rows]
+        for row in rows:
+            try:
+                json.dumps(row["value"])
+            except (TypeError, ValueError):
+                row["value"] = repr(row["value"])
+        return {"format": FORMAT, "version": VERSION, "what": self.what, "why": self.why, "rows": rows}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Sharing":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
+            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
+        return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
+
+
+def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
+    """What each of these processes has in memory now: `sharing({"worker 1": 4711, …})`, or numbers alone.
+
+    The kernel walks all their pages for that, so it is for single exact readings. ProcessLookupError for one that has
+    ended, PermissionError for one of another user.
+    """
+    if why := maps.why_not():
+        return Sharing((), why=why)
+    named = pids if isinstance(pids, Mapping) else {f"process {pid}": pid for pid in pids}
+    return Sharing(tuple(_read(name, pid) for name, pid in named.items()))
+
+
+def _read(name: str, pid: int) -> Shares:
+    with maps.told(pid):
+        rollup = _fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
+        # The rollup has no plain figure for shared memory, and status has, counted by each CPU for itself: taken only
+        # where there is any.
+        shared = 0
+        if rollup.get("Pss_Shmem", 1):
+            shared = _fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)
+    if "Rss" not in rollup:
+        raise ProcessLookupError(3, f"there is no process {pid}, or it has ended")
+    return Shares(
+        name,
+        pid,
+        rss=rollup["Rss"],
+        pss=rollup["Pss"],
+        uss=rollup["Private_Clean"] + rollup["Private_Dirty"],
+        anonymous=rollup["Anonymous"],
+        file=max(0, rollup["Rss"] - rollup["Anonymous"] - shared),
+        private_dirty=rollup["Private_Dirty"],
+    )
+
+
+def _fields(text: str) -> dict[str, int]:
+    """The lines "Name:  123 kB", in bytes."""
+    lines = (line.split() for line in text.splitlines())
+    return {words[0][:-1]: int(words[1]) * 1024 for words in lines if len(words) == 3 and words[2] == "kB"}
+
+
+def _name(row: Shares) -> str:
+    return row.name if row.ended in ("", "returned") else f"{row.name} ({row.ended})"

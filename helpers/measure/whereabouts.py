@@ -1,0 +1,190 @@
+"""`where(x)`: whose memory the bytes of an array or view lie in, and who owns it: zero-copy, proved."""
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..units import NOT_MEASURED, in_words
+from . import maps
+from .pages import PageMap, PageState, extent, page_map
+from .tables import html_table, text_table
+
+
+@dataclass(frozen=True, eq=False)
+class Whereabouts:
+    """Where a buffer's bytes lay at one moment. It keeps no view of them alive.
+
+    memory   "file", "shared memory", "anonymous mapping", "heap" or "stack"; NOT_MEASURED without /proc
+             ("heap" is all that malloc gave: it maps big blocks apart, and no mapping of Python's owns those)
+    address, size     of the lowest byte, and bytes up to the end of the highest element
+    path, offset      the file, and bytes into it where these begin; None if there is none
+    owners            the object, what it is a view of, and so on: (type, words); the last one owns the bytes
+    writable_view     may be written through this object?
+    writable_mapping  may the process write to these pages? None if not measured
+    states            the pages that hold the bytes; a page at either end may hold other bytes too
+    region            the mapping at the first byte; None if not measured
+    """
+
+    memory: str
+    address: int
+    size: int
+    path: Path | None
+    offset: int | None
+    owners: tuple[tuple[str, str], ...]
+    writable_view: bool
+    writable_mapping: bool | None
+    states: PageMap
+    region: maps.Region | None = None
+
+    @property
+    def writable(self) -> bool:
+        """Through this object, into these pages."""
+        return self.writable_view and self.writable_mapping is not False
+
+    @property
+    def pages(self) -> int | None:
+        """How many pages hold the bytes; None if not measured."""
+        return None if self.states.states is None else len(self.states)
+
+    @property
+    def present(self) -> int | None:
+        """How many of them were in memory; None if not measured."""
+        return self.states.present
+
+    @property
+    def why(self) -> str:
+        """Why pages were not measured, in words; "" if they were."""
+        return self.states.why
+
+    def shares_memory_with(self, other: Any) -> bool:
+        """Do the stretches of addresses overlap? `other`: a Whereabouts or a buffer.
+
+        As in np.may_share_memory, two interleaved views (a[::2] and a[1::2]) count as sharing.
+        """
+        other = _whereabouts(other)
+        return self.address < other.address + other.size and other.address < self.address + self.size
+
+    def same_bytes_as(self, other: Any) -> bool:
+        """Is any byte the same one: at the same address, or the same byte of the same file through another mapping?
+
+        A page that a private mapping has copied, because it was written, is no longer the file's.
+        """
+        other = _whereabouts(other)
+        if self.shares_memory_with(other):
+            return True
+        one, two = self.region, other.region
+        if not one or not two or not one.inode or (one.device, one.inode) != (two.device, two.inode):
+            return False
+        start, end = max(self.offset, other.offset), min(self.offset + self.size, other.offset + other.size)
+        if start >= end:
+            return False
+        lent = [here._lent()[_pages_from(here, start, end)] for here in (self, other)]
+        return bool((lent[0] & lent[1]).any())
+
+    def _lent(self) -> np.ndarray:
+        """(pages,) bool: not a copy of this process's own."""
+        own = (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
+        return ~np.isin(self.states.states, own)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and rows, in words."""
+        rows = [
+            ("memory", self._place()),
+            ("bytes", f"{in_words(self.size, 'bytes')} at {self.address:#x}"),
+            ("pages in memory", f"not here: {self.why}" if self.why else f"{self.present:,} of {self.pages:,}"),
+            *((f"… {state.words}", f"{count:,}") for state, count in self.states.counts.items() if state),
+            ("writable", self._writable()),
+            *((f"{'owned by' if i else 'object'}", f"{name}: {words}") for i, (name, words) in enumerate(self.owners)),
+        ]
+        return ("", "where"), rows
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        header, rows = self.table()
+        return html_table(f"Where the bytes of this {self.owners[0][0]} lie", ("of it", *header[1:]), rows)
+
+    def _place(self) -> str:
+        if self.path is None:
+            return self.memory
+        gone = ", deleted" if self.region and self.region.deleted else ""
+        return f"{self.memory}: {self.path}{gone}, from byte {self.offset:,}"
+
+    def _writable(self) -> str:
+        if self.writable_mapping is None:
+            return "yes" if self.writable_view else "no"
+        if not self.writable_view:
+            return "no: a read-only view" + ("" if self.writable_mapping else " of a read-only mapping")
+        if not self.writable_mapping:
+            return "no: the mapping is read-only"
+        return "yes: everybody who maps it sees it" if self.region.shared else "yes: into a page of this process alone"
+
+
+def where(x: Any) -> Whereabouts:
+    """Whose memory the bytes of `x` lie in: an array, memoryview, mapping, bytes, or anything else with a buffer.
+
+    Looking brings no page in. TypeError for what has no buffer (a list's elements lie all over the heap), ValueError
+    for a closed mapping or an empty buffer, which lies nowhere.
+    """
+    address, size = extent(x)
+    if not size:
+        raise ValueError(f"an empty {type(x).__name__} has no bytes that lie anywhere")
+    chain = _chain(x)
+    owners = tuple((type(one).__name__, _words(one)) for one in chain)
+    states = page_map(address=address, size=size)
+    writable = x.flags.writeable if isinstance(x, np.ndarray) else not memoryview(x).readonly
+    region = None if states.states is None else maps.region_at(address)
+    if region is None:
+        return Whereabouts(NOT_MEASURED, address, size, None, None, owners, writable, None, states)
+    memory = region.kind
+    if memory == "anonymous":
+        memory = "anonymous mapping" if any(isinstance(one, mmap.mmap) for one in chain) else "heap"
+    named = memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV"))
+    path = Path(region.path.removesuffix(maps.DELETED)) if named else None
+    offset = region.offset + address - region.start if region.inode else None
+    return Whereabouts(
+        memory, address, size, path, offset, owners, writable, region.permissions[1] == "w", states, region
+    )
+
+
+def _whereabouts(other: Any) -> Whereabouts:
+    return other if isinstance(other, Whereabouts) else where(other)
+
+
+def _pages_from(here: Whereabouts, start: int, end: int) -> slice:
+    """Which of its pages hold the bytes `start` to `end` of its file."""
+    page, skipped = here.states.page_size, here.address - here.states.address
+    first = (start - here.offset + skipped) // page
+    return slice(first, (end - 1 - here.offset + skipped) // page + 1)
+
+
+def _chain(x: Any) -> list[Any]:
+    chain = [x]
+    while True:
+        last = chain[-1]
+        if isinstance(last, np.ndarray):
+            under = last.base
+        elif isinstance(last, memoryview):
+            under = last.obj
+        else:
+            under = None
+        if under is None:
+            return chain
+        chain.append(under)
+
+
+def _words(one: Any) -> str:
+    if isinstance(one, mmap.mmap):
+        return f"a mapping of {in_words(len(one), 'bytes')}"
+    if isinstance(one, (np.ndarray, memoryview)):
+        of = in_words(one.nbytes, "bytes")
+        if isinstance(one, np.ndarray) and one.base is None:
+            return f"owns its {of}" if one.flags.owndata else f"a view of {of} that no object owns"
+        return f"a view of {of}"
+    if isinstance(one, (bytes, bytearray)):
+        return f"owns its {in_words(len(one), 'bytes')}"
+    return "lends its bytes"

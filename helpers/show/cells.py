@@ -1,0 +1,216 @@
+"""Cells: how the states of pages are drawn, one cell a page, or one for several where they do not fit."""
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.path import Path
+
+from ..measure.cache import PageCache
+from ..measure.pages import PageMap, PageState
+from ..units import NOT_MEASURED
+from .figure import ABSENT, ANONYMOUS, FILE, INK, PAGE, QUIET, SHARED, Kind, key, paint
+
+# Two more looks. Shared after a fork: paler than anonymous and hatched the other way, until a write makes it mine
+# alone. Swapped: grey like the absent, which it is from memory, in the ink of what must be kept.
+FORKED = Kind("", "#fde6c4", ANONYMOUS.edge, "\\\\\\\\")
+SWAPPED = Kind("", "#d8d8d8", ANONYMOUS.edge, "----")
+LOOKS: Mapping[PageState, Kind] = {  # in the order in which a cell of several pages is filled, from below
+    PageState.ANONYMOUS: ANONYMOUS,
+    PageState.FORKED: FORKED,
+    PageState.SWAPPED: SWAPPED,
+    PageState.SHARED: SHARED,
+    PageState.FILE: FILE,
+    PageState.ABSENT: ABSENT,
+}
+
+# A picture of cells is laid out in its own pixels (2.5 for each of the page's), so that all gaps are equally wide.
+DOT = 2.5
+WIDE = round(PAGE * 96 * DOT)
+LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # a cell's side with its gap: at most, of one page, of several
+OUTLINED = 15  # smaller cells are not outlined: a thousand outlines hide what they stand around
+TALLEST = 840  # of a grid
+KEY, LETTER = 46, 14  # a row of the legend; a small letter
+RARE = 0.2  # of a cell of several pages: what a single page of its kind gets at least
+
+
+class Seen:
+    """What a page map and a page cache have in common, for a picture: the state of each page, and the words for it."""
+
+    def __init__(self, one: PageMap | PageCache):
+        self.words = {state: state.words for state in LOOKS}
+        self.states, self.why, self.more = None, one.why, []
+        if isinstance(one, PageMap):
+            self.states = one.states
+            return
+        self.words |= {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
+        if one.cached is not None:
+            self.states = np.where(one.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
+        more = ((one.dirty, "dirty"), (one.writeback, "being written"))
+        self.more = [f"{count:,} {word}" for count, word in more if count]
+
+    @cached_property
+    def counts(self) -> dict[PageState, int]:
+        """Pages of each state that there is; none where they were not measured."""
+        return {} if self.states is None else {s: n for s in LOOKS if (n := int(np.count_nonzero(self.states == s)))}
+
+    def told(self, which: int = 0, absent: bool = True) -> str:
+        """The parts in a row, or why there are none."""
+        if self.states is None:
+            return f"{NOT_MEASURED}: {self.why}" if self.why else NOT_MEASURED
+        return ", ".join(self.parts(which, absent)) or "no pages"
+
+    def parts(self, which: int = 0, absent: bool = True) -> list[str]:
+        """The count of each state in words, with the page numbers of what stands in at most `which` stretches."""
+        return [
+            f"{count:,} {self.words[state]}{self._numbers(state, which)}"
+            for state, count in self.counts.items()
+            if absent or state != PageState.ABSENT or count == len(self.states)
+        ] + self.more
+
+    def _numbers(self, state: PageState, most: int) -> str:
+        """ " (page 5)", " (0 to 3, 7)"; nothing for what is absent, the rule, or in more than `most` stretches."""
+        there = np.flatnonzero(self.states == state)
+        runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
+        if state == PageState.ABSENT or 2 * len(there) > len(self.states) or len(runs) > most:
+            return ""
+        said = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+        return f" ({'page ' if len(there) == 1 else ''}{said})"
+
+
+class Layout(NamedTuple):
+    """Columns and rows of cells, `each` pages in one, `pitch` dots from one to the next, `gap` of them free."""
+
+    columns: int
+    rows: int
+    each: int
+    pitch: int
+
+    @property
+    def gap(self) -> int:
+        return max(2, self.pitch // 13)
+
+    @property
+    def tall(self) -> int:
+        return self.rows * self.pitch - self.gap
+
+    @property
+    def numbered(self) -> bool:
+        """One row, with room for the page numbers."""
+        return self.columns > self.rows == self.each == 1 and self.pitch >= 36
+
+    @classmethod
+    def of(cls, seen: Seen, width: float) -> "Layout":
+        """The largest cells up to `width` dots wide; a power of two across, so that rows begin with round numbers."""
+        if seen.states is None or not len(seen.states):
+            return cls(1, 1, 1, 160)
+        each = 1
+        while True:
+            cells, least = -(-len(seen.states) // each), LEAST if each == 1 else LEAST_OF_MANY
+            wanted = 2 ** max(4, math.ceil(math.log2(4 * cells) / 2))  # four times as wide as tall
+            columns = min(wanted, 2 ** int(math.log2(width / least)))
+            made = cls(columns, -(-cells // columns), each, min(int(width) // columns, LARGEST))
+            if made.tall <= TALLEST:
+                return made
+            each *= 2
+
+
+def changed(seen: Seen, before: Seen | None) -> np.ndarray | None:
+    """(pages,) bool: which pages are in another state than `before`; None where none is, or it cannot be told."""
+    if before is None or not seen.counts or before.states is None or len(before.states) != len(seen.states):
+        return None
+    differ = before.states != seen.states
+    return differ if differ.any() else None
+
+
+def draw(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, outlined: np.ndarray | None = None) -> None:
+    """The grid with its corner at (x, y); around the pages of `outlined`, (pages,) bool, a line."""
+    side, index = layout.pitch - layout.gap, np.arange(-(-len(seen.states) // layout.each))
+    left, top = x + index % layout.columns * layout.pitch, y + index // layout.columns * layout.pitch
+    bottoms = np.zeros(len(index))
+    for state, share in zip(LOOKS, _shares(seen.states, layout.each), strict=True):
+        some, tops = share > 0, bottoms + share
+        if some.any():
+            boxes = left, top + np.rint(side * (1 - tops)), left + side, top + np.rint(side * (1 - bottoms))
+            path = _rectangles(*(edge[some] for edge in boxes))
+            ax.add_artist(PathPatch(path, linewidth=0, **paint(LOOKS[state])))
+            bottoms = tops
+    if outlined is not None:
+        path = _outline(np.add.reduceat(outlined, index * layout.each) > 0, layout, x, y)
+        ax.add_artist(PathPatch(path, linewidth=0, facecolor=INK, zorder=3))
+
+
+def panel(ax: Axes, seen: Seen, x: int, y: int, width: int, tall: int) -> None:
+    """In place of a grid: why there is none."""
+    ax.add_artist(Rectangle((x, y), width, tall, linewidth=0, **paint(ABSENT)))
+    lines = textwrap.wrap(seen.told(), int(width / LETTER), max_lines=int(tall / 32), placeholder=" …")
+    ax.text(x + width / 2, y + tall / 2, "\n".join(lines), ha="center", va="center", color=QUIET, fontsize=7.5)
+
+
+def keys(seen: Iterable[Seen], outlined: bool = False) -> list[list[Patch]]:
+    """The legend's rows: each state that is there, in the words of all that show it."""
+    words: dict[PageState, list[str]] = {state: [] for state in LOOKS}
+    for one in seen:
+        for state in one.counts:
+            words[state] += [one.words[state]] * (one.words[state] not in words[state])
+    shown = [key(LOOKS[state]._replace(word=" · ".join(said))) for state, said in words.items() if said]
+    shown += [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
+    rows: list[list[Patch]] = [[]] * bool(shown)
+    for one in shown:
+        if sum(54 + 6.1 * len(other.get_label()) for other in (*rows[-1], one)) > PAGE * 96:
+            rows.append([])
+        rows[-1].append(one)
+    return rows
+
+
+def legend(fig: Figure, rows: list[list[Patch]]) -> None:
+    """Above everything, KEY dots a row."""
+    for index, row in enumerate(rows):
+        top = 1 - index * KEY / (fig.get_figheight() * 96 * DOT)
+        fig.legend(handles=row, ncols=len(row), loc="upper left", bbox_to_anchor=(0.005, top))
+
+
+def canvas(tall: float) -> tuple[Figure, Axes]:
+    """A figure of the page's width whose axes count dots, from the top left."""
+    fig = Figure(figsize=(WIDE / DOT / 96, round(tall) / DOT / 96))
+    ax = fig.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, WIDE), ylim=(round(tall), 0))
+    ax.set_axis_off()
+    return fig, ax
+
+
+def _shares(states: np.ndarray, each: int) -> np.ndarray:
+    """(states, cells): how much of each cell belongs to each state of LOOKS; a rare one enough to be seen."""
+    cells = -(-len(states) // each)
+    at = np.arange(len(states)) // each * len(LOOKS) + states
+    counts = np.bincount(at, minlength=cells * len(LOOKS)).reshape(cells, len(LOOKS)).T[list(LOOKS)]
+    shares = np.where(counts > 0, np.maximum(counts / counts.sum(axis=0), RARE), 0)
+    return shares / shares.sum(axis=0)
+
+
+def _outline(changed: np.ndarray, layout: Layout, x: int, y: int) -> Path:
+    """Lines as wide as a gap along every edge between a cell that changed and one that did not."""
+    grid = np.zeros((layout.rows + 2, layout.columns + 2), bool)
+    grid[1:-1, 1:-1].flat[: len(changed)] = changed
+    inner, gap, parts = grid[1:-1, 1:-1], layout.gap, []
+    for rows, columns, dx, dy in ((0, 1, 0, -1), (2, 1, 0, 1), (1, 0, -1, 0), (1, 2, 1, 0)):
+        neighbour = grid[rows : rows + layout.rows, columns : columns + layout.columns]
+        row, column = np.nonzero(inner & ~neighbour)
+        left, top = x + column * layout.pitch - gap, y + row * layout.pitch - gap
+        right, bottom = left + layout.pitch + gap, top + layout.pitch + gap
+        parts.append((right - gap if dx > 0 else left, bottom - gap if dy > 0 else top,
+                      left + gap if dx < 0 else right, top + gap if dy < 0 else bottom))  # fmt: skip
+    return _rectangles(*(np.concatenate(edges) for edges in zip(*parts, strict=True)))
+
+
+def _rectangles(left: np.ndarray, top: np.ndarray, right: np.ndarray, bottom: np.ndarray) -> Path:
+    """All in one path: one artist a state makes 4,096 cells quick to draw, and a hatch runs through all of them."""
+    corners = np.stack([left, top, right, top, right, bottom, left, bottom, left, top], axis=1).reshape(-1, 2)
+    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(left))
+    return Path(corners, codes)

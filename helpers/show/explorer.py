@@ -1,0 +1,161 @@
+"""The page explorer as buttons: each does one thing to a page, and what the kernel then says is drawn."""
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import ipywidgets
+
+from ..measure.explorer import Explorer
+from ..measure.film import Step
+from ..measure.pages import PageMap, PageState
+from ..units import NOT_MEASURED, in_words
+from .figure import Interactive
+from .pages import page_film
+
+ADVICE = ("normal", "random", "sequential", "willneed")
+LAST = 12  # steps on paper: what a page holds
+LOGGED = 4  # actions named below the buttons
+
+
+def page_explorer(explorer: Explorer) -> Interactive:
+    """Grids of my page table, the page cache and a forked child's page table, what the last action cost, and buttons.
+
+    On paper, the film of the explorer's last 12 steps so far. Every button calls the method of the same name, so what
+    is clicked is in `explorer.film` too. What a method refuses is said below the buttons. An explorer may be shown
+    twice; what was done to it elsewhere is seen after *Look again*.
+    """
+    return Interactive(_Panel(explorer).box, page_film(explorer.film[-LAST:]))
+
+
+class _Panel:
+    """The widgets, and what they do."""
+
+    def __init__(self, explorer: Explorer):
+        self.explorer = explorer
+        self.grids, self.counters, self.message, self.log = (ipywidgets.HTML() for _ in range(4))
+        self.page = ipywidgets.BoundedIntText(
+            value=min(3, explorer.pages - 1), min=0, max=explorer.pages - 1, description="Page",
+            tooltip=f"0 to {explorer.pages - 1:,}", style={"description_width": "initial"}, layout={"width": "9em"},
+        )  # fmt: skip
+        self.advice = ipywidgets.Dropdown(
+            options=ADVICE, description="Advice", tooltip="What the kernel is told of the reads to come, madvise(2)",
+            style={"description_width": "initial"}, layout={"width": "12em"},
+        )  # fmt: skip
+        self.kind = ipywidgets.ToggleButtons(
+            options=["private", "shared"], value=self._kind(),
+            tooltips=["Edits stay in memory, mine alone", "Edits go to the file, for all who map it"],
+            style={"button_width": "auto"},
+        )  # fmt: skip
+        self.kind.observe(self._remap, "value")
+        x, button = explorer, self._button
+        self.child = [
+            button("Child reads", "The child reads a byte of the page", lambda: x.child_touch(self.page.value)),
+            button("Child writes", "The child writes a byte of the page", lambda: x.child_write(self.page.value)),
+        ]
+        groups = [
+            _group("One page", self.page,
+                   button("Touch", "Read a byte of the page", lambda: x.touch(self.page.value)),
+                   button("Write", "Write a byte of the page", lambda: x.write(self.page.value))),
+            _group("All pages",
+                   button("Scan forwards", "Read a byte of every page, in order", x.scan),
+                   button("Scan at random", "Read a byte of every page, in a shuffled order", x.scan_randomly)),
+            _group("The reads to come", self.advice,
+                   button("Advise", "Give the kernel this advice, madvise(2)", lambda: x.advise(self.advice.value))),
+            _group("Take away",
+                   button("Drop", "Empty my page table; a private mapping's edits are lost", x.drop),
+                   button("Page out", "Take my pages, as memory pressure would", x.page_out),
+                   button("Evict", "Drop the file from the page cache, where nobody maps it", x.evict)),
+            _group("A child, on the same page",
+                   button("Fork", "Make a child, which has the same mapping", x.fork), *self.child),
+            _group("The mapping", self.kind),
+        ]  # fmt: skip
+        columns = "repeat(auto-fit, minmax(min(100%, 300px), 1fr))"
+        buttons = ipywidgets.GridBox(groups, layout={"grid_template_columns": columns, "grid_gap": "4px 16px"})
+        again = button("Look again", "Read what is there now; nothing is done", lambda: x.now)
+        below = ipywidgets.Box([again, self.log], layout={"align_items": "center", "grid_gap": "0 12px"})
+        self.box = ipywidgets.VBox(
+            [self.grids, self.counters, buttons, self.message, below], layout={"max_width": "690px", "grid_gap": "6px"}
+        )
+        self.box.add_class("zc-explorer")
+        self._show(explorer.film[-1])
+
+    def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> ipywidgets.Button:
+        made = ipywidgets.Button(description=name, tooltip=tooltip, layout={"width": "auto", "flex": "none"})
+        made.on_click(lambda _: self._do(action))
+        return made
+
+    def _kind(self) -> str:
+        return "shared" if self.explorer.shared else "private"
+
+    def _remap(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._kind():
+            self._do(lambda: self.explorer.remap(shared=change["new"] == "shared"))
+            self.advice.value = "normal"  # advice belongs to the mapping that is gone
+            self.kind.value = self._kind()  # as it was, where that was refused
+
+    def _do(self, action: Callable[[], Step]) -> None:
+        try:
+            step = action()
+        except Exception as error:  # said where the reader looks, and the buttons stay usable
+            told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.message.value = f'<div role="alert"><strong>Not done.</strong> {escape(told)}</div>'
+        else:
+            self.message.value = ""
+            self._show(step)
+
+    def _show(self, step: Step) -> None:
+        maps = {"my page table": step.mine, "the page cache": step.cache}
+        maps |= {"the child's page table": step.child} if step.child is not None else {}
+        self.grids.value = page_film(maps)._repr_html_()
+        self.counters.value = _counters(step)
+        self.log.value = _log(self.explorer)
+        self.kind.value = self._kind()
+        for one in self.child:
+            one.disabled = step.child is None
+
+
+def _group(name: str, *controls: ipywidgets.Widget) -> ipywidgets.VBox:
+    """Controls with the word for what they do in common."""
+    head = ipywidgets.HTML(f'<span style="font-size:smaller;opacity:.75">{name}</span>', layout={"margin": "0"})
+    row = ipywidgets.Box(controls, layout={"flex_flow": "row wrap", "align_items": "center"})
+    return ipywidgets.VBox([head, row])
+
+
+def _counters(step: Step) -> str:
+    """What the action cost, and what there is now, in two lines."""
+    if step.mine.states is None:
+        return f'<div role="status" class="zc-counters">{NOT_MEASURED}: {escape(step.mine.why)}</div>'
+    cost = {
+        "minor faults": in_words(step.minor, "count"), "major faults": in_words(step.major, "count"),
+        "read from the device": in_words(step.device_read_bytes, "bytes"),
+    }  # fmt: skip
+    cost |= {"byte read": str(step.value)} if isinstance(step.value, int) else {}
+    cached = None if step.cache.count is None else step.cache.count * step.mine.page_size
+    now = _kinds("my", step.mine) | {"page cache": in_words(cached, "bytes")}
+    now |= _kinds("child's", step.child) if step.child is not None else {}
+    return (
+        '<div role="status" class="zc-counters" style="line-height:1.6">'
+        f"<div><strong>{escape(step.action)}</strong>: {_listed(cost)}</div><div>now: {_listed(now)}</div></div>"
+    )
+
+
+def _kinds(whose: str, pages: PageMap) -> dict[str, str]:
+    """How much is a copy, which must be kept, and how much is lent."""
+    kinds = {"anonymous": (PageState.ANONYMOUS, PageState.FORKED), "file-backed": (PageState.FILE, PageState.SHARED)}
+    return {f"{whose} {kind}": in_words(pages.count(*of) * pages.page_size, "bytes") for kind, of in kinds.items()}
+
+
+def _listed(figures: dict[str, str]) -> str:
+    return " · ".join(
+        f'<span style="white-space:nowrap">{escape(name)} '
+        f'<strong data-counter="{escape(name)}">{escape(words)}</strong></span>'
+        for name, words in figures.items()
+    )
+
+
+def _log(explorer: Explorer) -> str:
+    film = explorer.film
+    actions = ", ".join(f"<code>{escape(step.action)}</code>" for step in film[-LOGGED:])
+    more = f"{len(film) - LOGGED:,} before, then " if len(film) > LOGGED else ""
+    return f'<div style="font-size:smaller;opacity:.75;line-height:1.4">Done so far: {more}{actions}</div>'

@@ -1,0 +1,192 @@
+"""Page grids: the state of every page of a mapping, or of a file in the page cache; and the film of their changes."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..measure.cache import PageCache
+from ..measure.film import Film, Step
+from ..measure.pages import PageMap
+from ..units import NOT_MEASURED, in_words
+from .cells import KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
+from .figure import GRID, INK, QUIET, Picture, look, picture
+
+MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the rim; lines of words, of small words, of page numbers
+WORDS, BETWEEN = 332, 34  # at the left of a film's row; between its columns
+
+
+def page_grid(one: PageMap | PageCache, caption: str = "", title: str | None = None) -> Picture:
+    """One cell a page, row by row; where they are too many, a cell is 2, 4, 8, … pages, filled by their shares.
+
+    A page map shows the state of each page, a page cache which of the file's pages it holds. The caption gives the
+    counts, the alternative text also which pages. What was not measured is a grey panel that says why.
+    """
+    seen = Seen(one)
+    if title is None:
+        title = f"{one.path.name} in the page cache" if isinstance(one, PageCache) else ""
+    layout = Layout.of(seen, WIDE - 2 * MARGIN)
+    few = layout.each == 1 and 1 < layout.rows <= 16
+    starts = [row * layout.columns for row in range(layout.rows)] if few else []  # the first page of each row
+    x = MARGIN + (24 + 14 * len(str(starts[-1])) if starts else 0)
+    layout = Layout.of(seen, WIDE - MARGIN - x)
+    legends = keys([seen])
+    y = 20 + KEY * len(legends) + 46 * bool(title)
+    with look():
+        fig, ax = canvas(y + layout.tall + (TINY + 4) * layout.numbered + 12)
+        ax.text(MARGIN, y - 18, title, va="baseline", fontweight="bold")
+        _grid(ax, seen, layout, x, y, WIDE - 2 * MARGIN)
+        if layout.numbered:
+            _numbers(ax, len(seen.states), layout, x, y + layout.tall + TINY)
+        for row, start in list(enumerate(starts))[:: 1 if layout.pitch >= 30 else 2]:
+            middle = y + row * layout.pitch + (layout.pitch - layout.gap) / 2
+            ax.text(x - 14, middle, str(start), ha="right", va="center_baseline", fontsize=7, color=QUIET)
+        legend(fig, legends)
+        size = _size(layout, seen)
+        told = f"{title or 'Pages'}: {size}{seen.told(which=8)}."
+        return picture(fig, told, f"{caption} {size}{seen.told()}.")
+
+
+def page_film(steps: Film | Sequence[Step] | Mapping[str, PageMap | PageCache], caption: str = "") -> Picture:
+    """One row a step: the action and what it cost, my page table, the page cache, and the child's, if there is a child.
+
+    What a step changed is outlined. Instead of steps, a mapping of names to page maps or page caches gives one grid
+    a row. ValueError where there is nothing to show.
+    """
+    rows = _named(steps) if isinstance(steps, Mapping) else _stepped(steps)
+    if not rows:
+        raise ValueError("nothing to show: the film holds no step")
+    heads = list(dict.fromkeys(head for row in rows for head in row.grids))
+    across = (WIDE - 2 * MARGIN - WORDS) // len(heads) - BETWEEN
+    columns = {head: MARGIN + WORDS + BETWEEN + i * (across + BETWEEN) for i, head in enumerate(heads)}
+    for before, row in zip((None, *rows), rows, strict=False):
+        row.lay_out(across, before)
+    layouts = [layout for row in rows for layout in row.layouts.values()]
+    numbered = layouts[0].numbered and len(set(layouts)) == 1
+    legends = keys([one for row in rows for one in row.grids.values()], any(row.outlined for row in rows))
+    above = 12 + KEY * len(legends) + (LINE + 4 if any(heads) else 0) + (TINY + 6) * numbered
+    with look():
+        fig, ax = canvas(above + sum(row.tall for row in rows))
+        for head, x in columns.items():
+            ax.text(x, KEY * len(legends) + LINE, head, va="baseline", color=INK)
+            if numbered:
+                most = max(len(seen.states) for row in rows for seen in row.grids.values())
+                _numbers(ax, most, layouts[0], x, above - 4)
+        y = above
+        for row in rows:
+            row.draw(ax, y, columns, across)
+            y += row.tall
+        legend(fig, legends)
+        many = max(layout.each for layout in layouts)
+        note = f" Each cell stands for {many:,} pages." * (many > 1)
+        machine = f" Measured on {steps.machine}." if getattr(steps, "machine", None) else ""
+        return picture(fig, " ".join(row.alt for row in rows), f"{caption}{note}{machine}")
+
+
+@dataclass(eq=False)
+class _Row:
+    """A step's row: words at the left, and grids by the head of their column."""
+
+    title: str
+    notes: list[str]
+    grids: dict[str, Seen]
+    alt: str
+    follows: bool = False  # it shows a later state of what the row before shows
+
+    def lay_out(self, across: int, before: "_Row | None") -> None:
+        """Sizes first: a row is as tall as its tallest grid, or its words."""
+        last = before.grids if before and self.follows else {}
+        self.layouts = {head: Layout.of(seen, across) for head, seen in self.grids.items()}
+        self.outlined = {
+            head: differ
+            for head, seen in self.grids.items()
+            if self.layouts[head].pitch >= OUTLINED and (differ := changed(seen, last.get(head))) is not None
+        }
+        self.below = {  # a grid alone in its row has its counts at the left
+            head: _wrapped(seen.told(which=3, absent=False), across // LETTER) if seen.counts and head else []
+            for head, seen in self.grids.items()
+        }
+        self.lines = textwrap.wrap(self.title, 18)
+        self.notes = [line for note in self.notes for line in _wrapped(note, WORDS // LETTER)]
+        grids = (self.layouts[head].tall + 8 + SMALL * len(self.below[head]) for head in self.grids)
+        self.tall = 50 + max(LINE * len(self.lines) + SMALL * len(self.notes), *grids)
+
+    def draw(self, ax: Axes, y: int, columns: Mapping[str, int], across: int) -> None:
+        """From `y` down."""
+        ax.plot((MARGIN, WIDE - MARGIN), (y + 6, y + 6), color=GRID, linewidth=0.6)
+        y += 24
+        _write(ax, MARGIN, y + LINE - 12, self.lines, LINE, fontweight="bold")
+        _write(ax, MARGIN, y + LINE * len(self.lines) + 24, self.notes, color=QUIET, fontsize=7.5)
+        for head, layout in self.layouts.items():
+            x = columns[head]
+            _grid(ax, self.grids[head], layout, x, y, across, self.outlined.get(head))
+            _write(ax, x, y + layout.tall + SMALL, self.below[head], color=QUIET, fontsize=7.5)
+
+
+def _named(maps: Mapping[str, PageMap | PageCache]) -> list[_Row]:
+    made = []
+    for name, one in maps.items():
+        seen = Seen(one)
+        made.append(_Row(name, seen.parts(which=3), {"": seen}, f"{name}: {seen.told(which=8)}."))
+    return made
+
+
+def _stepped(steps: Sequence[Step]) -> list[_Row]:
+    made = []
+    for step in steps:
+        grids = {"my page table": Seen(step.mine), "the page cache": Seen(step.cache)}
+        grids |= {"the child's page table": Seen(step.child)} if step.child is not None else {}
+        costs = _costs(step)
+        told = "; ".join(f"{head} {seen.told(which=8)}" for head, seen in grids.items())
+        made.append(_Row(step.action, costs, grids, f"{step.action}: {told}; {', '.join(costs)}.", follows=True))
+    return made
+
+
+def _costs(step: Step) -> list[str]:
+    """What the action alone cost, a line each: faults, bytes from the device; and the bytes that a touch read."""
+    faults = [f"{n:,} {kind}" for n, kind in ((step.major, "major"), (step.minor, "minor")) if n]
+    count = (step.major or 0) + (step.minor or 0)
+    said = [f"{' and '.join(faults) or 'no'} fault{'' if count == 1 else 's'}"]
+    if step.minor is None or step.major is None:
+        said = [f"faults {NOT_MEASURED}"]
+    if step.device_read_bytes:
+        said.append(f"{in_words(step.device_read_bytes, 'bytes')} from the device")
+    values = [step.value] if isinstance(step.value, int) else list(step.value or ())
+    if values:
+        plural = "s" if len(values) > 1 else ""
+        said.append(f"byte{plural} read: {', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}")
+    return said
+
+
+def _grid(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, width: int, outlined: np.ndarray | None = None) -> None:
+    """The cells, or a panel that says why there are none."""
+    if seen.counts:
+        draw(ax, seen, layout, x, y, outlined)
+    else:
+        panel(ax, seen, x, y, width, layout.tall)
+
+
+def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **how: Any) -> None:
+    """Line by line from the baseline `y`: a text of several lines would stand where its tallest letters put it."""
+    for index, words in enumerate(lines):
+        ax.text(x, y + index * line, words, va="baseline", **how)
+
+
+def _wrapped(words: str, letters: int) -> list[str]:
+    return textwrap.wrap(words, letters, break_on_hyphens=False)
+
+
+def _numbers(ax: Axes, count: int, layout: Layout, x: int, y: int) -> None:
+    for page in range(count):
+        middle = x + page * layout.pitch + (layout.pitch - layout.gap) / 2
+        ax.text(middle, y, str(page), ha="center", va="baseline", fontsize=6.5, color=QUIET)
+
+
+def _size(layout: Layout, seen: Seen) -> str:
+    if not seen.counts:
+        return ""
+    cell = f", {layout.each:,} to a cell" if layout.each > 1 else ""
+    return f"{len(seen.states):,} page{'' if len(seen.states) == 1 else 's'}{cell}: "

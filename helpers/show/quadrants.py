@@ -1,0 +1,123 @@
+"""Two questions at once, such as sequential or random, cold or warm: four panels, in each a bar a method."""
+
+import math
+import textwrap
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+from ..measure.recording import Comparison, Recording
+from ..units import NOT_MEASURED, in_words
+from .figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
+from .meters import OTHER
+from .paths import faults
+from .words import ended, with_machine
+
+FAR = 20  # times as long as the fastest: from here on the bars stand on a logarithmic scale
+FASTEST = OTHER._replace(face="#4a4460")
+TITLE, EACH, AXIS = 30, 38, 30  # the page's pixels: above a panel, a method's bar with its words, below a panel
+
+
+Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
+
+
+def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
+    """Time as a bar a method, in two rows and two columns of panels, all on one scale; the fastest of each is marked.
+
+    The keys are pairs, such as ("sequential", "cold"): row and column. Small words below a bar say what came from the
+    device, how many faults (minor and major) and how many read calls it took. A run that did not return is never the
+    fastest. ValueError unless there are two rows and two columns, with something to show in each.
+    """
+    rows, columns = (list(dict.fromkeys(pair[i] for pair in comparisons)) for i in (0, 1))
+    missing = [(row, column) for row in rows for column in columns if not comparisons.get((row, column))]
+    if (len(rows), len(columns)) != (2, 2) or missing:
+        raise ValueError(
+            f"quadrants are two rows and two columns of comparisons; here are the rows {rows} and the columns {columns}"
+            + (f", with nothing for {missing[0]}" if missing else "")
+        )
+    methods = list(dict.fromkeys(name for of in comparisons.values() for name in of))
+    walls = [r.wall for of in comparisons.values() for r in of.values() if r.wall]
+    far = bool(walls) and max(walls) > FAR * min(walls)
+    ends = (10 ** math.floor(math.log10(min(walls) / 1.3)) if far else 0, max(walls, default=1))
+    with look():
+        labels = {name: textwrap.wrap(name, 16) for name in methods}
+        left = 18 + 6.1 * max(len(line) for lines in labels.values() for line in lines)
+        tall = TITLE + EACH * len(methods) + AXIS
+        fig, across = Figure(figsize=(PAGE, (2 * tall + 4) / 96)), (680 - left - 54) / 2
+        for index, (row, column) in enumerate((row, column) for row in rows for column in columns):
+            x, y = left + index % 2 * (across + 32), index // 2 * tall + TITLE
+            place = x / 680, 1 - (y + EACH * len(methods)) / (2 * tall + 4), across / 680
+            ax = fig.add_axes((*place, EACH * len(methods) / (2 * tall + 4)))
+            ax.set_title(f"{row}, {column}", pad=5)
+            ax.set(ylim=(len(methods) - 0.5, -0.5))
+            _scale(ax, ends, far)
+            ax.set_yticks(range(len(methods)), ["\n".join(labels[n]) for n in methods] if index % 2 == 0 else [])
+            ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
+            _draw(ax, comparisons[row, column], methods, ends[0])
+            if index // 2:
+                ax.set_xlabel(f"time, s{', logarithmic scale' * far}", labelpad=2)
+        recordings = {f"{pair}: {name}": one for pair, of in comparisons.items() for name, one in of.items()}
+        return picture(fig, _alt(comparisons, far), with_machine(caption, recordings))
+
+
+def fastest(methods: Mapping[str, Recording]) -> str | None:
+    """The method of least time among those that returned; None where there is no other to compare with."""
+    times = {name: one.wall for name, one in methods.items() if one.ended == "returned" and one.wall is not None}
+    return min(times, key=times.__getitem__) if len(times) > 1 else None
+
+
+def _scale(ax: Axes, ends: tuple[float, float], far: bool) -> None:
+    if far:
+        ax.set_xscale("log")
+        ax.set_xlim(ends[0], ends[1] * (ends[1] / ends[0]) ** 0.5)  # behind the longest bar, room for its words
+        ax.xaxis.set_major_locator(LogLocator())
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_xlim(0, 1.5 * ends[1])
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.grid(False, axis="y")
+
+
+def _draw(ax: Axes, methods: Mapping[str, Recording], names: list[str], start: float) -> None:
+    best = fastest(methods)
+    for y, name in enumerate(names):
+        if name not in methods:
+            continue
+        one = methods[name]
+        kind = FASTEST if name == best else OTHER
+        wall, bar = one.wall if one.wall is not None else start, y - 0.17
+        ax.barh(bar, wall - start, 0.4, left=start, linewidth=0, facecolor=kind.face)
+        back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # the grid's lines stop at words
+        said = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
+        words = in_words(one.wall, "seconds") + " · fastest" * (name == best)
+        weight = "bold" if name == best else "normal"
+        ax.annotate(words, (max(wall, start), bar), xytext=(4, 0), fontweight=weight, **said)
+        costs = " · ".join(f"{'?' if value is None else value} {noun}" for noun, value in _costs(one).items())
+        note, color = (ended(one), WARNING) if ended(one) else (costs, QUIET)
+        place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
+        ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **said)
+
+
+def _costs(one: Recording) -> dict[str, str | None]:
+    """What a run took beside time: nouns, and how much; None where that was not measured."""
+    device, lent, calls = one.io.device_read_bytes, faults(one), one.io.read_calls
+    return {
+        "from device": None if device is None else in_words(device, "bytes"),
+        "fault" if lent == 1 else "faults": None if lent is None else f"{lent:,}",
+        "call" if calls == 1 else "calls": None if calls is None else f"{calls:,}",
+    }
+
+
+def _alt(comparisons: Quarters, far: bool) -> str:
+    told = []
+    for (row, column), methods in comparisons.items():
+        best = fastest(methods)
+        for name, one in methods.items():
+            costs = (f"{noun} {NOT_MEASURED}" if n is None else f"{n} {noun}" for noun, n in _costs(one).items())
+            end = f", {ended(one)}" if ended(one) else ""
+            mark = ", the fastest" * (name == best)
+            told.append(f"{row}, {column}, {name}: {in_words(one.wall, 'seconds')}{mark}, {', '.join(costs)}{end}.")
+    return f"Time, a bar a method{', on a logarithmic scale' * far}, in four panels. {' '.join(told)}"

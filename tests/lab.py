@@ -1,0 +1,48 @@
+"""What a student does in JupyterLab, in steps that tests share; the page itself is the fixture `lab`."""
+
+from playwright.sync_api import Locator, Page
+
+MINUTES = 60_000  # milliseconds, as Playwright counts
+
+
+def opened(lab: Page, name: str) -> None:
+    """Opens a notebook from the file browser; until its kernel answers."""
+    lab.locator(".jp-DirListing-item", has_text=name).dblclick(timeout=MINUTES)
+    lab.wait_for_function(
+        "name => jupyterapp.shell.currentWidget?.context?.path === name && jupyterapp.shell.currentWidget.content",
+        arg=name,
+    )
+    lab.evaluate(
+        """async () => { const { context, sessionContext } = jupyterapp.shell.currentWidget;
+             await context.ready; await sessionContext.ready; await sessionContext.session.kernel.info }"""
+    )
+
+
+def run_all(lab: Page) -> None:
+    """Every cell; until the last has run."""
+    lab.set_default_timeout(4 * MINUTES)
+    lab.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
+
+
+def cell(lab: Page, name: str) -> Locator:
+    """A cell by its id; JupyterLab renders only what is near the window, so it is scrolled to first."""
+    index = lab.evaluate(
+        "name => jupyterapp.shell.currentWidget.content.widgets.findIndex(cell => cell.model.id === name)", name
+    )
+    assert index >= 0, f"no cell {name}"
+    lab.evaluate("index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index)
+    lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
+    return lab.locator(f"[data-windowed-list-index='{index}']")
+
+
+def outputs(lab: Page) -> list[dict]:
+    """Every output in the notebook, with its cell's id."""
+    return lab.evaluate(
+        """() => jupyterapp.shell.currentWidget.content.widgets.flatMap(cell => cell.model.type !== 'code' ? [] :
+             cell.model.outputs.toJSON().map(output => ({cell: cell.model.id, ...output})))"""
+    )
+
+
+def run(lab: Page) -> None:
+    """The active cell; until it has run."""
+    lab.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")

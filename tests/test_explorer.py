@@ -1,0 +1,436 @@
+"""The page explorer against the kernel: each action, what it leaves, what it costs, and that nothing is left behind."""
+
+import errno
+import gc
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from helpers.folders import ROOT
+from helpers.measure import PageState, maps, page_map
+from helpers.measure.explorer import Explorer, Film
+from helpers.show import page_explorer
+
+PAGE = mmap.PAGESIZE
+ABSENT, FILE, ANONYMOUS, FORKED = PageState.ABSENT, PageState.FILE, PageState.ANONYMOUS, PageState.FORKED
+MINE = (ANONYMOUS, FORKED, PageState.SWAPPED)  # what was copied for me, wherever it is now
+
+pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read")
+
+
+@pytest.fixture
+def explorer() -> Iterator[Explorer]:
+    with Explorer(16) as made:
+        if made.film[0].cache.count:
+            pytest.skip("this file system keeps its files in memory, whoever asks")
+        yield made
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """A file of somebody else's: 8 pages and a half."""
+    path = tmp_path / "theirs.bin"
+    path.write_bytes(b"".join(bytes([100 + k]) * PAGE for k in range(8)) + b"end" * 100)
+    return path
+
+
+def gone(pid: int) -> bool:
+    """Is there neither a process nor a zombie of this number?"""
+    until = time.monotonic() + 10
+    while psutil.pid_exists(pid):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def which(pages, *states: PageState) -> list[int]:
+    return pages.which(*states).tolist()
+
+
+# --- pages -------------------------------------------------------------------------------------------------
+def test_it_starts_cold(explorer: Explorer):
+    first = explorer.film[0]
+    assert first.action == "map"
+    assert which(first.mine, ABSENT) == list(range(16))
+    assert (first.cache.count, len(first.cache)) == (0, 16)
+    assert first.child is None
+
+
+def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
+    explorer.advise("random")
+    touched = explorer.touch(3)
+    assert which(touched.mine, FILE) == [3]
+    assert touched.cache.cached.tolist() == [page == 3 for page in range(16)]
+    assert touched.value == 3
+    assert (touched.file, touched.anonymous) == (PAGE, 0)
+    written = explorer.write([5, 9, 10])
+    assert which(written.mine, ANONYMOUS) == [5, 9, 10]
+    assert which(written.mine, FILE) == [3]
+    assert written.anonymous == 3 * PAGE
+    assert explorer.touch([3, 5, 9]).value == (3, 255, 255)
+    assert explorer.path.read_bytes()[5 * PAGE] == 5, "a private mapping's edit reached the file"
+
+
+def test_what_is_shown_is_what_page_map_sees(explorer: Explorer):
+    step = explorer.write([2, 7])
+    there = page_map(pid=explorer.pid, address=explorer.address, size=explorer.size)
+    assert step.mine.states.tolist() == explorer.now.mine.states.tolist() == there.states.tolist()
+    assert explorer.film[-1] is step, "a look was kept in the film"
+
+
+def test_drop_loses_edits_and_leaves_the_cache(explorer: Explorer):
+    explorer.scan()
+    explorer.write(5, 77)
+    dropped = explorer.drop()
+    assert which(dropped.mine, ABSENT) == list(range(16))
+    assert dropped.cache.share == 1
+    assert explorer.touch(5).value == 5
+
+
+def test_evicting_takes_what_nobody_maps(explorer: Explorer):
+    explorer.advise("random")
+    explorer.touch(3)
+    assert explorer.evict().cache.cached[3], "a mapped page was evicted"
+    explorer.drop()
+    assert explorer.evict().cache.count == 0
+
+
+def test_page_out_takes_what_is_lent_and_not_what_is_mine(explorer: Explorer):
+    explorer.advise("random")
+    explorer.scan()
+    explorer.write(5)
+    out = explorer.page_out()
+    assert which(out.mine, FILE) == []
+    assert which(out.mine, *MINE) == [5]
+
+
+def test_scans_touch_what_they_say(explorer: Explorer):
+    explorer.advise("random")
+    some = explorer.scan_randomly(4, seed=1)
+    assert some.mine.count(FILE) == some.cache.count == 4
+    assert some.action == "touch 4 pages at random"
+    assert explorer.scan_randomly().mine.count(FILE) == 16
+    explorer.drop()
+    assert explorer.scan().mine.count(FILE) == 16
+
+
+def test_what_an_action_costs(explorer: Explorer):
+    size = 16 * PAGE
+    cold = explorer.scan()
+    explorer.drop()
+    warm = explorer.scan()
+    again = explorer.scan()
+    assert cold.device_read_bytes >= 0.9 * size > 10 * warm.device_read_bytes
+    assert cold.major >= 1 > warm.major, "the second scan waited for the device"
+    assert warm.minor >= 1
+    assert again.minor + again.major < 4, "the explorer's own work is counted as the scan's"
+
+
+# --- a child -----------------------------------------------------------------------------------------------
+def test_a_fork_shares_until_one_writes(explorer: Explorer):
+    explorer.write([5, 6])
+    forked = explorer.fork()
+    assert which(forked.mine, FORKED) == which(forked.child, FORKED) == [5, 6]
+    wrote = explorer.child_write(5, 77)
+    assert which(wrote.child, ANONYMOUS) == which(wrote.mine, ANONYMOUS) == [5], "the last one to map it owns it"
+    assert which(wrote.mine, FORKED) == which(wrote.child, FORKED) == [6]
+    assert explorer.child_touch([5, 6]).value == (77, 255)
+    assert explorer.touch([5, 6]).value == (255, 255)
+    assert wrote.minor >= 1
+    assert [step.action for step in explorer.film[2:5]] == ["fork", "child writes 5", "child reads 5 and 6"]
+
+
+def test_a_second_fork_replaces_the_first(explorer: Explorer):
+    explorer.fork()
+    (first,) = psutil.Process(explorer.pid).children()
+    explorer.fork()
+    assert gone(first.pid)
+    assert len(psutil.Process(explorer.pid).children()) == 1
+
+
+def test_no_child_no_orders(explorer: Explorer):
+    with pytest.raises(RuntimeError, match=r"no child.*fork\(\)"):
+        explorer.child_touch(1)
+    explorer.fork()
+    explorer.remap(shared=False)
+    with pytest.raises(RuntimeError, match=r"no child.*fork\(\)"):
+        explorer.child_write(1)
+
+
+def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
+    explorer.fork()
+    (child,) = psutil.Process(explorer.pid).children()
+    child.kill()
+    with pytest.raises(RuntimeError, match="child has ended"):
+        explorer.child_write(1)
+    assert explorer.now.child is None
+    assert gone(child.pid)
+    assert explorer.fork().child is not None
+
+
+# --- shared and private ------------------------------------------------------------------------------------
+def test_a_shared_mapping_writes_to_the_file(explorer: Explorer):
+    shared = explorer.remap(shared=True)
+    assert shared.mine.present == 0
+    written = explorer.write(5, 77)
+    assert which(written.mine, *MINE) == []
+    assert explorer.path.read_bytes()[5 * PAGE] == 77
+    explorer.fork()
+    explorer.child_write(6, 78)
+    assert explorer.touch(6).value == 78
+    explorer.sync()
+    explorer.drop()
+    assert explorer.evict().cache.count == 0 or explorer.film[-1].child.present
+    assert explorer.touch([5, 6]).value == (77, 78)
+
+
+def test_an_overwritten_file_is_seen_where_it_is_lent(explorer: Explorer):
+    explorer.touch(2)
+    explorer.write(5, 77)
+    explorer.overwrite([2, 5], 9)
+    assert explorer.touch([2, 5]).value == (9, 77), "a copy of mine followed the file"
+
+
+# --- files of others ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_file_of_others_is_never_changed(theirs: Path, shared: bool):
+    before, changed = theirs.read_bytes(), theirs.stat().st_mtime_ns
+    with Explorer(None, path=theirs, shared=shared) as explorer:
+        assert explorer.pages == 9
+        assert explorer.touch([0, 8]).value == (100, ord("e"))
+        if shared:
+            with pytest.raises(PermissionError, match="not the explorer's own"):
+                explorer.write(1)
+            with pytest.raises(PermissionError, match="not the explorer's own"):
+                explorer.fork() and explorer.child_write(1)
+        else:
+            assert which(explorer.write(8).mine, ANONYMOUS) == [8]
+        with pytest.raises(PermissionError, match=r"remap\(shared=False\)"):
+            explorer.overwrite(1, 2)
+        explorer.sync()
+        explorer.page_out()
+        explorer.drop()
+        explorer.evict()
+    assert theirs.read_bytes() == before
+    assert theirs.stat().st_mtime_ns == changed
+
+
+def test_part_of_a_file(theirs: Path):
+    with Explorer(2, path=theirs) as explorer:
+        assert len(explorer.scan().mine) == 2
+        assert len(explorer.now.cache) == 9, "the page cache is the whole file's"
+
+
+def test_a_file_cut_short_is_said(theirs: Path):
+    with Explorer(None, path=theirs) as explorer:
+        os.truncate(theirs, PAGE)
+        with pytest.raises(RuntimeError, match=r"SIGBUS: theirs.bin has been cut short"):
+            explorer.touch(7)
+
+
+# --- what cannot be done -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("action", "wrong", "words"),
+    [
+        (lambda x: x.touch(16), ValueError, "no page 16; the mapping has pages 0 to 15"),
+        (lambda x: x.write([3, -1]), ValueError, "no page -1"),
+        (lambda x: x.touch([]), ValueError, "no page is named"),
+        (lambda x: x.touch(1.5), TypeError, "float"),
+        (lambda x: x.write(1, 256), ValueError, "a byte is 0 to 255, not 256"),
+        (lambda x: x.scan_randomly(17), ValueError, "count=17"),
+        (lambda x: x.advise("sometimes"), ValueError, "sometimes"),
+    ],
+)
+def test_wrong_orders_are_refused_and_change_nothing(
+    explorer: Explorer, action: Callable, wrong: type[Exception], words: str
+):
+    with pytest.raises(wrong, match=words):
+        action(explorer)
+    assert len(explorer.film) == 1
+    assert explorer.now.mine.present == 0
+
+
+def test_files_that_cannot_be_mapped(theirs: Path, tmp_path: Path):
+    (tmp_path / "empty").touch()
+    for options, wrong, words in (
+        ({"pages": 10, "path": theirs}, ValueError, "theirs.bin has 9 pages"),
+        ({"pages": 0}, ValueError, "at least 1 page, not 0"),
+        ({"path": tmp_path / "empty"}, ValueError, "empty"),
+        ({"path": tmp_path}, ValueError, "no regular file"),
+        ({"path": tmp_path / "none"}, FileNotFoundError, "none"),
+    ):
+        with pytest.raises(wrong, match=words):
+            Explorer(**options)
+
+
+def test_advice_that_the_kernel_refuses_is_named(explorer: Explorer):
+    with pytest.raises(OSError, match="advise free: Invalid argument"):
+        explorer.remap(shared=True) and explorer.advise("free")
+    assert explorer.touch(3).value == 3
+
+
+# --- ends --------------------------------------------------------------------------------------------------
+def test_a_killed_process_is_said_and_closes(explorer: Explorer):
+    explorer.fork()
+    (child,) = psutil.Process(explorer.pid).children()
+    os.kill(explorer.pid, signal.SIGKILL)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"has ended \(SIGKILL\); make a new Explorer"):
+            explorer.touch(1)
+    explorer.close()
+    assert gone(explorer.pid) and gone(child.pid)
+    assert len(explorer.film) == 2
+
+
+def test_closing_ends_everything_and_keeps_the_film():
+    explorer = Explorer(2)
+    explorer.fork()
+    (child,) = psutil.Process(explorer.pid).children()
+    explorer.close()
+    explorer.close()
+    assert gone(explorer.pid) and gone(child.pid) and not explorer.path.exists()
+    assert len(explorer.film) == 2
+    with pytest.raises(RuntimeError, match="closed"):
+        explorer.touch(1)
+
+
+def test_forgetting_it_ends_it():
+    explorer = Explorer(2)
+    pid = explorer.pid
+    del explorer
+    gc.collect()
+    assert gone(pid)
+
+
+def test_it_outlives_the_thread_that_made_it():
+    made: list[Explorer] = []
+    thread = threading.Thread(target=lambda: made.append(Explorer(2)))
+    thread.start()
+    thread.join()
+    with made[0] as explorer:
+        time.sleep(0.1)
+        assert explorer.touch(1).value == 1
+
+
+def test_an_answer_that_nobody_waited_for_is_passed_over(explorer: Explorer):
+    explorer._process.stdin.write(b'{"number": 1000, "order": "touch", "pages": [7]}\n')
+    assert explorer.touch(3).value == 3
+
+
+def run(code: str, folder: Path, **more) -> subprocess.Popen:
+    """A program of its own whose generated files go to `folder`."""
+    command = [sys.executable, "-c", f"from helpers.measure.explorer import Explorer\n{code}"]
+    environment = os.environ | {"ZERO_COPY_DATA": str(folder)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT, **more)
+
+
+@pytest.mark.parametrize("how", ["killed", "ends"])
+def test_nothing_outlives_its_program(tmp_path: Path, how: str):
+    code = """
+import psutil
+explorer = Explorer(64)
+explorer.write(3)
+explorer.fork()
+print(explorer.pid, psutil.Process(explorer.pid).children()[0].pid, flush=True)
+"""
+    program = run(code + ("input()" if how == "killed" else ""), tmp_path, stdin=subprocess.PIPE)
+    with program:
+        pids = [int(pid) for pid in program.stdout.readline().split()]
+        if how == "killed":
+            program.kill()
+        assert len(pids) == 2
+        assert all(gone(pid) for pid in pids)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path):
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    Explorer(64)
+except OSError as error:
+    print(error.errno)
+"""
+    with run(code, tmp_path) as program:
+        assert program.stdout.read().split() == [str(errno.EFBIG)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_large_a_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path))
+    with pytest.raises(OSError, match=r"pages need .* are free; make room") as refused:
+        Explorer(2**48)
+    assert refused.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the film ----------------------------------------------------------------------------------------------
+def test_a_film_comes_back_from_json(explorer: Explorer):
+    explorer.touch([1, 2])
+    explorer.write(5)
+    explorer.fork()
+    film = explorer.film
+    back = Film.from_json(film.to_json())
+    assert repr(back) == repr(film) and back.machine == film.machine
+    assert [step.value for step in back] == [None, (1, 2), None, None]
+    assert back[-1].child.states.tolist() == film[-1].child.states.tolist()
+    assert [step.action for step in back[1:3]] == ["touch 1 and 2", "write 5"] and isinstance(back[1:3], Film)
+    assert back.missing == ()
+    assert "<caption>" in film._repr_html_()
+    with pytest.raises(ValueError, match="not a 'zero-copy film"):
+        Film.from_json({"format": "something else"})
+
+
+def test_the_words_of_actions(explorer: Explorer):
+    explorer.touch(range(16))
+    explorer.write([1, 4, 7])
+    explorer.write([0, 2, 4, 6])
+    explorer.remap(shared=True)
+    actions = [step.action for step in explorer.film[1:]]
+    assert actions == ["touch 0 to 15", "write 1, 4 and 7", "write 4 pages", "map shared"]
+
+
+def test_where_pages_cannot_be_seen_nothing_is_started(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(maps, "why_not", lambda: "this is another system")
+    before = psutil.Process().children()
+    with Explorer(4) as explorer:
+        explorer.touch(3), explorer.write(1), explorer.fork(), explorer.child_write(2), explorer.evict()
+        explorer.remap(shared=True)
+        assert psutil.Process().children() == before
+        with pytest.raises(ValueError, match="no page 4"):
+            explorer.touch(4)
+    film = explorer.film
+    assert film.missing == ("page states",)
+    assert all(step.mine.states is None and step.mine.why == "this is another system" for step in film)
+    assert film[-1].minor is None and film[-1].cache.cached is None
+    assert Film.from_json(film.to_json()).missing == film.missing
+
+
+# --- on paper and on the screen (a browser's clicks are in test_explorer_browser.py) --------------------------
+def test_on_paper_there_is_the_film(explorer: Explorer):
+    explorer.write(5)
+    shown = page_explorer(explorer)._repr_mimebundle_()
+    assert "write 5" in shown["text/plain"] and "1 anonymous (page 5)" in shown["text/plain"]
+    assert "<img" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in shown
+
+
+def test_the_panel_says_what_was_not_measured(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(maps, "why_not", lambda: "this is another system")
+    with Explorer(4) as explorer:
+        shown = page_explorer(explorer)
+        explorer.touch(3)
+        again = page_explorer(explorer)
+    assert "not measured here: this is another system" in shown.picture.alt
+    assert "touch 3" in again.picture.alt

@@ -1,0 +1,146 @@
+"""The page explorer in a real browser: what is clicked happens to real pages, and what is shown is what they are."""
+
+import json
+import mmap
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from lab import MINUTES, cell, opened, outputs, run, run_all
+from playwright.sync_api import Locator, Page, expect
+
+from helpers.measure import maps
+from helpers.units import size
+
+NAME = "explore.ipynb"
+SHOW = """
+from helpers.measure import Explorer
+from helpers.show import page_explorer
+
+explorer = Explorer(16)
+page_explorer(explorer)
+"""
+ASK = """
+import json, psutil
+from helpers.measure import PageState, page_cache, page_map
+
+def pages(pid):
+    seen = page_map(pid=pid, address=explorer.address, size=explorer.size)
+    return [seen.count(PageState.ANONYMOUS, PageState.FORKED), seen.count(PageState.FILE)]
+
+children = [pages(child.pid) for child in psutil.Process(explorer.pid).children()]
+print(json.dumps([pages(explorer.pid), page_cache(explorer.path).count, *children]))
+"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.notebooks,
+    pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read"),
+]
+
+
+@pytest.fixture(scope="module")
+def explorer(lab: Page, home: Path) -> Locator:
+    """The widget, in a notebook with two cells: the one that shows it, and one that asks the kernel."""
+    cells = [nbformat.v4.new_code_cell(text.strip(), id=name) for name, text in (("show", SHOW), ("ask", ASK))]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "notebooks" / NAME)
+    opened(lab, NAME)
+    run_all(lab)
+    assert not [output for output in outputs(lab) if output["output_type"] == "error"]
+    return lab.locator(".zc-explorer")
+
+
+def click(lab: Page, name: str) -> Locator:
+    """A button of the explorer, clicked."""
+    shown = cell(lab, "show")
+    shown.get_by_role("button", name=name, exact=True).click()
+    return shown
+
+
+def action(shown: Locator) -> Locator:
+    """The name of the action whose counts are shown."""
+    return shown.locator(".zc-counters strong").first
+
+
+def counted(shown: Locator) -> list:
+    """The pages that the explorer shows: [anonymous, file-backed] of mine, of the cache, [...] of the child's."""
+
+    def pages(*names: str) -> list[int]:
+        return [size(shown.locator(f'[data-counter="{name}"]').inner_text()) // mmap.PAGESIZE for name in names]
+
+    child = shown.locator('[data-counter="child\'s anonymous"]').count()
+    return [
+        pages("my anonymous", "my file-backed"),
+        *pages("page cache"),
+        *([pages("child's anonymous", "child's file-backed")] if child else []),
+    ]
+
+
+def asked(lab: Page) -> list:
+    """The same, as the second cell has it from `page_map` and `page_cache`."""
+    lab.evaluate("() => jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.clear()")
+    cell(lab, "ask")
+    run(lab)
+    lab.wait_for_function("() => jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.length")
+    (printed,) = [output for output in outputs(lab) if output["cell"] == "ask"]
+    assert printed["output_type"] == "stream", printed
+    return json.loads("".join(printed["text"]))
+
+
+def test_touch_write_and_fork_show_what_page_map_says(lab: Page, explorer: Locator):
+    expect(explorer.locator("img")).to_have_attribute("alt", re.compile("my page table: 16 absent"))
+    expect(explorer.get_by_role("button", name="Child writes", exact=True)).to_be_disabled()
+    seen = []
+    for page, button, name in (
+        (3, "Touch", "touch 3"),
+        (5, "Write", "write 5"),
+        (5, "Fork", "fork"),
+        (6, "Child writes", "child writes 6"),
+        (5, "Drop", "drop"),
+    ):
+        box = cell(lab, "show").get_by_label("Page", exact=True)
+        box.fill(str(page))
+        box.press("Tab")
+        shown = click(lab, button)
+        expect(action(shown)).to_have_text(name, timeout=MINUTES)
+        seen.append(counted(shown))
+        assert asked(lab) == seen[-1], f"after {name}"
+    touched, written, forked, child_wrote, dropped = seen
+    assert touched[0][0] == 0 < touched[0][1], "a page that was read is lent"
+    assert written[0][0] == forked[0][0] == forked[2][0] == 1, "the written page is a copy, and the child has it too"
+    assert (child_wrote[0][0], child_wrote[2][0]) == (1, 2)
+    assert dropped[0] == [0, 0] and dropped[2] == child_wrote[2]
+    assert "child's page table: 2 anonymous" in shown.locator("img").get_attribute("alt").replace("the ", "")
+    assert not lab.complaints
+
+
+def test_what_is_refused_is_said_and_nothing_breaks(lab: Page, explorer: Locator):
+    shown = cell(lab, "show")
+    shown.get_by_role("button", name="shared", exact=True).click()
+    expect(action(shown)).to_have_text("map shared", timeout=MINUTES)
+    expect(shown.get_by_role("button", name="Child writes", exact=True)).to_be_disabled()
+    lab.evaluate(
+        """() => { const cell = jupyterapp.shell.currentWidget.content.widgets[1];
+             cell.model.sharedModel.setSource('explorer.close()') }"""
+    )
+    cell(lab, "ask")
+    run(lab)
+    click(lab, "Touch")
+    expect(cell(lab, "show").get_by_role("alert")).to_contain_text("this explorer is closed", timeout=MINUTES)
+    assert not [output for output in outputs(lab) if output["output_type"] == "error"]
+    assert not lab.complaints
+
+
+def test_it_is_worked_from_the_keyboard_and_fits_a_narrow_window(lab: Page, explorer: Locator):
+    lab.set_viewport_size({"width": 800, "height": 1000})
+    shown = cell(lab, "show")
+    shown.get_by_label("Page", exact=True).focus()
+    lab.keyboard.press("Tab")
+    expect(shown.get_by_role("button", name="Touch", exact=True)).to_be_focused()
+    wide, room = (each.bounding_box() for each in (explorer, shown))
+    assert wide["x"] + wide["width"] <= room["x"] + room["width"]
+    for button in shown.get_by_role("button").all():
+        box = button.bounding_box()
+        assert box["x"] + box["width"] <= wide["x"] + wide["width"]

@@ -1,0 +1,587 @@
+"""Pages, the page cache, advice, sharing, where: what is reported is what the kernel has, page by page."""
+
+import itertools
+import json
+import mmap
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from multiprocessing import shared_memory
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.measure import (
+    PageCache,
+    PageMap,
+    PageState,
+    Sharing,
+    abilities,
+    advise,
+    drop_from_cache,
+    here,
+    maps,
+    page_cache,
+    page_map,
+    page_out,
+    prefault,
+    region_at,
+    regions,
+    sharing,
+    where,
+)
+from helpers.units import NOT_MEASURED, MiB
+
+PAGE = mmap.PAGESIZE
+PAGES = 64
+ABSENT, FILE, SHARED, ANONYMOUS, FORKED = (PageState(i) for i in range(5))
+CHOSEN = [0, 3, 17, 18, 40, PAGES - 1]
+pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read")
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    """Page k is filled with k; it is on the disk."""
+    path = tmp_path / "a file.bin"
+    with open(path, "wb") as out:
+        out.write(b"".join(bytes([k]) * PAGE for k in range(PAGES)))
+        out.flush()
+        os.fsync(out.fileno())
+    return path
+
+
+@pytest.fixture
+def private(file) -> Iterator[mmap.mmap]:
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY) as mapping:
+        yield mapping
+
+
+@pytest.fixture
+def bare() -> Iterator[mmap.mmap]:
+    """Anonymous and private. Without huge pages, which would bring its neighbours in."""
+    with mmap.mmap(-1, PAGES * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as mapping:
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            mapping.madvise(mmap.MADV_NOHUGEPAGE)
+        yield mapping
+
+
+def write(memory, pages, value: int = 255) -> None:
+    for page in pages:
+        memory[page * PAGE] = value
+
+
+def in_a_child(code: str) -> dict:
+    """Runs it in a fresh interpreter, which may fork; what it prints is JSON."""
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def on_a_disk(path: Path) -> None:
+    if (system := here(path).file_system) in ("tmpfs", "ramfs"):
+        pytest.skip(f"a file on {system} is nowhere but in memory")
+
+
+def evicted(path: Path) -> None:
+    on_a_disk(path)
+    seen = drop_from_cache(path)
+    assert seen.count == 0 and seen.why == ""
+
+
+# --- maps --------------------------------------------------------------------------------------------------
+def test_a_region_is_found_by_address_with_its_file(file, private):
+    private[0]
+    region = region_at(page_map(private).address)
+    assert (Path(region.path), region.kind, region.offset) == (file, "file", 0)
+    assert region.permissions[:2] == "rw" and not region.shared and not region.deleted
+    assert region.inode == file.stat().st_ino
+    assert region.end - region.start == PAGES * PAGE
+    file.unlink()
+    assert region_at(region.start).deleted
+
+
+def test_the_kinds_of_regions_are_told(bare):
+    assert region_at(page_map(bare).address).kind == "anonymous"
+    with mmap.mmap(-1, PAGE) as shared:
+        region = region_at(page_map(shared).address)
+        assert region.kind == "shared memory" and region.shared and not region.deleted
+    kinds = {region.kind for region in regions()}
+    assert {"file", "anonymous", "stack", "kernel"} <= kinds
+    found = regions()
+    assert all(a.end <= b.start for a, b in itertools.pairwise(found))
+    assert regions(os.getpid())[0] == found[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("7f00-7f10 rw-s 00000000 00:01 4 /memfd:weights (deleted)", "shared memory"),
+        ("7f00-7f10 rw-s 00000000 00:01 4 /SYSV00000000 (deleted)", "shared memory"),
+        ("7f00-7f10 rw-s 00000000 00:19 4 /dev/shm/psm_1", "shared memory"),
+        ("7f00-7f10 rw-p 00000000 00:05 4 /dev/zero", "anonymous"),
+        ("7f00-7f10 rw-p 00000000 00:00 0 [anon:malloc]", "anonymous"),
+        ("7f00-7f10 rw-p 00000000 00:00 0 [heap]", "heap"),
+        ("7f00-7f10 r--p 00000000 00:00 0 [vvar]", "kernel"),
+        ("7f00-7f10 rw-p 00001000 fe:00 4 /home/a b/weights.bin", "file"),
+        ("7f00-7f10 rw-p 00000000 00:00 0", "anonymous"),
+    ],
+)
+def test_each_line_of_maps_has_its_kind(line, kind):
+    region = maps._region(line)
+    assert region.kind == kind and (region.start, region.end) == (0x7F00, 0x7F10) and not region.deleted
+
+
+def test_no_such_process_is_said():
+    gone = subprocess.Popen([sys.executable, "-c", "pass"])
+    gone.wait()
+    for ask in (regions, lambda pid: page_map(pid=pid, address=PAGE, size=1), lambda pid: sharing([pid])):
+        with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
+            ask(gone.pid)
+    with pytest.raises(ValueError, match="no process; write its number"):
+        regions("gone")
+
+
+# --- page maps ---------------------------------------------------------------------------------------------
+def test_exactly_the_written_pages_of_a_private_mapping_are_anonymous(private):
+    view = memoryview(private)
+    for page in range(PAGES):
+        view[page * PAGE]
+    assert page_map(view).counts == {FILE: PAGES}
+    write(private, CHOSEN)
+    seen = page_map(private)
+    assert seen.which(ANONYMOUS).tolist() == CHOSEN
+    assert seen.counts == {FILE: PAGES - len(CHOSEN), ANONYMOUS: len(CHOSEN)}
+    assert seen.present == seen.count(FILE, ANONYMOUS) == PAGES
+    view.release()
+
+
+def test_exactly_the_written_pages_of_anonymous_memory_are_there(bare):
+    assert page_map(bare).counts == {ABSENT: PAGES}
+    write(bare, CHOSEN)
+    seen = page_map(bare)
+    assert seen.which(ANONYMOUS).tolist() == CHOSEN and seen.count(ABSENT) == PAGES - len(CHOSEN)
+    assert seen.address == np.frombuffer(bare, np.uint8).ctypes.data
+    assert repr(seen) == f"<{PAGES} pages: {len(CHOSEN)} anonymous, {PAGES - len(CHOSEN)} absent>"
+
+
+def test_the_page_of_zeros_is_nobodys_alone(bare):
+    bare[5 * PAGE]
+    assert page_map(bare).count(ANONYMOUS) == 0 and page_map(bare).which(FORKED).tolist() == [5]
+    write(bare, [5])
+    assert page_map(bare).which(ANONYMOUS).tolist() == [5]
+
+
+def test_shared_memory_is_told_from_files(file):
+    with mmap.mmap(-1, PAGES * PAGE) as shared:
+        write(shared, CHOSEN)
+        assert page_map(shared).which(SHARED).tolist() == CHOSEN
+        assert page_map(shared).count(FILE, ANONYMOUS) == 0
+    with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as mapping:
+        write(mapping, [2])
+        assert page_map(mapping).states[2] == FILE and page_map(mapping).count(SHARED, ANONYMOUS) == 0
+    with open(f"/proc/self/fd/{os.memfd_create('weights')}", "r+b") as f:
+        f.truncate(PAGE)
+        with mmap.mmap(f.fileno(), PAGE) as mapping:
+            mapping[0] = 1
+            assert page_map(mapping).states.tolist() == [SHARED]
+
+
+def test_a_buffer_may_cross_mappings(bare):
+    whole = page_map(bare)
+    region = region_at(whole.address)
+    with mmap.mmap(-1, 4 * PAGE) as shared:
+        shared[0] = 1
+        one = page_map(shared)
+        low, high = sorted([(whole.address, PAGES * PAGE), (one.address, 4 * PAGE)])
+        both = page_map(address=low[0], size=high[0] + high[1] - low[0])
+        at = (one.address - both.address) // PAGE
+        assert both.states[at] == SHARED and both.count(SHARED) >= 1
+        assert region.kind == "anonymous" and FILE not in both.states[(whole.address - both.address) // PAGE :][:PAGES]
+
+
+def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
+    whole = np.frombuffer(bare, np.uint8)
+    start = whole.ctypes.data // PAGE
+    for view, first, pages in (
+        (whole[PAGE - 1 : PAGE + 1], 0, 2),
+        (whole[PAGE : 2 * PAGE], 1, 1),
+        (whole[::-1], 0, PAGES),
+        (whole[3 * PAGE :: 2 * PAGE], 3, PAGES - 3),
+        (whole.reshape(PAGES, PAGE)[4:6, 10:20], 4, 2),
+        (memoryview(bare)[5 * PAGE : 9 * PAGE : 2], 5, 4),
+        (whole.view(np.float64)[512:513], 512 * 8 // PAGE, 1),
+    ):
+        seen = page_map(view)
+        assert (seen.address // PAGE - start, len(seen)) == (first, pages)
+    assert len(page_map(b"abc")) <= 2 and page_map(bytearray(b"abc")).count(ANONYMOUS) >= 1
+    del whole, view  # or the mapping cannot be closed
+
+
+def test_looking_brings_nothing_in(bare, file):
+    for _ in range(3):
+        assert page_map(bare).present == 0
+    evicted(file)
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        where(mapping), page_map(mapping), page_cache(file)
+        assert page_map(mapping).present == 0 and page_cache(file).count == 0
+
+
+def test_what_cannot_be_looked_at_is_said(bare):
+    closed = mmap.mmap(-1, PAGE)
+    closed.close()
+    released = memoryview(b"abc")
+    released.release()
+    for args, options, kind, words in (
+        ([closed], {}, ValueError, "closed"),
+        ([released], {}, ValueError, "released"),
+        ([[1, 2]], {}, TypeError, "list shows no bytes"),
+        ([b""], {}, ValueError, "no pages in 0 bytes"),
+        ([np.zeros(0)], {}, ValueError, "no pages in 0 bytes"),
+        ([], {"address": PAGE, "size": -1}, ValueError, "no pages in -1 bytes"),
+        ([], {"address": PAGE, "size": 1}, ValueError, "nothing is mapped"),
+        ([], {"address": 1 << 62, "size": 1}, ValueError, "nothing can be mapped"),
+        ([], {}, TypeError, "give a buffer"),
+        ([], {"pid": os.getpid()}, TypeError, "give a buffer"),
+        ([bare], {"pid": os.getpid()}, TypeError, "no buffer"),
+        ([bare], {"address": PAGE, "size": 1}, TypeError, "give a buffer"),
+    ):
+        with pytest.raises(kind, match=words):
+            page_map(*args, **options)
+
+
+def test_a_fork_shares_until_somebody_writes():
+    seen = in_a_child("""
+        import json, mmap, os, signal
+        from helpers.measure import PageState, page_map
+        size = 16 * mmap.PAGESIZE
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory[:] = bytes([7]) * size
+        address = page_map(memory).address
+        def both():
+            theirs = page_map(pid=child, address=address, size=size)
+            return [[one.which(s).tolist() for s in (PageState.FORKED, PageState.ANONYMOUS)]
+                    for one in (page_map(memory), theirs)]
+        (go, went), (wrote, written) = os.pipe(), os.pipe()
+        before = page_map(memory).count(PageState.ANONYMOUS)
+        child = os.fork()
+        if not child:
+            for page in (2, 9):
+                os.read(go, 1)
+                memory[page * mmap.PAGESIZE] = 8
+                os.write(written, b"w")
+            signal.pause()
+        found = [both()]
+        for _ in range(2):
+            os.write(went, b"g")
+            os.read(wrote, 1)
+            found.append(both())
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        alone = page_map(memory).count(PageState.ANONYMOUS)
+        print(json.dumps({"before": before, "found": found, "alone": alone}))
+    """)
+    everything = list(range(16))
+    assert seen["before"] == seen["alone"] == 16
+    for (mine, theirs), written in zip(seen["found"], ([], [2], [2, 9]), strict=True):
+        left = [page for page in everything if page not in written]
+        # A page that the child has copied is the child's alone, and so is the parent's, which nobody else has now.
+        assert mine == theirs == [left, written]
+
+
+def test_page_maps_survive_json(bare):
+    write(bare, CHOSEN)
+    for one in (page_map(bare), PageMap(None, why="no such system"), PageMap(np.zeros(0, np.uint8))):
+        again = PageMap.from_json(json.loads(json.dumps(one.to_json())))
+        assert (again.address, again.page_size, again.why) == (one.address, one.page_size, one.why)
+        assert repr(again) == repr(one)
+        assert np.array_equal(again.states, one.states) if one.states is not None else again.states is None
+    assert len(page_map(bare).to_json()["runs"]) < PAGES / 2
+    for plain in ({}, [], {"format": "zero-copy page map", "version": 99}):
+        with pytest.raises(ValueError, match="not a 'zero-copy page map'"):
+            PageMap.from_json(plain)
+
+
+def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare, file):
+    monkeypatch.setattr(maps, "why_not", lambda: "no pages on this system")
+    seen = page_map(bare)
+    assert (seen.states, seen.present, seen.count(FILE), seen.which(FILE)) == (None,) * 4
+    assert "not measured here: no pages on this system" in repr(seen) and seen.counts == {}
+    at = where(bare)
+    assert at.memory == NOT_MEASURED and at.pages is None and at.why == "no pages on this system"
+    assert at.shares_memory_with(memoryview(bare)[PAGE:]) and not at.shares_memory_with(b"abc")
+    assert "no pages on this system" in repr(at) and "no pages on this system" in at._repr_html_()
+    assert sharing([os.getpid()]).missing == ("sharing",)
+    assert not {row.meter: row.here for row in abilities().rows}["page states"]
+
+
+# --- the page cache ----------------------------------------------------------------------------------------
+def test_dropped_pages_are_gone_and_touched_ones_come_back(file):
+    file.read_bytes()
+    assert page_cache(file).count == PAGES
+    evicted(file)
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        advise(mapping, "random")
+        mapping[9 * PAGE]
+        assert np.flatnonzero(page_cache(file).cached).tolist() == [9]
+
+
+def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
+    on_a_disk(tmp_path)
+    path = tmp_path / "written"
+    path.write_bytes(bytes(PAGES * PAGE))
+    seen = page_cache(path)
+    if seen.dirty is None:
+        assert seen.why
+        pytest.skip(seen.why)
+    with open(path, "r+b") as f:
+        os.fsync(f.fileno())
+        assert page_cache(path).dirty == 0
+        f.seek(5 * PAGE)
+        f.write(b"edited")
+        f.flush()
+        one = page_cache(path)
+    assert 1 <= one.dirty + one.writeback <= PAGES  # pages that the kernel keeps as one folio count together
+    dropped = drop_from_cache(path)
+    assert dropped.why == "" and dropped.count == 0 and not dropped.dirty
+
+
+def test_pages_that_are_mapped_stay_and_it_is_said_who_has_them(file):
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        prefault(mapping)
+        seen = drop_from_cache(file)
+        assert seen.count == PAGES and f"{PAGES} pages stay: mapped by this process" in seen.why
+        ready = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        with ready:
+            ready.stdout.readline()
+            assert f"({ready.pid})" in drop_from_cache(file).why
+            ready.stdin.close()
+    evicted(file)
+
+
+HOLD = """
+import mmap, sys
+with open(sys.argv[1], "rb") as f:
+    mapping = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+mapping[0]
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_page_caches_survive_json(file, tmp_path):
+    (tmp_path / "empty").touch()
+    for one in (page_cache(file), page_cache(tmp_path / "empty"), PageCache(file, 5, None, "why not")):
+        again = PageCache.from_json(json.loads(json.dumps(one.to_json())))
+        assert repr(again) == repr(one) and len(again) == len(one) and again.count == one.count
+        assert (again.dirty, again.evicted, again.why) == (one.dirty, one.evicted, one.why)
+    assert len(page_cache(file)) == PAGES and str(tmp_path) not in json.dumps(page_cache(file).to_json())
+    with pytest.raises(ValueError, match="not a 'zero-copy page cache'"):
+        PageCache.from_json({"format": "zero-copy recording"})
+
+
+# --- advice ------------------------------------------------------------------------------------------------
+def test_prefault_brings_every_page(private):
+    view = np.frombuffer(private, np.uint8)[PAGE : 3 * PAGE]
+    prefault(view)
+    assert page_map(view).counts == {FILE: 2}
+    prefault(private)
+    assert page_map(private).counts == {FILE: PAGES}
+    del view
+
+
+def test_what_is_lent_can_be_taken_away_and_what_is_owned_stays(private, file):
+    evicted(file)  # where files can leave memory at all: not on tmpfs
+    prefault(private)
+    write(private, CHOSEN)
+    page_out(private)
+    seen = page_map(private)
+    if Path("/proc/swaps").read_text().count("\n") <= 1:  # a header alone
+        assert seen.which(ANONYMOUS).tolist() == CHOSEN
+    assert seen.count(FILE) <= PAGES / 4  # the kernel may leave one that is in use
+    assert [private[page * PAGE] for page in CHOSEN] == [255] * len(CHOSEN)
+    assert private[4 * PAGE] == 4
+
+
+def test_dontneed_discards_the_edits_of_the_stretch_alone(private):
+    write(private, [1, 2, 3])
+    advise(private, "dontneed", 2 * PAGE, PAGE)
+    assert [private[page * PAGE] for page in (1, 2, 3)] == [255, 2, 255]
+    advise(memoryview(private)[PAGE:], "dontneed")
+    assert [private[page * PAGE] for page in (1, 2, 3)] == [1, 2, 3]
+
+
+def test_a_page_that_is_not_ours_alone_is_not_thrown_away(private):
+    write(private, range(4))
+    for start, length in ((PAGE + 1, PAGE - 1), (PAGE, PAGE + 1), (0, 10)):
+        with pytest.raises(ValueError, match="share a page"):
+            advise(private, "dontneed", start, length)
+    assert [private[page * PAGE] for page in range(4)] == [255] * 4
+
+
+def test_a_mapping_that_ends_within_a_page_may_be_thrown_away(tmp_path):
+    path = tmp_path / "odd"
+    path.write_bytes(b"x" * (PAGE + 100))
+    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY) as mapping:
+        mapping[PAGE] = 1
+        advise(mapping, "dontneed")
+        assert mapping[PAGE] == ord("x")
+
+
+def test_errors_of_advice_name_it(private):
+    with pytest.raises(ValueError, match="no advice 'soon'; there are: normal, random"):
+        advise(private, "soon")
+    with pytest.raises(OSError, match="madvise 'remove'"):  # a hole cannot be made in a private mapping
+        advise(private, "remove")
+    for start, length in ((-1, None), (0, 0), (0, PAGES * PAGE + 1), (PAGES * PAGE, None)):
+        with pytest.raises(ValueError, match="are not in a buffer"):
+            advise(private, "normal", start, length)
+
+
+# --- where -------------------------------------------------------------------------------------------------
+def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
+    numbers = np.frombuffer(private, np.uint8)[5 * PAGE + 3 : 9 * PAGE]
+    numbers[0], numbers[-1]
+    at = where(numbers)
+    assert (at.memory, at.path, at.offset, at.size) == ("file", file, 5 * PAGE + 3, 4 * PAGE - 3)
+    assert at.address == numbers.ctypes.data and at.pages == 4 and at.present == page_map(numbers).present
+    assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap"
+    assert at.writable
+    for text in (repr(at), at._repr_html_()):
+        assert "a file.bin, from byte 20,483" in text or PAGE != 4096
+        assert "mmap: a mapping of" in text
+    del numbers
+
+
+def test_where_keeps_nothing_alive(file):
+    with open(file, "rb") as f:
+        mapping = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+    at = where(memoryview(mapping)[PAGE:])
+    mapping.close()  # BufferError if a view were kept
+    assert at.memory == "file" and not at.writable
+
+
+def test_copies_and_views_are_told_apart(private):
+    view = np.frombuffer(private, np.uint8)
+    copy = view.copy()
+    assert where(copy).memory == "heap" and where(copy).owners[-1][0] == "ndarray"
+    assert where(view).shares_memory_with(private) and where(view).same_bytes_as(private)
+    assert not where(copy).shares_memory_with(view) and not where(copy).same_bytes_as(private)
+    assert not where(view[:PAGE]).shares_memory_with(view[PAGE:])
+    assert where(private[:]).owners == (("bytes", where(private[:]).owners[0][1]),)  # slicing a mapping copies
+    del view
+
+
+def test_two_mappings_share_the_bytes_of_the_file_until_one_is_written(file, private):
+    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as other:
+        write(private, [3])
+        mine, theirs = memoryview(private), memoryview(other)
+        assert not where(mine).shares_memory_with(theirs)
+        assert where(mine).same_bytes_as(theirs)
+        assert where(mine[4 * PAGE :]).same_bytes_as(theirs[: 5 * PAGE])
+        assert not where(mine[4 * PAGE :]).same_bytes_as(theirs[: 4 * PAGE])
+        assert not where(mine[3 * PAGE : 4 * PAGE]).same_bytes_as(theirs[3 * PAGE : 4 * PAGE])
+        assert where(mine[2 * PAGE : 3 * PAGE]).same_bytes_as(theirs[2 * PAGE : 3 * PAGE])
+        mine.release(), theirs.release()
+
+
+def test_the_kinds_of_memory_are_told(bare):
+    assert where(bare).memory == where(np.frombuffer(bare, np.uint8)).memory == "anonymous mapping"
+    assert where(np.ones(64 * MiB // 8)).memory == "heap"  # malloc maps blocks of this size
+    assert where(b"abc" * 1000).memory == where(bytearray(10)).memory == "heap"
+    with mmap.mmap(-1, PAGE) as shared:
+        assert where(shared).memory == "shared memory" and where(shared).path is None
+    segment = shared_memory.SharedMemory(create=True, size=PAGE)
+    try:
+        at = where(segment.buf)
+        assert at.memory == "shared memory" and at.path == Path("/dev/shm") / segment.name.lstrip("/")
+        assert at.same_bytes_as(segment.buf[:10]) and at.writable
+    finally:
+        segment.close()
+        segment.unlink()
+
+
+def test_writable_is_of_the_view_and_of_the_mapping(private, file):
+    view = np.frombuffer(private, np.uint8)
+    view.flags.writeable = False
+    at = where(view)
+    assert (at.writable_view, at.writable_mapping, at.writable) == (False, True, False)
+    assert "no: a read-only view" in repr(at)
+    with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
+        assert "yes: everybody who maps it sees it" in repr(where(shared))
+    assert "yes: into a page of this process alone" in repr(where(private))
+    at = where(np.memmap(file, mode="r"))
+    assert (at.writable_view, at.writable_mapping, at.writable) == (False, False, False)
+    del view
+
+
+def test_what_lies_nowhere_is_said():
+    for x, kind, words in (([1], TypeError, "list shows no bytes"), (np.zeros(0), ValueError, "an empty ndarray")):
+        with pytest.raises(kind, match=words):
+            where(x)
+
+
+# --- sharing -----------------------------------------------------------------------------------------------
+def test_two_processes_that_map_a_file_each_have_half_of_it(tmp_path):
+    on_a_disk(tmp_path)  # there the file would count as shared memory
+    path = tmp_path / "weights"
+    path.write_bytes(bytes(16 * MiB))
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+
+    def start() -> subprocess.Popen:
+        code = HOLD.replace("mapping[0]", "sum(mapping[at] for at in range(0, len(mapping), 4096))")
+        return subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    with start() as one:
+        one.stdout.readline()
+        alone = sharing({"one": one.pid}).rows[0]
+        with start() as two:
+            two.stdout.readline()
+            seen = sharing({"one": one.pid, "two": two.pid})
+            two.stdin.close()
+        one.stdin.close()
+    first, second = seen.rows
+    assert (first.name, first.pid, second.name) == ("one", one.pid, "two")
+    assert alone.uss > 16 * MiB and first.uss < alone.uss - 15 * MiB
+    assert 7 * MiB < alone.pss - first.pss < 12 * MiB
+    assert seen.total("rss") - seen.total("pss") > 15 * MiB
+    assert first.file > 16 * MiB and first.anonymous < first.rss - 16 * MiB
+    assert seen.table()[1][-1][0] == "together" and "one" in repr(seen) and seen._repr_html_().count("<tr>") == 4
+
+
+def test_shared_memory_is_not_counted_as_a_file():
+    before, after = (
+        json.loads(line)
+        for line in in_a_child("""
+        import json, mmap, os
+        from dataclasses import asdict
+        from helpers.measure import sharing
+        found = [asdict(sharing([os.getpid()]).rows[0])]
+        memory = mmap.mmap(-1, 32 << 20)
+        memory[:] = bytes(32 << 20)
+        found.append(asdict(sharing([os.getpid()]).rows[0]))
+        print(json.dumps([json.dumps(one) for one in found]))
+    """)
+    )
+    assert after["rss"] - before["rss"] > 31 * MiB
+    assert after["file"] - before["file"] < 8 * MiB
+
+
+def test_sharings_survive_json_and_refuse_unknown_columns():
+    seen = sharing([os.getpid()])
+    again = Sharing.from_json(json.loads(json.dumps(seen.to_json())))
+    assert again == seen and again.missing == () and again.rows[0].name == f"process {os.getpid()}"
+    with pytest.raises(ValueError, match="no column 'vms'; there are: rss, pss"):
+        seen.total("vms")
+    assert Sharing((), why="no /proc").total("pss") is None
+    with pytest.raises(ValueError, match="not a 'zero-copy sharing'"):
+        Sharing.from_json({})

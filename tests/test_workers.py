@@ -1,0 +1,325 @@
+"""workers: what each process costs, what all cost together, and nothing outlives it. A disk that is full."""
+
+import contextlib
+import gc
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from helpers.measure import NotMeasuredHere, Sharing, maps, on_small_disk, workers
+from helpers.units import MiB
+
+SIZE = 64 * MiB
+PAGE = mmap.PAGESIZE
+pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "-")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("shared") / "file.bin"
+    with open(path, "wb") as out:
+        for i in range(SIZE // MiB):
+            out.write(bytes([i]) * MiB)
+        out.flush()
+        os.fsync(out.fileno())
+    return path
+
+
+def reads(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def maps_and_sums(path):
+    global kept  # what is returned is kept, and so is this
+    with open(path, "rb") as f:
+        kept = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    return sum(kept[at] for at in range(0, SIZE, PAGE))
+
+
+def fails(*args):
+    raise KeyError("no such tensor")
+
+
+def dies(*args):
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(10)
+
+
+def hangs(*args):
+    while True:
+        time.sleep(1)
+
+
+def ended(crew: Sharing) -> dict[str, str]:
+    return {row.name: row.ended for row in crew.rows}
+
+
+# --- fresh interpreters -------------------------------------------------------------------------------------
+def test_four_that_map_share_one_copy_and_four_that_read_have_four(file):
+    mapped, copied = workers(maps_and_sums, file), workers(reads, file)
+    assert mapped.total("pss") == pytest.approx(SIZE, rel=0.1)
+    assert copied.total("pss") == pytest.approx(4 * SIZE, rel=0.1)
+    for crew in (mapped, copied):
+        assert crew.total("rss") == pytest.approx(4 * SIZE, rel=0.1)
+        assert [row.name for row in crew.rows] == ["worker 1", "worker 2", "worker 3", "worker 4"]
+        assert set(ended(crew).values()) == {"returned"}
+    assert all(row.anonymous < SIZE / 20 < SIZE / 2 < row.file for row in mapped.rows)
+    assert all(row.private_dirty > SIZE / 2 for row in copied.rows)
+    assert [row.value for row in mapped.rows] == [sum(range(SIZE // MiB)) * (MiB // PAGE)] * 4
+    assert [row.value for row in copied.rows] == [None] * 4  # too much to be sent back
+    assert len({row.pid for row in mapped.rows}) == 4 and not mapped.missing and not mapped.why
+
+
+def test_all_go_at_once():
+    def work():
+        began = time.monotonic()
+        time.sleep(0.5)
+        return began, time.monotonic()
+
+    spans = [row.value for row in workers(work, count=3).rows]
+    assert max(began for began, _ in spans) < min(finished for _, finished in spans)
+
+
+def test_one_fails_one_dies_one_hangs_and_the_others_answer(tmp_path):
+    def work(folder):
+        for number, act in enumerate((fails, dies, hangs, os._exit)):
+            with contextlib.suppress(FileExistsError):
+                (folder / str(number)).touch(exist_ok=False)
+                return act(7)
+        return "done"
+
+    rows = workers(work, tmp_path, count=5, timeout=3).rows
+    assert sorted(row.ended for row in rows) == [
+        "SIGSEGV", "exited 7", "raised KeyError: 'no such tensor'", "returned", "timed out"
+    ]  # fmt: skip
+    for row in rows:
+        assert row.value == ("done" if row.ended == "returned" else None)
+        assert (row.pss is None) == (row.ended in ("SIGSEGV", "exited 7"))
+
+
+# --- forks of one -------------------------------------------------------------------------------------------
+def array():
+    return np.full(SIZE // 8, 1.0)
+
+
+def strings():
+    return [f"tensor {i}" for i in range(SIZE // 256)]  # 64 bytes each and 8 for its place in the list
+
+
+def total(data):
+    return float(data.sum())
+
+
+def characters(data):
+    return sum(map(len, data))
+
+
+def test_forks_share_an_array_and_copy_a_list_of_strings():
+    one, many = workers(total, make=array), workers(characters, make=strings)
+    assert [row.name for row in one.rows] == ["parent", "worker 1", "worker 2", "worker 3", "worker 4"]
+    assert [row.value for row in one.rows] == [None] + [SIZE / 8] * 4
+    assert one.total("pss") == pytest.approx(SIZE, rel=0.5)  # and numpy, and a few MiB each
+    assert one.total("rss") > 4.5 * SIZE
+    made = max(row.anonymous for row in many.rows)
+    assert many.total("pss") > 3 * made, "everybody that looks at a string writes its reference count"
+    for flat, copied in zip(one.rows[1:], many.rows[1:], strict=True):
+        assert flat.private_dirty < SIZE / 10 and copied.private_dirty > made / 2
+        assert flat.pss < SIZE / 3
+
+
+def test_a_fork_that_writes_has_what_it_wrote():
+    def writes(data):
+        data[: len(data) // 2] = 2
+
+    lazy, busy = workers(total, make=array, count=2), workers(writes, make=array, count=2)
+    assert min(row.private_dirty for row in busy.rows[1:]) == pytest.approx(SIZE / 2, rel=0.15)
+    more = busy.total("pss") - lazy.total("pss")
+    assert more == pytest.approx(2 * SIZE / 2, rel=0.2)  # two new copies of a half
+
+
+def test_a_fork_collects_no_garbage_by_itself():
+    def make():
+        gc.disable()
+        return [[i] for i in range(300_000)]
+
+    def collect(data):
+        gc.collect()
+
+    def freeze():
+        data = make()
+        gc.freeze()
+        return data
+
+    left, collected, frozen = (
+        workers(use, make=made, count=1).rows[1].private_dirty
+        for use, made in ((len, make), (collect, make), (collect, freeze))
+    )
+    assert left < collected / 4 and frozen < collected / 4
+
+
+def test_forks_end_as_they_end():
+    assert set(ended(workers(fails, make=array, count=2)).values()) == {"returned", "raised KeyError: 'no such tensor'"}
+    dead = workers(dies, make=array, count=2)
+    assert ended(dead) == {"parent": "returned", "worker 1": "SIGSEGV", "worker 2": "SIGSEGV"}
+    assert dead.rows[0].uss > SIZE / 2 and dead.rows[1].uss is None  # the parent is alone again
+    late = workers(hangs, make=lambda: b"x" * SIZE, count=2, timeout=1)
+    assert ended(late) == {"parent": "returned", "worker 1": "timed out", "worker 2": "timed out"}
+    assert late.rows[1].rss > SIZE / 2
+
+
+def test_the_death_of_the_last_fork_is_seen_while_the_first_still_lives(tmp_path):
+    def work(folder):
+        (folder / str(os.getpid())).touch()
+        while len(pids := [int(note.name) for note in folder.iterdir()]) < 3:
+            time.sleep(0.01)
+        if os.getpid() == max(pids):
+            dies()
+
+    crew = workers(work, tmp_path, make=Path, count=3, timeout=20)
+    assert sorted(ended(crew).values()) == ["SIGSEGV", "returned", "returned", "returned"]
+
+
+@pytest.mark.parametrize(
+    ("make", "how"), [(fails, "raised KeyError: 'no such tensor'"), (dies, "SIGSEGV"), (hangs, "timed out")]
+)
+def test_without_data_there_are_no_workers(make, how):
+    assert ended(workers(total, make=make, timeout=0.5 if make is hangs else 60)) == {"parent": how}
+
+
+# --- nothing is left ----------------------------------------------------------------------------------------
+def descendants() -> set[int]:
+    """Those that the room has started (a browser of other tests may be there too), and their forks."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(word.endswith("child.py") for word in process.cmdline()):
+                found.add(process.pid)
+    return found
+
+
+def test_no_process_descriptor_or_thread_is_left():
+    workers(len, "ab", count=1)
+    here = psutil.Process()
+
+    def now():
+        return here.num_fds(), threading.active_count(), descendants()
+
+    before = now()
+    for use in (fails, dies, hangs):
+        workers(use, count=2, timeout=0.5 if use is hangs else 60)
+        workers(use, make=lambda: b"x", count=2, timeout=0.5 if use is hangs else 60)
+        workers(total, make=use, count=2, timeout=0.5 if use is hangs else 60)
+    assert now() == before
+
+
+@pytest.mark.parametrize("make", [None, array])
+def test_interrupting_the_caller_ends_all(make):
+    before = descendants()
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        workers(hangs, make=make)
+    assert descendants() <= before
+
+
+def test_killing_the_caller_ends_all(tmp_path):
+    code = (
+        "import os, sys, time; from helpers.measure import workers\n"
+        "def use(folder):\n"
+        "    (folder / str(os.getpid())).touch(); time.sleep(600)\n"
+        "def make(folder):\n"
+        "    return folder\n"
+        "from pathlib import Path\n"
+        f"workers(use, Path({str(tmp_path)!r}), make=make, count=2, timeout=600)"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", code])
+    until = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    pids = [int(note.name) for note in tmp_path.iterdir()]
+    assert len(pids) == 2 and all(map(psutil.pid_exists, pids))
+    caller.kill()
+    caller.wait()
+    while any(map(psutil.pid_exists, pids)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(map(psutil.pid_exists, pids))
+
+
+# --- what people do with it ---------------------------------------------------------------------------------
+def test_what_they_print_is_shown(capsys):
+    workers(print, "hello", count=2)
+    workers(print, make=lambda: "forked", count=2)
+    shown = capsys.readouterr().out
+    assert shown.count("hello") == shown.count("forked") == 2
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(TypeError, match=r"use is 1; leave out its \(\)"):
+        workers(abs(-1))
+    with pytest.raises(TypeError, match=r"make is 1; leave out its \(\)"):
+        workers(abs, make=abs(-1))
+    with pytest.raises(ValueError, match="count=0"):
+        workers(abs, 1, count=0)
+    with pytest.raises(TypeError, match="cannot be carried"), mmap.mmap(-1, PAGE) as memory:
+        workers(lambda: memory[0])
+
+
+def test_where_memory_of_others_cannot_be_read_nothing_is_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(maps, "why_not", lambda: "no /proc")
+    crew = workers((tmp_path / "ran").touch)
+    assert crew.missing == ("sharing",) and crew.why == "no /proc" and not (tmp_path / "ran").exists()
+
+
+# --- a disk that is full -------------------------------------------------------------------------------------
+def measured_on_small_disk(function, *args, **options):
+    try:
+        return on_small_disk(function, *args, **options)
+    except NotMeasuredHere as error:
+        pytest.skip(str(error))
+
+
+def test_a_full_disk_is_a_bus_error_in_a_mapping():
+    def writes(folder):
+        with open(folder / "file", "w+b") as out:
+            out.truncate(2 * MiB)
+            memory = mmap.mmap(out.fileno(), 0)
+            for at in range(0, len(memory), PAGE):
+                memory[at] = 1
+
+    run = measured_on_small_disk(writes)
+    assert run.ended == "SIGBUS" and run.machine.file_system == "tmpfs"
+    assert measured_on_small_disk(writes, size="4 MiB").ended == "returned"
+
+
+def test_a_full_disk_is_an_error_where_room_is_asked_for_first():
+    def reserves(folder, length):
+        with open(folder / "file", "w+b") as out:
+            os.posix_fallocate(out.fileno(), 0, length)
+        return str(folder)
+
+    refused = measured_on_small_disk(reserves, 2 * MiB)
+    assert refused.ended == "raised" and "No space left on device" in refused.error
+    fits = measured_on_small_disk(reserves, MiB)
+    assert fits.ended == "returned" and not os.path.exists(fits.value)
+
+
+def test_a_disk_without_namespaces_is_not_measured_here(monkeypatch, tmp_path):
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: Operation not permitted' >&2; exit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(NotMeasuredHere, match="cannot be made here: unshare: Operation not permitted"):
+        on_small_disk(len)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NotMeasuredHere, match="unshare"):
+        on_small_disk(len)
+    with pytest.raises(ValueError, match="without a limit"):
+        on_small_disk(len, size=0)
