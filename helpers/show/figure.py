@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib.style
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from PIL import Image
@@ -101,10 +103,11 @@ class Picture:
         SVG was tried: outlines of letters and 400 points a panel made it three to five times as large.
         """
         with look():
-            full, small = io.BytesIO(), io.BytesIO()
-            self.figure.savefig(full, format="png", dpi=240)
-            few = Image.open(full).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-            few.save(small, "PNG", optimize=True, dpi=(240, 240))
+            self.figure.set_dpi(240)
+            canvas, small = FigureCanvasAgg(self.figure), io.BytesIO()
+            canvas.draw()
+            full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            full.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", dpi=(240, 240))
             return small.getvalue()
 
     @property

@@ -160,7 +160,7 @@ Write `lookup(path, positions)`. It returns the bytes at these positions, as `by
 The check runs your function on a warm file for its result, then on a cold one, and reads how many bytes the disk gave.
 """,
     starter='''def lookup(path, positions):
-    """The bytes at these positions; from a cold file hardly more than a page for each."""
+    """The bytes at these positions; from a cold file, hardly a page for each."""
     ...
 ''',
     judge=check_lookup,
@@ -171,7 +171,7 @@ The check runs your function on a warm file for its result, then on a cold one, 
         "file opened with `buffering=0`.",
     ),
     solution_source='''def lookup(path, positions):
-    """The bytes at these positions; from a cold file hardly more than a page for each."""
+    """The bytes at these positions; from a cold file, hardly a page for each."""
     import mmap
 
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
