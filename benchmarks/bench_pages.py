@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from helpers.measure import here, page_map, sharing, where
+from helpers.measure import PageMap, here, page_map, sharing, where
+from helpers.show import page_grid
 
 ROUNDS = 15
 COUNTS = (16, 256, 4_096, 65_536, 262_144)
@@ -59,6 +60,16 @@ def looking() -> None:
     print(f"\n`sharing` of one process: {took(lambda: sharing([os.getpid()])) * 1e3:.2f} ms")
 
 
+def drawing() -> None:
+    """From a page map to a picture that a page can show: the drawing, and the PNG."""
+    print("\n| pages | `page_grid`, drawn | … and as PNG |\n|---:|---:|---:|")
+    for pages in COUNTS:
+        some = PageMap(np.random.default_rng(0).choice([0, 1, 1, 1, 3], pages).astype(np.uint8))
+        drawn, shown = took(lambda p=some: page_grid(p)), took(lambda p=some: page_grid(p).png)
+        print(f"| {pages:,} | {drawn * 1e3:.0f} ms | {shown * 1e3:.0f} ms |")
+
+
 if __name__ == "__main__":
     print(f"{here()}\n")
     looking()
+    drawing()

@@ -13,7 +13,7 @@ from helpers.teach.recorded import NEEDED, read
 from helpers.units import GiB, in_words
 
 # Seconds and bytes on two cores, at the lesson's default size: what a class can wait for, what a small laptop has.
-BUDGETS = {"00": (60, 1 * GiB), "02": (60, 2 * GiB)}
+BUDGETS = {"00": (60, 1 * GiB), "01": (60, 1 * GiB), "02": (60, 2 * GiB), "03": (60, 1 * GiB), "04": (60, 1 * GiB)}
 
 ELSEWHERE = """
 
