@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
-from helpers.measure import IO, Comparison, Faults, Machine, Recording, measure
+from helpers.measure import IO, Comparison, Faults, Machine, Recording, Shares, Sharing, measure
 from helpers.show import (
     Interactive,
     bars,
@@ -24,6 +24,7 @@ from helpers.show import (
     curves,
     picture,
     recorded_table,
+    shared_table,
     sweep,
     sweep_figure,
     table,
@@ -444,3 +445,16 @@ def test_a_recorded_table_says_where_it_was_recorded_and_chooses_columns():
     assert ("cp", "–") in rust.rows
     with pytest.raises(ValueError, match="no column 'heap'; there are: method, heap at the end"):
         recorded_table("rust_copy.csv", "heap")
+
+
+def test_processes_of_several_groups_stand_in_one_table():
+    row = Shares("worker 1", 1, rss=8 * MiB, pss=2 * MiB, uss=0, anonymous=0, file=8 * MiB, private_dirty=0)
+    shown = shared_table({"read": Sharing((row,)), "mapped": Sharing((row, row))})
+    assert [name for name, *_ in shown.rows] == [
+        "read: worker 1",
+        "mapped: worker 1",
+        "mapped: worker 1",
+        "mapped: together",
+    ]
+    assert shown.rows[-1][2] == "4 MiB" and "PSS" in shown.header
+    assert shown.caption in shown._repr_html_()

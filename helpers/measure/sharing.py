@@ -13,11 +13,11 @@ from .tables import NONE, html_table, text_table
 FORMAT, VERSION = "zero-copy sharing", 1
 COLUMNS = {
     "rss": "resident (RSS)",
-    "pss": "its share (PSS)",
-    "uss": "its alone (USS)",
+    "pss": "PSS",
+    "uss": "USS",
     "anonymous": "anonymous",
     "file": "file-backed",
-    "private_dirty": "private and written",
+    "private_dirty": "private dirty",
 }
 
 

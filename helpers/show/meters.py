@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from ..measure.recording import METERS, Comparison, Recording, meter_named
+from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, PREDICTED, Kind, Picture, key, legend, look, paint, picture
@@ -37,6 +38,19 @@ def table(comparison: Comparison | Mapping[str, Recording], *meters: str, captio
     told = caption or "Growth during the call, one fresh process per method."
     methods = Comparison({name: [run] for name, run in comparison.items()})
     return Table(with_machine(told, methods), *methods.table(*meters))
+
+
+def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
+    """What processes had, group below group, with each group's sum: one row a process, one column a meter."""
+    told = (
+        caption
+        or "Growth during the work, one row a process; every page in full (RSS), or divided by who has it (PSS)."
+    )
+    tables = {group: sharing.table() for group, sharing in groups.items()}
+    header = next(header for header, _ in tables.values())
+    return Table(
+        told, header, [(f"{group}: {name}", *cells) for group, (_, rows) in tables.items() for name, *cells in rows]
+    )
 
 
 def bars(

@@ -307,8 +307,8 @@ Here are the memory lines of /proc/<pid>/status, after the first batches and at 
 {two_columns(*reports.LOADERS["walks"])}
 
 You will get more of these. At both moments a good loader holds one batch, and nothing else. Write \
-`verdict(before, after)`. It takes two such texts of one process (whole files, with other lines as well; kB means 1,024 \
-bytes there) and returns three things:
+`verdict(before, after)`. It takes two such texts of one process (whole files, with other lines as well; kB means \
+1,024 bytes there) and returns three things:
 
 - **lent**: by how many bytes that part has grown which the kernel can take back, because a file holds it,
 - **own**: by how many bytes the rest of the resident memory has grown: no file holds it, so only the process can give \

@@ -3,7 +3,6 @@
 import mmap
 import os
 import secrets
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -540,7 +539,7 @@ def misread(given: object, crowd: Crowd) -> str | None:
         ),
     )
     if given[0] != right:
-        told = " ".join(text for figure, text in slips if figure == given[0])
+        told = next((text for figure, text in slips if figure == given[0]), None)
         told = told or "Which of the four figures counts what one process has changed and shares with nobody?"
         return f"you gave {in_words(given[0], 'bytes')} as taken. {told}"
     if given[1] != word:
@@ -575,7 +574,7 @@ the figures are bytes. It returns two things:
 - **taken**: bytes that all workers together took for themselves between the two moments, as pages that they have \
 changed and share with nobody,
 - one word: `"copied"` if they have now for themselves what they had before as well, but shared; `"own"` if they have \
-for themselves what was not there before; `"lent"` if they have more, but not for themselves; `"flat"` if nothing grew.
+for themselves what is new; `"lent"` if they have more, but not for themselves; `"flat"` if nothing grew.
 
 A figure has grown if it grew by more than 8 MiB for each worker on the average. The check asks your function about
 workers that use data in five ways.
@@ -655,18 +654,6 @@ def copied_unit(path: Path) -> int | None:
     return 1 if mine.tolist() == [5] and sum(a != b for a, b in zip(before, after, strict=True)) == 1 else 0
 
 
-def untouched(path: Path) -> int | None:
-    """2 if what somebody writes into the file shows in a private map, except on the page that the map has changed."""
-    if sys.platform != "linux":
-        return None
-    with path.open("r+b", buffering=0) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapping:
-        mapping[3 * mmap.PAGESIZE] = mapping[3 * mmap.PAGESIZE]
-        old = bytes(mapping[:: mmap.PAGESIZE])
-        file.write(bytes(255 - byte for byte in mapping[:]))
-        changed = [page for page, byte in enumerate(mapping[:: mmap.PAGESIZE]) if byte != old[page]]
-        return 2 if changed == [page for page in range(len(old)) if page != 3] else 0
-
-
 def counted_references(path: Path) -> int | None:
     """2 if reading a list of strings copies it, with the collector switched off, and reading one array does not."""
     if maps.why_not():
@@ -706,37 +693,6 @@ QUIZZES = (
             ),
         ),
         on_a_file(copied_unit),
-    ),
-    Quiz(
-        "04.untouched",
-        "You have mapped a file privately and changed page 3. Then somebody overwrites the whole file, in place. Which "
-        "pages of your map show the new bytes, on Linux?",
-        (
-            Choice(
-                "None: the map is private.",
-                False,
-                "Private is one-way. Others do not see your changes; on pages that you have not written to you see "
-                "theirs, because there you have no copy.",
-            ),
-            Choice(
-                "All: it is the same file.",
-                False,
-                "Page 3 is no longer the file's. It was copied when you wrote to it, and nobody else can reach it.",
-            ),
-            Choice(
-                "All but page 3.",
-                True,
-                "Yes. What you have not written to is still the page cache's own page, and there somebody else may "
-                "write. POSIX promises nothing here; if you need bytes that stay, copy them.",
-            ),
-            Choice(
-                "None, but the next touch of one of them ends your program with a Bus error.",
-                False,
-                "A Bus error comes when there is no page any more, as in a file that was cut short. Here every page "
-                "is there; it only has other bytes.",
-            ),
-        ),
-        on_a_file(untouched),
     ),
     Quiz(
         "04.readonly",
