@@ -530,8 +530,9 @@ def test_wrong_options_are_named():
         compare({"a": abs}, 1, repeat=0)
     with pytest.raises(ValueError, match="below what this machine can do"):
         measure(abs, 1, interval=1e-7)
-    with pytest.raises(ValueError, match="timeout is in seconds"):
-        measure(abs, 1, timeout=0)
+    for timeout in (0, float("nan")):
+        with pytest.raises(ValueError, match="timeout is in seconds"):
+            measure(abs, 1, timeout=timeout)
     with pytest.raises(ValueError, match="'8 MB' is no size"):
         measure(abs, 1, memory_limit="8 MB")
 
@@ -742,6 +743,16 @@ def test_a_comparison_names_what_every_run_lacks(portable):
 
 
 @linux
+@linux
+def test_the_name_of_a_process_is_not_taken_for_a_figure():
+    def renamed(name):
+        Path("/proc/self/comm").write_text(name)
+        return bytearray(b"x" * 32 * MiB)
+
+    for name in ("VmSize: a b", "RssAnon: a b"):
+        assert measure(renamed, name).peak.anonymous > 31 * MiB
+
+
 def test_the_sampler_is_chosen_by_what_is_there():
     assert sampler.choose() is sampler.ProcStatus
 

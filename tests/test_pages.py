@@ -1,12 +1,15 @@
 """Pages, the page cache, advice, sharing, where: what is reported is what the kernel has, page by page."""
 
+import contextlib
 import itertools
 import json
 import mmap
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
+import time
 from collections.abc import Iterator
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -15,6 +18,7 @@ import numpy as np
 import pytest
 
 from helpers.measure import (
+    Film,
     PageCache,
     PageMap,
     PageState,
@@ -142,8 +146,18 @@ def test_no_such_process_is_said():
     for ask in (regions, lambda pid: page_map(pid=pid, address=PAGE, size=1), lambda pid: sharing([pid])):
         with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
             ask(gone.pid)
-    with pytest.raises(ValueError, match="no process; write its number"):
-        regions("gone")
+    for word in ("gone", 1.5):
+        with pytest.raises(ValueError, match="no process; write its number"):
+            regions(word)
+    assert sharing([np.int64(os.getpid())]).rows[0].pid == os.getpid()
+
+
+def test_a_process_that_nobody_has_waited_for_has_ended_too():
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        for ask in (regions, lambda pid: page_map(pid=pid, address=PAGE, size=1), lambda pid: sharing([pid])):
+            with pytest.raises(ProcessLookupError, match=f"no process {ended.pid}"):
+                ask(ended.pid)
 
 
 # --- page maps ---------------------------------------------------------------------------------------------
@@ -174,6 +188,12 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
     assert page_map(bare).count(ANONYMOUS) == 0 and page_map(bare).which(FORKED).tolist() == [5]
     write(bare, [5])
     assert page_map(bare).which(ANONYMOUS).tolist() == [5]
+
+
+def test_the_huge_page_of_zeros_is_no_files():
+    memory = np.zeros(64 * MiB, np.uint8)  # numpy asks for huge pages; where there are none, this is as above
+    assert memory.sum() == 0
+    assert page_map(memory).count(FILE) == 0 and page_map(memory).count(FORKED) > PAGES
 
 
 def test_shared_memory_is_told_from_files(file):
@@ -240,11 +260,13 @@ def test_what_cannot_be_looked_at_is_said(bare):
         ([closed], {}, ValueError, "closed"),
         ([released], {}, ValueError, "released"),
         ([[1, 2]], {}, TypeError, "list shows no bytes"),
-        ([b""], {}, ValueError, "no pages in 0 bytes"),
-        ([np.zeros(0)], {}, ValueError, "no pages in 0 bytes"),
+        ([b""], {}, ValueError, "an empty bytes has no bytes"),
+        ([np.zeros(0)], {}, ValueError, "an empty ndarray has no bytes"),
         ([], {"address": PAGE, "size": -1}, ValueError, "no pages in -1 bytes"),
         ([], {"address": PAGE, "size": 1}, ValueError, "nothing is mapped"),
-        ([], {"address": 1 << 62, "size": 1}, ValueError, "nothing can be mapped"),
+        ([], {"address": 1 << 62, "size": 1}, ValueError, "nothing is mapped"),
+        ([], {"address": 1 << 100, "size": 1}, ValueError, "nothing is mapped"),
+        ([], {"address": 0, "size": 1 << 62}, ValueError, "nothing can be mapped"),
         ([], {}, TypeError, "give a buffer"),
         ([], {"pid": os.getpid()}, TypeError, "give a buffer"),
         ([bare], {"pid": os.getpid()}, TypeError, "no buffer"),
@@ -304,6 +326,9 @@ def test_page_maps_survive_json(bare):
     for plain in ({}, [], {"format": "zero-copy page map", "version": 99}):
         with pytest.raises(ValueError, match="not a 'zero-copy page map'"):
             PageMap.from_json(plain)
+    for runs in ({}, {"runs": 5}, {"runs": [[9, 1]]}):
+        with pytest.raises(ValueError, match=r"not as it is written|9 is not a valid PageState"):
+            PageMap.from_json({"format": "zero-copy page map", "version": 1, **runs})
 
 
 def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare, file):
@@ -375,6 +400,18 @@ sys.stdin.read()
 """
 
 
+def test_it_does_not_wait_for_what_cannot_go():
+    system = Path("/dev/shm")
+    if here(system).file_system != "tmpfs":
+        pytest.skip("no tmpfs at /dev/shm")
+    with tempfile.NamedTemporaryFile(dir=system) as file:
+        file.write(bytes(PAGE))
+        file.flush()
+        began = time.monotonic()
+        assert "a file on tmpfs is nowhere else" in drop_from_cache(file.name).why
+        assert time.monotonic() - began < 0.9
+
+
 def test_page_caches_survive_json(file, tmp_path):
     (tmp_path / "empty").touch()
     for one in (page_cache(file), page_cache(tmp_path / "empty"), PageCache(file, 5, None, "why not")):
@@ -432,6 +469,19 @@ def test_a_mapping_that_ends_within_a_page_may_be_thrown_away(tmp_path):
         mapping[PAGE] = 1
         advise(mapping, "dontneed")
         assert mapping[PAGE] == ord("x")
+
+
+def test_a_mapping_that_ends_within_a_page_has_that_page_for_itself_whatever_its_neighbours_are():
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with contextlib.ExitStack() as open_ones:
+        for one in [open_ones.enter_context(mmap.mmap(-1, PAGE + 100, flags)) for _ in range(20)]:
+            one[PAGE] = 1
+            view = np.frombuffer(one, np.uint8)
+            with pytest.raises(ValueError, match="share a page"):
+                advise(view[:-1], "dontneed")
+            advise(view, "dontneed")
+            assert one[PAGE] == 0
+            del view
 
 
 def test_errors_of_advice_name_it(private):
@@ -496,7 +546,8 @@ def test_the_kinds_of_memory_are_told(bare):
     assert where(np.ones(64 * MiB // 8)).memory == "heap"  # malloc maps blocks of this size
     assert where(b"abc" * 1000).memory == where(bytearray(10)).memory == "heap"
     with mmap.mmap(-1, PAGE) as shared:
-        assert where(shared).memory == "shared memory" and where(shared).path is None
+        at = where(shared)
+        assert (at.memory, at.path, at.offset) == ("shared memory", None, None) and at.same_bytes_as(shared)
     segment = shared_memory.SharedMemory(create=True, size=PAGE)
     try:
         at = where(segment.buf)
@@ -583,5 +634,7 @@ def test_sharings_survive_json_and_refuse_unknown_columns():
     with pytest.raises(ValueError, match="no column 'vms'; there are: rss, pss"):
         seen.total("vms")
     assert Sharing((), why="no /proc").total("pss") is None
+    for none in (sharing([]), Film([])):
+        assert none.table()[0][0] in repr(none) and none.table()[0][0] in none._repr_html_()
     with pytest.raises(ValueError, match="not a 'zero-copy sharing'"):
         Sharing.from_json({})

@@ -83,11 +83,11 @@ def test_cells_stand_in_the_order_of_the_pages():
 def test_the_words_give_counts_and_pages():
     shown = page_grid(pages(16, FILE=slice(0, 4), ANONYMOUS=[5], FORKED=[7, 9, 10]), "Sixteen.", "after write 5")
     assert shown.alt == (
-        "after write 5: 16 pages: 1 anonymous (page 5), 3 anonymous, shared after fork (7, 9 to 10), "
+        "after write 5: 16 pages: 1 anonymous (page 5), 3 anonymous, still shared (7, 9 to 10), "
         "4 file-backed (0 to 3), 8 absent."
     )
-    assert shown.caption.startswith("Sixteen. 16 pages: 1 anonymous, 3 anonymous, shared after fork, 4 file-backed")
-    assert "after write 5" in texts(shown) and "anonymous, shared after fork" in texts(shown)
+    assert shown.caption.startswith("Sixteen. 16 pages: 1 anonymous, 3 anonymous, still shared, 4 file-backed")
+    assert "after write 5" in texts(shown) and "anonymous, still shared" in texts(shown)
 
 
 def test_a_page_cache_is_shown_in_its_own_words():
@@ -162,7 +162,7 @@ def test_a_film_says_a_sentence_a_step(film):
     assert shown.alt.startswith("map: my page table 16 absent; the page cache 16 not cached; no faults. touch 3: ")
     assert "touch 3: my page table 16 file-backed; the page cache 16 cached; 1 major fault, 64 KiB from" in shown.alt
     assert "write 5: my page table 1 anonymous (page 5), 15 file-backed; the page cache 16 cached; 1 minor" in shown.alt
-    assert "the child's page table 1 anonymous, shared after fork (page 5), 15 absent; no faults." in shown.alt
+    assert "the child's page table 1 anonymous, still shared (page 5), 15 absent; no faults." in shown.alt
     assert shown.caption == f"Four steps. Measured on {HERE}."
     for words in ("touch 3", "1 major fault", "64 KiB from the device", "byte read: 3", "my page table"):
         assert words in texts(shown)
@@ -218,6 +218,36 @@ def test_maps_by_name_are_a_grid_each():
     assert shown.alt == "mine: 16 file-backed. theirs: 1 shared memory (page 1), 15 absent. file: 1 cached (page 2), " \
                         "15 not cached."  # fmt: skip
     assert len(boxes(shown, LOOKS[FILE].face)) == 17 and not len(boxes(shown, INK))
+
+
+def test_maps_by_name_are_outlined_where_they_differ_from_before():
+    now, then = {"mine": pages(16, FILE=[1, 2]), "new": pages(16)}, {"mine": pages(16, FILE=[1])}
+    shown = page_film(now, before=then)
+    lines, (_, cell) = boxes(shown, INK), boxes(shown, LOOKS[FILE].face)
+    assert len(lines) == 4 and "changed" in texts(shown)
+    assert (lines[:, :2].min(axis=0) < cell[:2]).all() and (lines[:, 2:].max(axis=0) > cell[2:]).all()
+    assert not len(boxes(page_film(now, before=now), INK))
+
+
+def test_grids_of_different_size_say_up_to():
+    both = page_film({"large": pages(100_000), "small": pages(16)})
+    assert "Each cell stands for up to " in both.caption
+    assert "up to" not in page_film({"large": pages(100_000)}).caption
+
+
+@pytest.mark.parametrize("letter", "aW")
+def test_a_long_name_stays_on_the_page(letter):
+    name = f"{letter * 200}.bin"
+    shown = page_grid(replace(cached(16), path=Path(name)))
+    assert name in shown.alt and ".bin in the page cache" in texts(shown)
+    (title,) = [t for t in shown.figure.findobj(matplotlib.text.Text) if letter * 9 in t.get_text()]
+    assert title.get_window_extent().x1 <= shown.figure.bbox.x1
+
+
+def test_a_picture_leaves_its_figure_as_it_was():
+    shown = page_grid(pages(16))
+    usual = shown.figure.dpi
+    assert shown.png and shown.figure.dpi == usual
 
 
 @pytest.mark.parametrize("nothing", [{}, [], Film([])])

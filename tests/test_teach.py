@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import psutil
 import pytest
 from nbclient import NotebookClient
@@ -369,6 +370,15 @@ def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short
     again = Comparison.load(recording / "run.json")
     assert again["list"].peak == full["list"].peak and len(again.runs["list"]) == 1
     assert {name: run.value for name, run in again.items()} == {"list": ["a", "b"], "bytes": None, "long": None}
+
+
+def test_a_run_that_returned_an_array_is_recorded_without_it(recording: Path):
+    def array() -> np.ndarray:
+        time.sleep(0.3)  # for more samples than are kept
+        return np.zeros((2, 0))
+
+    assert recorded("run", measure(array)).value.shape == (2, 0)
+    assert read(recording / "run.json")[0].value is None
 
 
 def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import mmap
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -189,6 +190,36 @@ def test_the_death_of_the_last_fork_is_seen_while_the_first_still_lives(tmp_path
     assert sorted(ended(crew).values()) == ["SIGSEGV", "returned", "returned", "returned"]
 
 
+@pytest.mark.parametrize("make", [None, len])
+def test_a_death_is_seen_at_once_though_a_fork_holds_the_pipe(make):
+    def work(*args):
+        if os.fork() == 0:
+            time.sleep(600)
+        dies()
+
+    began = time.monotonic()
+    crew = workers(work, *(["ab"] if make else []), make=make, count=1, timeout=20)
+    assert crew.rows[-1].ended == "SIGSEGV" and time.monotonic() - began < 10
+
+
+def test_a_fork_never_comes_back_into_the_code_of_its_parent():
+    def closes(data):
+        sys.stdout.close()
+
+    def closes_its_pipe(data):
+        os.closerange(3, 64)
+
+    def forks(data):
+        if os.fork():
+            os.wait()
+        else:
+            sys.stdout.close()
+
+    for use, how in ((closes, "returned"), (closes_its_pipe, "exited 1"), (forks, "returned")):
+        crew = workers(use, make=lambda: 1, count=2)
+        assert ended(crew) == {"parent": "returned", "worker 1": how, "worker 2": how}
+
+
 @pytest.mark.parametrize(
     ("make", "how"), [(fails, "raised KeyError: 'no such tensor'"), (dies, "SIGSEGV"), (hangs, "timed out")]
 )
@@ -220,6 +251,48 @@ def test_no_process_descriptor_or_thread_is_left():
         workers(use, make=lambda: b"x", count=2, timeout=0.5 if use is hangs else 60)
         workers(total, make=use, count=2, timeout=0.5 if use is hangs else 60)
     assert now() == before
+
+
+@pytest.mark.parametrize("make", [None, array])
+@pytest.mark.parametrize("how", ["returned", "timed out"])
+def test_what_they_have_started_ends_with_them(make, how, tmp_path):
+    def starts(data):
+        started = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        (tmp_path / str(started.pid)).touch()
+        hangs() if how == "timed out" else None
+
+    crew = workers(starts, *([] if make else [0]), make=make, count=2, timeout=1 if how == "timed out" else 60)
+    assert [row.ended for row in crew.rows[-2:]] == [how, how]
+    pids = [int(note.name) for note in tmp_path.iterdir()]
+    assert len(pids) == 2 and not any(map(runs, pids))
+
+
+def runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE  # nobody may have taken note of its end
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("make", [None, len])
+def test_a_start_that_fails_leaves_nothing(make, monkeypatch):
+    before = psutil.Process().num_fds(), threading.active_count()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for room in (1, 3, 4, 5, 6, 7, None) if make else (None,):  # descriptors for some pipes, and not for all
+        began = time.monotonic()
+        with contextlib.ExitStack() as undo, pytest.raises(OSError, match=r"nonexistent|Too many open files"):
+            if room is None:
+                undo.enter_context(monkeypatch.context()).setattr(sys, "executable", "/nonexistent")
+            else:
+                highest = max(map(int, os.listdir("/proc/self/fd"))) + 20
+                while (taken := os.open(os.devnull, os.O_RDONLY)) < highest:
+                    undo.callback(os.close, taken)
+                os.close(taken)
+                undo.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (highest + room, hard))
+            workers(len, "ab", make=make, count=3)
+        assert time.monotonic() - began < 1.9
+        assert (psutil.Process().num_fds(), threading.active_count()) == before
 
 
 @pytest.mark.parametrize("make", [None, array])
@@ -269,8 +342,22 @@ def test_wrong_arguments_are_named():
         workers(abs, make=abs(-1))
     with pytest.raises(ValueError, match="count=0"):
         workers(abs, 1, count=0)
-    with pytest.raises(TypeError, match="cannot be carried"), mmap.mmap(-1, PAGE) as memory:
-        workers(lambda: memory[0])
+    for count in ("4", 1.5):
+        with pytest.raises(TypeError, match=f"count is a number of processes, not {count!r}"):
+            workers(abs, 1, count=count)
+    with pytest.raises(ValueError, match="timeout=nan"):
+        workers(abs, 1, timeout=float("nan"))
+    with mmap.mmap(-1, PAGE) as memory:
+        for make, use in ((None, lambda *data: memory[0]), (array, lambda data: memory[0]), (lambda: memory[0], len)):
+            wrong = use if make in (None, array) else make
+            wrong.__name__ = "wrong"
+            with pytest.raises(TypeError, match=r"^wrong cannot be carried"):
+                workers(use, make=make)
+
+
+def test_a_timeout_may_be_as_long_as_one_likes():
+    for timeout in (float("inf"), 1e12):
+        assert workers(len, "ab", count=np.int64(1), timeout=timeout).rows[0].value == 2
 
 
 def test_where_memory_of_others_cannot_be_read_nothing_is_run(tmp_path, monkeypatch):
@@ -321,5 +408,6 @@ def test_a_disk_without_namespaces_is_not_measured_here(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotMeasuredHere, match="unshare"):
         on_small_disk(len)
-    with pytest.raises(ValueError, match="without a limit"):
-        on_small_disk(len, size=0)
+    for length, words in ((0, "without a limit"), (2**70, "more than this machine's memory")):
+        with pytest.raises(ValueError, match=words):
+            on_small_disk(len, size=length)

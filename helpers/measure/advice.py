@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any
 
-from . import maps
 from .pages import extent
+from .whereabouts import owner
 
 # As in <linux/mman.h>, the same on x86-64 and ARM; Python's mmap does not have the later ones.
 ADVICE = {
@@ -43,9 +43,9 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     """madvise(2) for `length` bytes of a mapping, array or memoryview, from byte `start` on; all of it by default.
 
     The kernel takes whole pages: the stretch is widened to those that hold its first and its last byte. An advice that
-    throws contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with its
-    mapping, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the next touch shows
-    the file, or zeros. That is what it is for, and there is no way back.
+    throws contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with the
+    `mmap` that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the
+    next touch shows the file, or zeros. That is what it is for, and there is no way back.
 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
     EINVAL is also how an older kernel says that it does not know it.
@@ -62,7 +62,7 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     page = mmap.PAGESIZE
     first, end = address + start, address + start + length
     low, high = first // page * page, -(-end // page) * page
-    if advice in DISCARDING and (low != first or (high != end and maps.region_at(end - 1).end != high)):
+    if advice in DISCARDING and (low != first or (high != end and end != _end_of_mapping(buffer))):
         raise ValueError(
             f"{advice!r} throws whole pages of {page} bytes away, and {length} bytes from byte {start} on share a page "
             f"with others: begin and end with a page"
@@ -71,6 +71,12 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     if libc.madvise(ctypes.c_void_p(low), ctypes.c_size_t(high - low), ctypes.c_int(ADVICE[advice])):
         number = ctypes.get_errno()
         raise OSError(number, f"madvise {advice!r}: {os.strerror(number)}")
+
+
+def _end_of_mapping(buffer: Any) -> int | None:
+    """Of the mmap whose bytes these are: the rest of its last page is nobody's. None if they are no mmap's."""
+    mapping = owner(buffer)
+    return sum(extent(mapping)) if isinstance(mapping, mmap.mmap) else None
 
 
 def prefault(mapping: Any) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,12 @@ import numpy as np
 from ..units import in_words
 from . import maps
 from .machine import here
+from .plain import from_runs, reading, runs
 
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 COUNTED = ("dirty", "writeback", "evicted", "recently_evicted")
+IN_MEMORY = ("tmpfs", "ramfs")  # file systems whose pages have nowhere else to be
 PATIENCE = 1.0  # seconds: pages that are just being written back can be dropped a moment later
 
 
@@ -69,23 +71,15 @@ class PageCache:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: the name of the file without its folder, and equal neighbours as a run, [cached, pages]."""
-        runs = None
-        if self.cached is not None:
-            starts = np.flatnonzero(np.diff(self.cached.astype(np.int8), prepend=-1))
-            lengths = np.diff(starts, append=len(self.cached))
-            runs = [[bool(self.cached[at]), int(n)] for at, n in zip(starts, lengths, strict=True)]
         plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
-        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": runs, **plain}
+        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": runs(self.cached), **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
-            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
-        made = {name: plain[name] for name in ("size", "why", *COUNTED)}
-        runs = plain["runs"]
-        cached = None if runs is None else np.repeat(np.array([c for c, _ in runs], bool), [n for _, n in runs])
-        return cls(path=Path(plain["path"]), cached=cached, **made)
+        with reading(plain, FORMAT, VERSION):
+            made = {name: plain[name] for name in ("size", "why", *COUNTED)}
+            return cls(path=Path(plain["path"]), cached=from_runs(plain["runs"], bool, bool), **made)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:
@@ -130,14 +124,13 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             seen = page_cache(path)
             if not seen.count:
                 break
-            holders = _mapped_by(path)
-            if holders or time.monotonic() > until:
+            holders, system = _mapped_by(path), here(path).file_system
+            if holders or system in IN_MEMORY or time.monotonic() > until:
                 break
             time.sleep(0.01)
     if seen.cached is None:
         return seen
-    why = _staying(Path(path), seen.count, holders) if seen.count else ""
-    return PageCache(seen.path, seen.size, seen.cached, why, *(getattr(seen, name) for name in COUNTED))
+    return replace(seen, why=_staying(seen.count, holders, system) if seen.count else "")
 
 
 class _Range(ctypes.Structure):
@@ -174,10 +167,10 @@ def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:
     return tuple(holders)
 
 
-def _staying(path: Path, pages: int, holders: tuple[str, ...]) -> str:
+def _staying(pages: int, holders: tuple[str, ...], system: str | None) -> str:
     if holders:
         because = f"mapped by {', '.join(holders)}"
-    elif (system := here(path).file_system) in ("tmpfs", "ramfs"):
+    elif system in IN_MEMORY:
         because = f"a file on {system} is nowhere else"
     else:
         because = "somebody has them mapped, locked, or is using them now"

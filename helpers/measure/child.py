@@ -65,8 +65,8 @@ def fork_all(use, data, options: dict, report: dict, ours: tuple) -> list[int]:
     """A fork for each two descriptors of options["forks"], if there are data; each calls use(data), tells, and keeps
     the result. Returns their pids.
 
-    No process holds another's descriptors: else the caller would not see the other's end. And a fork does not collect
-    garbage before `use`, for that would write into pages that it shares with its parent.
+    No process holds another's descriptors: else the caller would not see the other's end. And garbage is not collected
+    before `use`, for that would write into pages that a fork shares with its parent.
     """
     forks, left = [], list(options["forks"])
     while left:
@@ -75,15 +75,17 @@ def fork_all(use, data, options: dict, report: dict, ours: tuple) -> list[int]:
             warnings.simplefilter("ignore")  # of threads that a library may have started: its own fork handlers know
             pid = os.fork() if report["ended"] == "returned" else None
         if pid == 0:
+            code = 1
             try:
                 for stream in ours:
                     stream.close()
                 close(*(fd for pair in left for fd in pair))
                 tie_to_the_caller()
                 serve(os.fdopen(mine[0], "rb"), os.fdopen(mine[1], "wb"), use, (data,), options | {"tidy": False})
-            finally:
+                code = 0
                 sys.stdout.flush()
-                os._exit(0)
+            finally:  # whatever happened, it must not go on in the code of its parent
+                os._exit(code)
         close(*mine)
         forks += [pid] if pid else []
     return forks
@@ -116,8 +118,10 @@ def call(function, args: tuple, options: dict) -> tuple[dict, object]:
         frames = error.__traceback__.tb_next if error.__traceback__ else None  # without this file's own frame
         report["error"] = "".join(traceback.format_exception(type(error), error, frames))
     if os.getpid() != pid:  # the function has forked, and this is the fork: the other one answers
-        sys.stdout.flush()
-        os._exit(0)
+        try:
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
     finished, after = time.perf_counter(), counters()
     if resident_before is not None:
         report["high_water"] = max(0, status("VmHWM") - resident_before)

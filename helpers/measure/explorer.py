@@ -17,6 +17,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,16 +51,17 @@ class Explorer:
     Each action returns a Step and adds it to `film`. Without `path` the file is the explorer's own: page k is filled
     with byte k % 256, it is on the disk and not in the page cache, and it has no name, so that nothing is left behind
     whatever happens; `path` opens it meanwhile. (A file system in memory, tmpfs, keeps it in the page cache.) With a
-    `path` it is that file, opened for reading only and never changed; `pages=None` maps all of it. The mapping is
-    private (edits stay in memory) unless `shared`.
+    `path` it is that file, opened for reading only and never changed. Without `pages` it is 16 pages, or all of the
+    `path`. The mapping is private (edits stay in memory) unless `shared`. Threads may use one explorer: they take turns.
 
     Where pages cannot be seen (`maps.why_not()`), nothing is started and every step says so. Leave it with `close()`,
     or let `with`, the garbage collector or the end of the program do it. RuntimeError from an action when the process
     has ended; ValueError for pages that are not there; PermissionError for what would change a file of others.
     """
 
-    def __init__(self, pages: int | None = 16, *, path: str | os.PathLike | None = None, shared: bool = False):
-        self.own, self.shared, self.address = path is None, bool(shared), 0
+    def __init__(self, pages: int | None = None, *, path: str | os.PathLike | None = None, shared: bool = False):
+        self.own, self.shared, self.address = path is None, _truth(shared), 0
+        self._turn = threading.RLock()  # an order, its answer and its place in the film belong together
         self._number = self._child = 0
         self._steps: list[Step] = []
         self._why, self._end = maps.why_not(), None
@@ -69,7 +71,7 @@ class Explorer:
             there = -(-size // PAGE)
             self.pages = there if pages is None else operator.index(pages)
             if not 1 <= self.pages <= there:
-                raise ValueError(f"{self._name.name} has {there:,} pages of {PAGE} bytes, so not pages={pages!r}")
+                raise ValueError(f"{self._name.name} has {_counted(there)} of {PAGE} bytes, so not pages={pages!r}")
             self.size = min(size, self.pages * PAGE)
         else:
             self._name, self.pages = OWN, operator.index(16 if pages is None else pages)
@@ -81,7 +83,7 @@ class Explorer:
         try:
             if not self._why:
                 self._start()
-            self._step("map shared" if shared else "map", "map", shared=self.shared)
+            self._step("map shared" if self.shared else "map", "map", shared=self.shared)
         except BaseException:
             self.close()
             raise
@@ -99,6 +101,10 @@ class Explorer:
             raise
         self._end = weakref.finalize(self, _end, self._process, file, os.getpid())
         self.pid = self._process.pid
+        # On one processor: a page just read waits in a list of the processor that read it, and cannot be paged out from
+        # another one until that list is full. sched_setaffinity(2)
+        with suppress(OSError):
+            os.sched_setaffinity(self.pid, {min(os.sched_getaffinity(0))})
         self._seen = Path(f"/proc/{os.getpid()}/fd/{file}")  # the file itself, whatever becomes of its name
         if self.own:
             self.path = self._seen
@@ -163,9 +169,8 @@ class Explorer:
 
     def remap(self, *, shared: bool) -> Step:
         """Unmaps and maps anew, shared or private: the page table starts empty. A forked child ends."""
-        step = self._step("map shared" if shared else "map private", "map", shared=bool(shared))
-        self.shared = bool(shared)
-        return step
+        shared = _truth(shared)
+        return self._step("map shared" if shared else "map private", "map", shared=shared)
 
     def overwrite(self, pages: int | Iterable[int], value: int) -> Step:
         """Fills whole pages of the file with `value` through write(2), as another program would. Own file only."""
@@ -186,7 +191,8 @@ class Explorer:
     @property
     def now(self) -> Step:
         """The state as it is, read afresh; not kept in the film."""
-        return self._read("now", self._ask("now", "look", {})["cost"], None)
+        with self._turn:
+            return self._read("now", self._ask("now", "look", {})["cost"], None)
 
     @property
     def film(self) -> Film:
@@ -196,7 +202,7 @@ class Explorer:
     def __repr__(self) -> str:
         kind = "shared" if self.shared else "private"
         ended = "" if self._why or self._end.alive else ", closed"
-        return f"<Explorer: {self.pages:,} pages of {self._name.name}, {kind}, process {self.pid}{ended}>"
+        return f"<Explorer: {_counted(self.pages)} of {self._name.name}, {kind}, process {self.pid}{ended}>"
 
     def __enter__(self) -> "Explorer":
         return self
@@ -207,7 +213,7 @@ class Explorer:
     # --- inside ---------------------------------------------------------------------------------------------
     def _touch(self, word: str, pages: int | Iterable[int], forked: bool = False) -> Step:
         numbers = self._numbers(pages)
-        one = not isinstance(pages, Iterable)
+        one = not _many(pages)
         return self._step(f"{word} {_these(numbers)}", "touch", pages=numbers, forked=forked, one=one)
 
     def _write(self, word: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
@@ -231,7 +237,7 @@ class Explorer:
             )
 
     def _numbers(self, pages: int | Iterable[int]) -> list[int]:
-        numbers = [operator.index(page) for page in (pages if isinstance(pages, Iterable) else [pages])]
+        numbers = [operator.index(page) for page in (pages if _many(pages) else [pages])]
         if not numbers:
             raise ValueError(f"no page is named; there are 0 to {self.pages - 1:,}")
         for number in numbers:
@@ -243,18 +249,21 @@ class Explorer:
         self, action: str, order: str, *, quiet: bool = False, one: bool = False, forked: bool = False, **what: Any
     ) -> Step:
         """Gives the order, reads what came of it, keeps it."""
-        if forked and not self._child:
-            raise RuntimeError("there is no child, or none any more; fork() makes one")
-        answer = self._ask(action, order, what | {"forked": forked})
-        value = answer["value"]
-        value = None if quiet or value is None else value[0] if one else tuple(value)
-        step = self._read(action, answer["cost"], value)
-        self._steps.append(step)
-        return step
+        with self._turn:
+            if forked and not self._child:
+                raise RuntimeError("there is no child, or none any more; fork() makes one")
+            answer = self._ask(action, order, what | {"forked": forked})
+            value = answer["value"]
+            value = None if quiet or value is None else value[0] if one else tuple(value)
+            step = self._read(action, answer["cost"], value)
+            self._steps.append(step)
+            return step
 
     def _ask(self, action: str, order: str, what: Mapping) -> dict:
-        """One order, and its answer; what an interrupted order before it would have answered is passed over."""
+        """One order, and its answer. An order before it may have been interrupted: half of it may be in the pipe, so
+        this one begins on a new line; and its answer may wait there, whole or in part, and is passed over."""
         if self._why:
+            self.shared = what.get("shared", self.shared)
             self._child = {"fork": -1, "map": 0}.get(order, self._child)
             return {"cost": {}, "value": None}
         self._alive()
@@ -262,16 +271,17 @@ class Explorer:
         line = b""
         with suppress(BrokenPipeError):
             message = {"number": self._number, "order": order, **what}
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.write(b"\n" + json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
             while line := self._process.stdout.readline():
-                answer = json.loads(line)
-                if answer["number"] == self._number:
-                    break
+                with suppress(ValueError):
+                    answer = json.loads(line)
+                    if answer["number"] == self._number:
+                        break
         if not line:
             self._process.wait()
             self._alive()
-        self.address, self._child = answer["address"], answer["child"]
+        self.address, self.shared, self._child = answer["address"], answer["shared"], answer["child"]
         if "error" in answer:
             name, text = answer["error"]
             if name == "ChildProcessError":
@@ -380,7 +390,8 @@ def _regular(path: Path) -> os.stat_result:
 # --- words -------------------------------------------------------------------------------------------------
 def _these(numbers: Sequence[int]) -> str:
     """ "3", "3, 7 and 9", "0 to 15", "64 pages": short enough for a title."""
-    if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[0] + len(numbers))):
+    numbers = list(dict.fromkeys(numbers))
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return f"{numbers[0]} to {numbers[-1]}"
     if len(numbers) > 3:
         return _counted(len(numbers))
@@ -389,6 +400,17 @@ def _these(numbers: Sequence[int]) -> str:
 
 def _counted(pages: int) -> str:
     return f"{pages:,} page{'s' if pages > 1 else ''}"
+
+
+def _many(pages: int | Iterable[int]) -> bool:
+    """Several, or one? An array without a dimension is one, though it has an `__iter__`."""
+    return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0
+
+
+def _truth(shared: bool) -> bool:
+    if shared not in (True, False):
+        raise TypeError(f"shared is True or False, not {shared!r}")
+    return bool(shared)
 
 
 def _byte(value: int) -> int:

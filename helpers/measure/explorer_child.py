@@ -8,7 +8,6 @@ mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5), PR_SET_PDE
 """
 
 import ctypes
-import gc
 import json
 import mmap
 import os
@@ -25,21 +24,24 @@ class Explored:
     """A mapping of the first `size` bytes of `file`, and what can be done to it. Pages by number, values 0 to 255."""
 
     def __init__(self, file: int, size: int, writable: bool):
-        self.file, self.size, self.writable, self.address = file, size, writable, 0
+        self.file, self.size, self.writable = file, size, writable
+        self.address, self.shared = 0, False
         self.mapping: mmap.mmap | None = None
         self.child: tuple[int, object, object] | None = None
 
     # --- orders: each returns (what it cost, what it read) --------------------------------------------------
     def map(self, shared: bool) -> tuple[dict, None]:
-        self.end_child()  # it has the old mapping
-        if self.mapping:
-            self.mapping.close()
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if self.writable or not shared else 0)
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         mmap.mmap(-1, PAGE).close()
         before = mapped_files()
-        cost = cost_of(lambda: setattr(self, "mapping", mmap.mmap(self.file, self.size, flags, protection)))
-        self.address = (mapped_files() - before).pop()
+        made: list[mmap.mmap] = []
+        cost = cost_of(lambda: made.append(mmap.mmap(self.file, self.size, flags, protection)))
+        self.address, self.shared = (mapped_files() - before).pop(), shared
+        self.end_child()  # it has the old mapping, which goes only now that there is a new one
+        if self.mapping:
+            self.mapping.close()
+        (self.mapping,) = made
         return cost, None
 
     def touch(self, pages: list[int] | None) -> tuple[dict, list[int]]:
@@ -58,12 +60,11 @@ class Explored:
         """Writes the first byte of each page."""
         mapping, offsets = self.mapping, self.offsets(pages)
 
-        def write(mapping: mmap.mmap, offsets: list[int]) -> None:
+        def write() -> None:
             for offset in offsets:
                 mapping[offset] = value
 
-        write(REHEARSAL, [0])
-        return cost_of(lambda: write(mapping, offsets)), None
+        return cost_of(write), None
 
     def look(self) -> tuple[dict, None]:
         return cost_of(lambda: None), None
@@ -79,7 +80,6 @@ class Explored:
     def overwrite(self, pages: list[int], value: int) -> tuple[dict, None]:
         """Writes whole pages into the file, past the mapping: pwrite(2)."""
         content, offsets = bytes([value]) * PAGE, self.offsets(pages)
-        os.pwrite(self.file, b"", 0)
         return cost_of(lambda: [os.pwrite(self.file, content, offset) for offset in offsets]), None
 
     def fork(self) -> tuple[dict, None]:
@@ -144,10 +144,15 @@ ORDERS = ("look", "map", "touch", "write", "advise", "sync", "overwrite", "fork"
 
 
 def serve(explored: Explored, orders, answers) -> None:
-    """Answers each order, until there are no more."""
+    """Answers each order, until there are no more. What is no whole order was interrupted, and is passed over."""
     with suppress(BrokenPipeError):
         for line in orders:
-            order = json.loads(line)
+            if line == b"\n":  # an order begins on a new line
+                continue
+            try:
+                order = json.loads(line)
+            except ValueError:
+                continue
             number, name, forked = order.pop("number"), order.pop("order"), order.pop("forked", False)
             try:
                 if forked:
@@ -158,7 +163,8 @@ def serve(explored: Explored, orders, answers) -> None:
                     answer = {"cost": cost, "value": value}
             except Exception as error:
                 answer = {"error": [type(error).__name__, str(error)], "errno": getattr(error, "errno", None)}
-            send(answers, answer | {"number": number, "address": explored.address, "child": explored.living_child()})
+            now = {"address": explored.address, "shared": explored.shared, "child": explored.living_child()}
+            send(answers, answer | {"number": number} | now)
 
 
 def send(stream, message: dict) -> None:
@@ -215,7 +221,6 @@ def main() -> None:
     # A notebook's thread may end and its process live on: so look, where SIGKILL would not ask.
     signal.signal(signal.SIGUSR1, lambda *_: os.getppid() == parent or os._exit(0))
     tie_to(parent, signal.SIGUSR1)
-    gc.disable()
     serve(Explored(file, size, bool(writable)), os.fdopen(0, "rb"), os.fdopen(1, "wb"))
     os._exit(0)  # the forked child, if there is one, ends with its parent
 

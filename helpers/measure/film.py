@@ -7,7 +7,8 @@ from typing import Any, overload
 from ..units import in_words
 from .cache import PageCache
 from .machine import Machine
-from .pages import PageMap, PageState
+from .pages import PageMap
+from .plain import reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy film of pages", 1
@@ -29,18 +30,6 @@ class Step:
     major: int | None = None
     device_read_bytes: int | None = None
     value: Any = None
-
-    @property
-    def anonymous(self) -> int | None:
-        """Bytes of my pages that are copies, mine or shared with a relative: what must be kept."""
-        count = self.mine.count(PageState.ANONYMOUS, PageState.FORKED)
-        return None if count is None else count * self.mine.page_size
-
-    @property
-    def file(self) -> int | None:
-        """Bytes of my pages that are the page cache's: what is lent."""
-        count = self.mine.count(PageState.FILE, PageState.SHARED)
-        return None if count is None else count * self.mine.page_size
 
     def __repr__(self) -> str:
         child = "" if self.child is None else f"; the child's: {self.child!r}"
@@ -114,11 +103,9 @@ class Film(Sequence[Step]):
     @classmethod
     def from_json(cls, plain: Mapping) -> "Film":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
-            known = {k: plain.get(k) for k in ("format", "version")} if isinstance(plain, Mapping) else plain
-            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {known!r:.80}")
-        machine = plain["machine"] and Machine(**plain["machine"])
-        return cls((Step.from_json(step) for step in plain["steps"]), machine)
+        with reading(plain, FORMAT, VERSION):
+            machine = plain["machine"] and Machine(**plain["machine"])
+            return cls((Step.from_json(step) for step in plain["steps"]), machine)
 
 
 def said(pages: PageMap | None) -> str:

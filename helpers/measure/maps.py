@@ -1,9 +1,13 @@
 """The mappings of a process: which addresses hold what. proc_pid_maps(5)."""
 
 import ctypes
+import errno
 import mmap
+import operator
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +66,8 @@ def regions(pid: int | str = "self") -> tuple[Region, ...]:
     """
     with told(pid):
         text = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="surrogateescape")
+        if not text:  # it has ended, and nobody has waited for it yet; or it is a thread of the kernel's
+            raise ProcessLookupError(errno.ESRCH, "no memory")
     return tuple(_region(line) for line in text.split("\n") if line)
 
 
@@ -85,22 +91,22 @@ def why_not() -> str:
     return "" if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, and tells nothing"
 
 
-class told:
+@contextmanager
+def told(pid: int | str) -> Iterator[None]:
     """Around a reading of /proc/<pid>: an error says which process it was, and what would be right."""
-
-    def __init__(self, pid: int | str):
-        self.pid = pid
-
-    def __enter__(self) -> None:
-        if self.pid != "self" and not (isinstance(self.pid, int) and self.pid > 0):
-            raise ValueError(f'{self.pid!r} is no process; write its number, or "self"')
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (FileNotFoundError, ProcessLookupError)):
-            raise ProcessLookupError(error.errno, f"there is no process {self.pid}, or it has ended") from None
-        if isinstance(error, PermissionError):
-            words = f"process {self.pid} belongs to somebody else: only your own processes can be read"
-            raise PermissionError(error.errno, words) from None
+    try:
+        right = pid == "self" or operator.index(pid) > 0
+    except TypeError:
+        right = False
+    if not right:
+        raise ValueError(f'{pid!r} is no process; write its number, or "self"')
+    try:
+        yield
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise ProcessLookupError(error.errno, f"there is no process {pid}, or it has ended") from None
+    except PermissionError as error:
+        words = f"process {pid} belongs to somebody else: only your own processes can be read"
+        raise PermissionError(error.errno, words) from None
 
 
 def _region(line: str) -> Region:

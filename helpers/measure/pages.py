@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import maps
+from .plain import from_runs, reading, runs
 
 FORMAT, VERSION = "zero-copy page map", 1
 PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56: of the highest of eight bytes
@@ -22,8 +23,8 @@ class PageState(IntEnum):
     """What a process has at one page. FILE and SHARED are lent, the anonymous ones must be kept.
 
     FORKED is an anonymous page that somebody else maps too: a relative, after a fork, until one of them writes.
-    The kernel's one page of zeros, which stands in for anonymous memory that was read and never written, also
-    reads as FORKED: it is present, and nobody's alone.
+    The kernel's one page of zeros (and its huge one), which stands in for anonymous memory that was read and never
+    written, also reads as FORKED: it is present, and nobody's alone.
     """
 
     ABSENT = 0
@@ -43,7 +44,7 @@ WORDS = {
     PageState.FILE: "file-backed",
     PageState.SHARED: "shared memory",
     PageState.ANONYMOUS: "anonymous",
-    PageState.FORKED: "anonymous, shared after fork",
+    PageState.FORKED: "anonymous, still shared",
     PageState.SWAPPED: "swapped out",
 }
 
@@ -112,24 +113,15 @@ class PageMap:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: equal neighbours are kept as a run, [state, pages]."""
-        runs = None
-        if self.states is not None:
-            starts = np.flatnonzero(np.diff(self.states, prepend=-1))  # the first always differs from -1
-            lengths = np.diff(starts, append=len(self.states))
-            runs = [[int(self.states[at]), int(n)] for at, n in zip(starts, lengths, strict=True)]
-        plain = {"runs": runs, "address": self.address, "page_size": self.page_size, "why": self.why}
+        plain = {"runs": runs(self.states), "address": self.address, "page_size": self.page_size, "why": self.why}
         return {"format": FORMAT, "version": VERSION, **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageMap":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
-            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
-        runs = plain["runs"]
-        states = None
-        if runs is not None:
-            states = np.repeat(np.array([PageState(s) for s, _ in runs], np.uint8), [n for _, n in runs])
-        return cls(states, plain["address"], plain["page_size"], plain["why"])
+        with reading(plain, FORMAT, VERSION):
+            states = from_runs(plain["runs"], PageState, np.uint8)
+            return cls(states, plain["address"], plain["page_size"], plain["why"])
 
 
 def page_map(
@@ -155,9 +147,7 @@ def page_map(
     if why := maps.why_not():
         return PageMap(None, page_size=page, why=why)
     first, end = address // page, -(-(address + size) // page)
-    bits = _bits("self" if pid is None else pid, first, end - first)
-    states = STATE_OF[bits]
-    _tell_shared_memory(states, first * page, "self" if pid is None else pid)
+    states = _states("self" if pid is None else pid, first, end)
     states.flags.writeable = False
     return PageMap(states, first * page, page)
 
@@ -165,45 +155,52 @@ def page_map(
 def extent(buffer: Any) -> tuple[int, int]:
     """Where a buffer of this process lies: its lowest address, and bytes up to the end of its highest element.
 
-    TypeError for what has no buffer, ValueError for a closed mapping or a released view.
+    TypeError for what has no buffer, ValueError for a closed mapping, a released view, and one that is empty.
     """
+    name = type(buffer).__name__
     if not isinstance(buffer, np.ndarray):
         try:
             view = memoryview(buffer)
         except TypeError:
             wanted = "give an array, a memoryview, a mapping, or bytes"
-            raise TypeError(f"{type(buffer).__name__} shows no bytes of its own: {wanted}") from None
+            raise TypeError(f"{name} shows no bytes of its own: {wanted}") from None
         except ValueError as error:  # what mmap and memoryview raise
-            raise ValueError(f"this {type(buffer).__name__} shows no bytes any more: {error}") from None
+            raise ValueError(f"this {name} shows no bytes any more: {error}") from None
         # A format that numpy does not know (a ctypes structure's) has its bytes in a row.
         buffer = np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
+    if not buffer.nbytes:
+        raise ValueError(f"an empty {name} has no bytes that lie anywhere")
     low, high = np.lib.array_utils.byte_bounds(buffer)
-    return (low, high - low) if buffer.size else (low, 0)
+    return low, high - low
 
 
-def _bits(pid: int | str, first: int, pages: int) -> np.ndarray:
-    """The highest byte of each page's eight, (pages,) uint8."""
-    entries = np.empty(pages, "<u8")
-    view, done = memoryview(entries).cast("B"), 0
-    with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
-        while done < len(view):
-            got = os.preadv(file.fileno(), [view[done:]], first * 8 + done)
-            if not got:
-                if pid != "self":
-                    maps.regions(pid)  # says so, where the process is gone
-                raise ValueError(f"nothing can be mapped at {first * mmap.PAGESIZE + done // 8 * mmap.PAGESIZE:#x}")
-            done += got
-    return entries.view(np.uint8)[7::8]
+# Bit 61 is the same for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which.
+MEANT_BY_FILE = {
+    "shared memory": PageState.SHARED,
+    **dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED),
+}
 
 
-def _tell_shared_memory(states: np.ndarray, start: int, pid: int | str) -> None:
-    """Bit 61 is the same for a page of a file and for shared memory: the kind of the mapping tells them apart."""
-    page, mapped = mmap.PAGESIZE, False
-    for region in maps.regions(pid):
-        low, high = (max(0, min(len(states), (at - start) // page)) for at in (region.start, region.end))
-        mapped |= high > low
-        if high > low and region.kind == "shared memory":
-            part = states[low:high]
-            part[part == PageState.FILE] = PageState.SHARED
+def _states(pid: int | str, first: int, end: int) -> np.ndarray:
+    """The pages from number `first` up to `end`, (pages,) uint8."""
+    page = mmap.PAGESIZE
+    mapped = [one for one in maps.regions(pid) if one.start < end * page and first * page < one.end]
     if not mapped:
-        raise ValueError(f"nothing is mapped at {start:#x} in process {pid}")
+        raise ValueError(f"nothing is mapped at {first * page:#x} in process {pid}")
+    with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
+        if not os.pread(file.fileno(), 8, (end - 1) * 8):
+            maps.regions(pid)  # says so, where the process is gone
+            raise ValueError(f"nothing can be mapped at {(end - 1) * page:#x}")
+        states = np.zeros(end - first, np.uint8)
+        for region in mapped:
+            low, high = max(first, region.start // page), min(end, region.end // page)
+            entries = np.zeros(high - low, "<u8")
+            view, done = memoryview(entries).cast("B"), 0
+            while got := os.preadv(file.fileno(), [view[done:]], low * 8 + done):
+                done += got
+            if done < len(view):
+                maps.regions(pid)
+            part = states[low - first : high - first]
+            part[:] = STATE_OF[entries.view(np.uint8)[7::8]]
+            part[part == PageState.FILE] = MEANT_BY_FILE.get(region.kind, PageState.FILE)
+    return states

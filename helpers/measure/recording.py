@@ -16,6 +16,7 @@ import numpy as np
 from ..folders import write_whole
 from ..units import in_words
 from .machine import Machine
+from .plain import reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy recording", 1
@@ -157,7 +158,7 @@ class Recording:
     @property
     def ending(self) -> str:
         """`ended`, with the exception's last line where one was raised."""
-        return f"raised {self.error.strip().splitlines()[-1]}" if self.ended == "raised" and self.error else self.ended
+        return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -183,18 +184,14 @@ class Recording:
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
-            known = {k: plain.get(k) for k in ("format", "version")} if isinstance(plain, Mapping) else plain
-            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {known!r:.80}")
-        made = {k: v for k, v in plain.items() if k not in ("format", "version")}
-        for name, kind in (
-            ("times", np.float64),
-            *((k, np.int64) for k in ("resident", "anonymous", "file", "shared")),
-        ):
-            made[name] = None if made[name] is None else np.array(made[name], kind)
-        for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
-            made[name] = kind(**made[name])
-        return cls(**made)
+        with reading(plain, FORMAT, VERSION):
+            made = {k: v for k, v in plain.items() if k not in ("format", "version")}
+            for name in ("times", "resident", "anonymous", "file", "shared"):
+                kind = np.float64 if name == "times" else np.int64
+                made[name] = None if made[name] is None else np.array(made[name], kind)
+            for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
+                made[name] = kind(**made[name])
+            return cls(**made)
 
     def save(self, path: str | os.PathLike) -> None:
         _write(path, self.to_json())
@@ -277,6 +274,11 @@ def meter_named(name: str) -> Meter:
     if name not in METERS:
         raise ValueError(f"no meter {name!r}; there are: {', '.join(METERS)}")
     return METERS[name]
+
+
+def ending(ended: str, error: str | None) -> str:
+    """How a run ended, with the exception's last line where one was raised."""
+    return f"raised {error.strip().splitlines()[-1]}" if ended == "raised" and error else ended
 
 
 def _highest(series: np.ndarray | None) -> int | None:

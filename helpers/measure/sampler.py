@@ -38,12 +38,12 @@ class ProcStatus:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
             return None
-        at = text.find(b"RssAnon:")  # a process that has ended keeps its status, without the memory lines
+        at = text.find(b"\nRssAnon:")  # a process that has ended keeps its status, without the memory lines
         if at < 0:
             return None
         words = text[at : at + 120].split()
         anonymous, file, shared = (int(words[i]) * 1024 for i in (1, 4, 7))
-        virtual = text[text.find(b"VmSize:") :].split(None, 2)[1]
+        virtual = text[text.find(b"\nVmSize:") :].split(None, 2)[1]
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ def choose() -> type[ProcStatus] | type[Portable]:
     """The back-end this machine has."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:
-            if b"RssAnon:" in status.read():  # Linux 4.5 and later
+            if b"\nRssAnon:" in status.read():  # Linux 4.5 and later
                 return ProcStatus
     return Portable
 

@@ -1,6 +1,8 @@
 """What several processes hold together: resident, proportional and unique memory of each. /proc/<pid>/smaps_rollup."""
 
+import errno
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 
 from ..units import in_words
 from . import maps
+from .plain import reading
 from .tables import NONE, html_table, text_table
 
 FORMAT, VERSION = "zero-copy sharing", 1
@@ -96,9 +99,8 @@ class Sharing:
     @classmethod
     def from_json(cls, plain: Mapping) -> "Sharing":
         """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not isinstance(plain, Mapping) or (plain.get("format"), plain.get("version")) != (FORMAT, VERSION):
-            raise ValueError(f"not a {FORMAT!r} of version {VERSION}: {plain!r:.80}")
-        return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
+        with reading(plain, FORMAT, VERSION):
+            return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
 
 
 def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
@@ -121,11 +123,11 @@ def _read(name: str, pid: int) -> Shares:
         shared = 0
         if rollup.get("Pss_Shmem", 1):
             shared = _fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)
-    if "Rss" not in rollup:
-        raise ProcessLookupError(3, f"there is no process {pid}, or it has ended")
+        if "Rss" not in rollup:
+            raise ProcessLookupError(errno.ESRCH, "no memory")
     return Shares(
         name,
-        pid,
+        operator.index(pid),
         rss=rollup["Rss"],
         pss=rollup["Pss"],
         uss=rollup["Private_Clean"] + rollup["Private_Dirty"],

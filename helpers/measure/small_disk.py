@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from ..units import in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
@@ -21,11 +24,15 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
     mount namespace of its own, by unshare(1) and mount(8), without root. So a full disk is found as it is met:
     `ended == "SIGBUS"` where a page of a mapping finds no room, ENOSPC from posix_fallocate(3) and write(2).
 
+    ValueError for a disk of nothing, or of more than the machine's memory, where it would have to be.
     NotMeasuredHere where there are no such namespaces: other systems than Linux, containers that forbid them.
     """
     length = in_bytes(size)
     if not length:
         raise ValueError("a disk of 0 bytes would be one without a limit, tmpfs(5); use a page at least")
+    if length > (memory := psutil.virtual_memory().total):
+        of = in_words(length, "bytes")
+        raise ValueError(f"a disk of {of} is more than this machine's memory of {in_words(memory, 'bytes')}")
     with tempfile.TemporaryDirectory(prefix="small-disk-") as folder:
         mount = f'mount -t tmpfs -o size={length} none "$0" && exec "$@"'
         command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, folder)

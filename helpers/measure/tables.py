@@ -10,7 +10,7 @@ NONE = "–"  # there can be no such figure
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
-    sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(rows)]
+    sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]
     head = "".join(f'<th scope="col"{side}>{escape(cell)}</th>' for cell, side in zip(header, sides, strict=True))
     body = "".join(
         f'<tr><th scope="row"{sides[0]}>{escape(first)}</th>'
@@ -27,16 +27,14 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same in a terminal."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    adjust = [str.rjust if figures else str.ljust for figures in _figures(rows)]
+    adjust = [str.rjust if figures else str.ljust for figures in _figures(header, rows)]
     return "\n".join(
         "  ".join(to(cell, width) for to, cell, width in zip(adjust, line, widths, strict=True)).rstrip()
         for line in (header, *rows)
     )
 
 
-def _figures(rows: Sequence[Sequence[str]]) -> list[bool]:
+def _figures(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """For each column but the first: does it hold figures?"""
-    columns = list(zip(*rows, strict=True))
-    return [
-        i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, column in enumerate(columns)
-    ]
+    columns = enumerate(zip(header, *rows, strict=True))
+    return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, (_, *column) in columns]

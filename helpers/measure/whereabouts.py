@@ -78,11 +78,16 @@ class Whereabouts:
         one, two = self.region, other.region
         if not one or not two or not one.inode or (one.device, one.inode) != (two.device, two.inode):
             return False
-        start, end = max(self.offset, other.offset), min(self.offset + self.size, other.offset + other.size)
+        start = max(self._from(one), other._from(two))
+        end = min(self._from(one) + self.size, other._from(two) + other.size)
         if start >= end:
             return False
         lent = [here._lent()[_pages_from(here, start, end)] for here in (self, other)]
         return bool((lent[0] & lent[1]).any())
+
+    def _from(self, region: maps.Region) -> int:
+        """Bytes into what is mapped, where these begin; shared memory without a name has that too."""
+        return region.offset + self.address - region.start
 
     def _lent(self) -> np.ndarray:
         """(pages,) bool: not a copy of this process's own."""
@@ -131,8 +136,6 @@ def where(x: Any) -> Whereabouts:
     for a closed mapping or an empty buffer, which lies nowhere.
     """
     address, size = extent(x)
-    if not size:
-        raise ValueError(f"an empty {type(x).__name__} has no bytes that lie anywhere")
     chain = _chain(x)
     owners = tuple((type(one).__name__, _words(one)) for one in chain)
     states = page_map(address=address, size=size)
@@ -145,7 +148,7 @@ def where(x: Any) -> Whereabouts:
         memory = "anonymous mapping" if any(isinstance(one, mmap.mmap) for one in chain) else "heap"
     named = memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV"))
     path = Path(region.path.removesuffix(maps.DELETED)) if named else None
-    offset = region.offset + address - region.start if region.inode else None
+    offset = region.offset + address - region.start if named else None
     return Whereabouts(
         memory, address, size, path, offset, owners, writable, region.permissions[1] == "w", states, region
     )
@@ -158,8 +161,8 @@ def _whereabouts(other: Any) -> Whereabouts:
 def _pages_from(here: Whereabouts, start: int, end: int) -> slice:
     """Which of its pages hold the bytes `start` to `end` of its file."""
     page, skipped = here.states.page_size, here.address - here.states.address
-    first = (start - here.offset + skipped) // page
-    return slice(first, (end - 1 - here.offset + skipped) // page + 1)
+    skipped -= here._from(here.region)
+    return slice((start + skipped) // page, (end - 1 + skipped) // page + 1)
 
 
 def _chain(x: Any) -> list[Any]:
@@ -175,6 +178,11 @@ def _chain(x: Any) -> list[Any]:
         if under is None:
             return chain
         chain.append(under)
+
+
+def owner(x: Any) -> Any:
+    """The object that owns the bytes of `x`."""
+    return _chain(x)[-1]
 
 
 def _words(one: Any) -> str:

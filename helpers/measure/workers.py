@@ -4,21 +4,38 @@ The kernel of a notebook is never forked: either every worker is a fresh interpr
 makes the data, and is forked. child.py is what runs there.
 """
 
+import operator
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
 
+import psutil
+
 from ..units import MiB
 from . import maps
-from .run import CHILD, START_LIMIT, _carried, _descendants, _kill, _Mail, _show, _unpacked, ended_by, not_loaded
+from .recording import ending
+from .run import (
+    CHILD,
+    START_LIMIT,
+    _carried,
+    _descendants,
+    _kill,
+    _Mail,
+    _runs,
+    _show,
+    _unpacked,
+    ended_by,
+    not_loaded,
+)
 from .sharing import COLUMNS, Shares, Sharing, sharing
 
 LARGEST_VALUE = 1 * MiB
@@ -31,34 +48,45 @@ def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = N
     is growth: read when all have returned, less what was read when all were ready.
 
     With `make`, one fresh interpreter calls `data = make(*args)` and is forked `count` times; each fork calls
-    `use(data)`, without collecting garbage by itself. The rows are "parent" and the workers, and their figures add
-    up: all that the family has in the end, less what the parent had before `make`. Of that, a fork shares the
-    anonymous pages, which is taken into account so: `pss`: those pages count in equal parts for each of the family;
-    `rss`, `anonymous`: in full for each; `uss`, `private_dirty`: for none, because after a fork nobody has a page
-    for himself until he writes into it; a worker's `private_dirty` is what it has written.
+    `use(data)`. No garbage is collected in between; afterwards it is as ever in Python, by itself now and then. The
+    rows are "parent" and the workers, and their figures add up: all that the family has in the end, less what the
+    parent had before `make`. Of that, a fork shares the anonymous pages, which is taken into account so: `pss`: those
+    pages count in equal parts for each of the family; `rss`, `anonymous`: in full for each; `uss`, `private_dirty`:
+    for none, because after a fork nobody has a page for himself until he writes into it, or is the last who has it;
+    a worker's `private_dirty` is what it has written.
 
-    A row's `value` is what was returned, where that can travel and is at most 1 MiB; `ended` is "returned",
-    "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use` each). One
-    that died has no figures. If `make` fails, there is only the row "parent". Functions travel as in `measure`, with
-    the same TypeError. Where memory of other processes cannot be read: nothing is run, and the result says why.
+    A row's `value` is what was returned; None also for what cannot travel or takes more than 1 MiB. `ended` is
+    "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`
+    each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only
+    the row "parent". Functions travel as in `measure`, with the same TypeError. What the workers have started ends
+    with them. Where memory of other processes cannot be read: nothing is run, and the result says why.
     """
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
             raise TypeError(f"workers takes functions and their arguments; {what} is {function!r}; leave out its ()")
-    if count < 1 or timeout <= 0:
+    try:
+        count = operator.index(count)
+    except TypeError:
+        raise TypeError(f"count is a number of processes, not {count!r}") from None
+    if count < 1 or not timeout > 0:
         raise ValueError(f"workers needs a worker and more than 0 seconds, not count={count!r}, timeout={timeout!r}")
     if why := maps.why_not():
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(_show, printed)
-        run = _fresh if make is None else _forked
-        return Sharing(tuple(run(use, args, count, make, timeout, printed, at_end)), "growth")
+        team = [_Member(f"worker {i + 1}") for i in range(count)]
+        if make is None:
+            rows = _fresh(use, args, team, timeout, printed, at_end)
+        else:
+            rows = _forked(use, make, args, team, timeout, printed, at_end)
+        return Sharing(tuple(rows), "growth")
 
 
-def _fresh(use, args, count, make, timeout, printed, at_end) -> list[Shares]:
+def _fresh(
+    use: Callable, args: tuple, team: list["_Member"], timeout: float, printed: BinaryIO, at_end: ExitStack
+) -> list[Shares]:
     label = _label(use)
     payload = _carried(use, args, label)
-    team = [_Member(f"worker {i + 1}") for i in range(count)]
     for one in team:
         one.start(printed, at_end)
     for one in team:
@@ -75,25 +103,36 @@ def _fresh(use, args, count, make, timeout, printed, at_end) -> list[Shares]:
     return [_row(one, after[one], before[one]) for one in team]
 
 
-def _forked(use, args, count, make, timeout, printed, at_end) -> list[Shares]:
-    label = _label(make)
-    payload = _carried(make, args, label, use)
-    parent, team = _Member("parent"), [_Member(f"worker {i + 1}") for i in range(count)]
-    theirs = [one.connect(at_end) for one in team]
-    parent.start(printed, at_end, [fd for two in theirs for fd in two])
-    for one in theirs:
-        _close(one)
+def _forked(
+    use: Callable,
+    make: Callable,
+    args: tuple,
+    team: list["_Member"],
+    timeout: float,
+    printed: BinaryIO,
+    at_end: ExitStack,
+) -> list[Shares]:
+    try:
+        payload = _carried(make, args, _label(make), use)
+    except TypeError:
+        _carried(use, (), _label(use))  # if it is this one, the error has its name
+        raise
+    parent = _Member("parent")
+    with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
+        theirs = [one.connect(at_end, started) for one in team]
+        parent.start(printed, at_end, [fd for two in theirs for fd in two])
     parent.send(payload, {"forks": theirs})
-    parent.greet(label)
+    parent.greet(f"{_label(make)} or {_label(use)}")
     before = parent.read()
     _let_all([parent], timeout)
-    end = time.monotonic() + (0 if parent.late else START_LIMIT)
+    end = time.monotonic() + (START_LIMIT if not parent.late and parent.runs() else 0)
     team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
     _let_all(team, timeout)
     after = {one: one.read() for one in (parent, *team)}
     for one in team:
         one.report()
         one.allow(b"end")
+        parent.started += one.started
     parent.report()  # knows how they ended, when all have
     for one, code in zip(team, (parent.mail.message or {}).get("codes", ()), strict=False):
         one.code = code
@@ -132,7 +171,7 @@ def _let_all(team: Sequence["_Member"], timeout: float) -> None:
         one.allow(b"call")
     end = time.monotonic() + timeout
     for one in team:
-        one.late = not one.mail.done.wait(max(0, end - time.monotonic()))
+        one.late = not one.wait(one.mail.done, end) and one.runs()
 
 
 class _Member:
@@ -140,6 +179,7 @@ class _Member:
 
     def __init__(self, name: str):
         self.name, self.late, self.process, self.code = name, False, None, None
+        self.started: list[psutil.Process] = []
 
     def start(self, printed: BinaryIO, at_end: ExitStack, descriptors: Sequence[int] = ()) -> None:
         """A fresh interpreter, to be ended with all that it started, whatever happens."""
@@ -154,9 +194,16 @@ class _Member:
         at_end.callback(self._end)
         self._talk(self.process.stdin, self.process.stdout)
 
-    def connect(self, at_end: ExitStack) -> tuple[int, int]:
-        """For one that will be forked: pipes, and the two descriptors that are its own."""
-        (its_inbox, ours), (from_it, its_outbox) = os.pipe(), os.pipe()
+    def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
+        """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
+        its_inbox, ours = os.pipe()
+        started.callback(os.close, its_inbox)
+        try:
+            from_it, its_outbox = os.pipe()
+        except OSError:
+            os.close(ours)
+            raise
+        started.callback(os.close, its_outbox)
         self._talk(os.fdopen(ours, "wb"), os.fdopen(from_it, "rb"))
         at_end.callback(self._hang_up)
         return its_inbox, its_outbox
@@ -189,13 +236,28 @@ class _Member:
         except OSError:
             return None
 
+    def runs(self) -> bool:
+        if self.process:
+            return self.process.poll() is None
+        with suppress(psutil.NoSuchProcess):
+            return _runs(psutil.Process(self.mail.pid))
+        return False
+
+    def wait(self, event: threading.Event, end: float) -> bool:
+        """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
+        while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.runs():
+            pass
+        return event.is_set()
+
     def report(self) -> None:
+        """Asks for it; or ends the process, if it is late. From then on it may end, so who belongs to it is noted."""
+        self._note()
         if self.late:
             with suppress(ProcessLookupError):
                 os.kill(self.mail.pid, signal.SIGKILL)
         else:
             self.allow(b"report")
-            self.mail.report.wait(START_LIMIT)
+            self.wait(self.mail.report, time.monotonic() + START_LIMIT)
 
     def leave(self) -> None:
         """Lets it end by itself, if it is able to: it may have to clean up."""
@@ -213,12 +275,16 @@ class _Member:
             return "timed out"
         if self.mail.message is None:
             return "lost contact" if self.code is None else ended_by(self.code)
-        how, error = self.mail.message["ended"], self.mail.message["error"]
-        return f"raised {error.strip().splitlines()[-1]}" if how == "raised" else how
+        return ending(self.mail.message["ended"], self.mail.message["error"])
+
+    def _note(self) -> None:
+        if self.runs():  # else its number may be somebody else's by now
+            self.started += _descendants((self.process or self.mail).pid)
 
     def _end(self) -> None:
         try:
-            _kill(self.process, _descendants(self.process.pid))
+            self._note()
+            _kill(self.process, self.started)
         finally:
             self._hang_up()
 
@@ -232,8 +298,3 @@ class _Member:
 
 def _label(function: Callable) -> str:
     return getattr(function, "__name__", type(function).__name__)
-
-
-def _close(descriptors: Sequence[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)

@@ -6,6 +6,7 @@ from typing import Any
 
 import ipywidgets
 
+from ..measure.cache import PageCache
 from ..measure.explorer import Explorer
 from ..measure.film import Step
 from ..measure.pages import PageMap, PageState
@@ -78,6 +79,7 @@ class _Panel:
             [self.grids, self.counters, buttons, self.message, below], layout={"max_width": "690px", "grid_gap": "6px"}
         )
         self.box.add_class("zc-explorer")
+        self.shown = explorer.film[-2:][0]
         self._show(explorer.film[-1])
 
     def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> ipywidgets.Button:
@@ -105,14 +107,18 @@ class _Panel:
             self._show(step)
 
     def _show(self, step: Step) -> None:
-        maps = {"my page table": step.mine, "the page cache": step.cache}
-        maps |= {"the child's page table": step.child} if step.child is not None else {}
-        self.grids.value = page_film(maps)._repr_html_()
+        self.grids.value = page_film(_maps(step), before=_maps(self.shown))._repr_html_()
+        self.shown = step
         self.counters.value = _counters(step)
         self.log.value = _log(self.explorer)
         self.kind.value = self._kind()
         for one in self.child:
             one.disabled = step.child is None
+
+
+def _maps(step: Step) -> dict[str, PageMap | PageCache]:
+    child = {"the child's page table": step.child} if step.child is not None else {}
+    return {"my page table": step.mine, "the page cache": step.cache} | child
 
 
 def _group(name: str, *controls: ipywidgets.Widget) -> ipywidgets.VBox:
@@ -142,7 +148,10 @@ def _counters(step: Step) -> str:
 
 def _kinds(whose: str, pages: PageMap) -> dict[str, str]:
     """How much is a copy, which must be kept, and how much is lent."""
-    kinds = {"anonymous": (PageState.ANONYMOUS, PageState.FORKED), "file-backed": (PageState.FILE, PageState.SHARED)}
+    kinds = {
+        "anonymous": (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED),
+        "file-backed": (PageState.FILE, PageState.SHARED),
+    }
     return {f"{whose} {kind}": in_words(pages.count(*of) * pages.page_size, "bytes") for kind, of in kinds.items()}
 
 

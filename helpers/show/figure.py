@@ -103,10 +103,14 @@ class Picture:
         SVG was tried: outlines of letters and 400 points a panel made it three to five times as large.
         """
         with look():
-            self.figure.set_dpi(240)
-            canvas, small = FigureCanvasAgg(self.figure), io.BytesIO()
-            canvas.draw()
-            full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            usual, small = self.figure.dpi, io.BytesIO()
+            try:
+                self.figure.set_dpi(240)
+                canvas = FigureCanvasAgg(self.figure)
+                canvas.draw()
+                full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            finally:
+                self.figure.set_dpi(usual)
             full.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", dpi=(240, 240))
             return small.getvalue()
 

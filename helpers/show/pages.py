@@ -16,6 +16,7 @@ from .cells import KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, d
 from .figure import GRID, INK, QUIET, Picture, look, picture
 
 MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the rim; lines of words, of small words, of page numbers
+WIDEST = 31  # a bold W
 WORDS, BETWEEN = 332, 34  # at the left of a film's row; between its columns
 
 
@@ -37,7 +38,7 @@ def page_grid(one: PageMap | PageCache, caption: str = "", title: str | None = N
     y = 20 + KEY * len(legends) + 46 * bool(title)
     with look():
         fig, ax = canvas(y + layout.tall + (TINY + 4) * layout.numbered + 12)
-        ax.text(MARGIN, y - 18, title, va="baseline", fontweight="bold")
+        ax.text(MARGIN, y - 18, _shortened(title, (WIDE - 2 * MARGIN) // WIDEST), va="baseline", fontweight="bold")
         _grid(ax, seen, layout, x, y, WIDE - 2 * MARGIN)
         if layout.numbered:
             _numbers(ax, len(seen.states), layout, x, y + layout.tall + TINY)
@@ -50,20 +51,27 @@ def page_grid(one: PageMap | PageCache, caption: str = "", title: str | None = N
         return picture(fig, told, f"{caption} {size}{seen.told()}.")
 
 
-def page_film(steps: Film | Sequence[Step] | Mapping[str, PageMap | PageCache], caption: str = "") -> Picture:
+def page_film(
+    steps: Film | Sequence[Step] | Mapping[str, PageMap | PageCache],
+    caption: str = "",
+    before: Mapping[str, PageMap | PageCache] | None = None,
+) -> Picture:
     """One row a step: the action and what it cost, my page table, the page cache, and the child's, if there is a child.
 
     What a step changed is outlined. Instead of steps, a mapping of names to page maps or page caches gives one grid
-    a row. ValueError where there is nothing to show.
+    a row; what has changed since `before`, the same names earlier, is outlined. ValueError where there is nothing to
+    show.
     """
     rows = _named(steps) if isinstance(steps, Mapping) else _stepped(steps)
+    earlier = {row.title: row for row in _named(before or {})}
+    lasts = [earlier.get(row.title) for row in rows] if isinstance(steps, Mapping) else [None, *rows]
     if not rows:
         raise ValueError("nothing to show: the film holds no step")
     heads = list(dict.fromkeys(head for row in rows for head in row.grids))
     across = (WIDE - 2 * MARGIN - WORDS) // len(heads) - BETWEEN
     columns = {head: MARGIN + WORDS + BETWEEN + i * (across + BETWEEN) for i, head in enumerate(heads)}
-    for before, row in zip((None, *rows), rows, strict=False):
-        row.lay_out(across, before)
+    for last, row in zip(lasts, rows, strict=False):
+        row.lay_out(across, last)
     layouts = [layout for row in rows for layout in row.layouts.values()]
     numbered = layouts[0].numbered and len(set(layouts)) == 1
     legends = keys([one for row in rows for one in row.grids.values()], any(row.outlined for row in rows))
@@ -80,8 +88,8 @@ def page_film(steps: Film | Sequence[Step] | Mapping[str, PageMap | PageCache], 
             row.draw(ax, y, columns, across)
             y += row.tall
         legend(fig, legends)
-        many = max(layout.each for layout in layouts)
-        note = f" Each cell stands for {many:,} pages." * (many > 1)
+        many = {layout.each for layout in layouts}
+        note = f" Each cell stands for {'up to ' * (len(many) > 1)}{max(many):,} pages." * (max(many) > 1)
         machine = f" Measured on {steps.machine}." if getattr(steps, "machine", None) else ""
         return picture(fig, " ".join(row.alt for row in rows), f"{caption}{note}{machine}")
 
@@ -94,11 +102,10 @@ class _Row:
     notes: list[str]
     grids: dict[str, Seen]
     alt: str
-    follows: bool = False  # it shows a later state of what the row before shows
 
     def lay_out(self, across: int, before: "_Row | None") -> None:
-        """Sizes first: a row is as tall as its tallest grid, or its words."""
-        last = before.grids if before and self.follows else {}
+        """Sizes first: a row is as tall as its tallest grid, or its words. `before`: the same, earlier."""
+        last = before.grids if before else {}
         self.layouts = {head: Layout.of(seen, across) for head, seen in self.grids.items()}
         self.outlined = {
             head: differ
@@ -141,7 +148,7 @@ def _stepped(steps: Sequence[Step]) -> list[_Row]:
         grids |= {"the child's page table": Seen(step.child)} if step.child is not None else {}
         costs = _costs(step)
         told = "; ".join(f"{head} {seen.told(which=8)}" for head, seen in grids.items())
-        made.append(_Row(step.action, costs, grids, f"{step.action}: {told}; {', '.join(costs)}.", follows=True))
+        made.append(_Row(step.action, costs, grids, f"{step.action}: {told}; {', '.join(costs)}."))
     return made
 
 
@@ -173,6 +180,12 @@ def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **
     """Line by line from the baseline `y`: a text of several lines would stand where its tallest letters put it."""
     for index, words in enumerate(lines):
         ax.text(x, y + index * line, words, va="baseline", **how)
+
+
+def _shortened(words: str, letters: int) -> str:
+    """Without its middle, where it is too long for a line."""
+    half = letters // 2
+    return words if len(words) <= letters else f"{words[: half - 1]}…{words[-half:]}"
 
 
 def _wrapped(words: str, letters: int) -> list[str]:

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,7 +86,7 @@ def _plain(made: Measured) -> dict:
 
 def _short(run: Recording) -> Recording:
     """The same run in a smaller file: fewer samples, the highest of each kind among them."""
-    series = {f.name: getattr(run, f.name) for f in fields(run) if isinstance(getattr(run, f.name), np.ndarray)}
+    series = {name: one for name, one in vars(run).items() if isinstance(one, np.ndarray) and name != "value"}
     if len(run.times) > MOST_SAMPLES:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
         kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))

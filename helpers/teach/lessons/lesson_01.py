@@ -14,8 +14,7 @@ from .. import carried
 from ..exercises import Attempt, Exercise, Verdict, first_difference, kinds_are_told_apart
 from ..quizzes import Choice, Quiz
 from . import reports
-from .lesson_02 import _on_a_file as on_a_file
-from .lesson_02 import fields, is_a_number
+from .shared import fields, is_a_number, on_a_file
 
 PAGE = mmap.PAGESIZE
 PAGES = 66  # of the file of 01.yours; the last one is not full

@@ -1,15 +1,11 @@
 """Lesson 02, copy a big file: its exercises and quizzes."""
 
-import math
 import os
 import secrets
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from ... import folders
 from ...make import random_file
 from ...measure import Recording, measure
 from ...units import KiB, MiB, in_words
@@ -17,6 +13,7 @@ from .. import carried
 from ..exercises import Attempt, Exercise, Verdict, first_difference, kinds_are_told_apart, within
 from ..quizzes import Choice, Quiz
 from . import reports
+from .shared import fields, is_a_number, on_a_file
 
 BUDGET = 8 * MiB
 
@@ -371,22 +368,12 @@ def live_reports(attempt: Attempt) -> dict[str, Recording]:
     return {kind: measure(carried.report, kind, str(path), size, name=kind) for kind in KINDS}
 
 
-def fields(text: str) -> dict[str, int]:
-    """The lines of a status that hold sizes, in bytes: "kB" means 1,024 bytes there, proc_pid_status(5)."""
-    lines = (line.split() for line in text.splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[2:] == ["kB"]}
-
-
 def read_right(text: str) -> tuple[int, int, str]:
     """Lent bytes, own bytes, and the word."""
     found = fields(text)
     lent, own = found["RssFile"], found["RssAnon"] + found["RssShmem"]
     word = WORDS[0] if lent >= 0.75 * (lent + own) else WORDS[1] if own >= 0.75 * (lent + own) else WORDS[2]
     return lent, own, word
-
-
-def is_a_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def misread(given: object, text: str) -> str | None:
@@ -497,16 +484,6 @@ EXERCISES = (CHUNKS, HIDDEN, REPORT)
 
 
 # --- quizzes --------------------------------------------------------------------------------------------------
-def _on_a_file(answer: Callable[[Path], int | None]) -> Callable[[], int | None]:
-    """The answer, found on a small file that is there for as long as it takes."""
-
-    def found() -> int | None:
-        with tempfile.TemporaryDirectory(prefix="quiz-", dir=folders.generated()) as folder:
-            return answer(random_file(Path(folder) / "quiz.bin", 16 * MiB))
-
-    return found
-
-
 def counted(path: Path) -> int | None:
     """1 if the heap counter sees a buffer and not the mapping beside it, whose pages are file-backed."""
 
@@ -615,7 +592,7 @@ QUIZZES = (
                 "nothing at any moment: pages of a file never come from the allocator.",
             ),
         ),
-        _on_a_file(counted),
+        on_a_file(counted),
     ),
     Quiz(
         "02.hops",
@@ -645,7 +622,7 @@ QUIZZES = (
                 "it. Count the calls: they are the same, too.",
             ),
         ),
-        _on_a_file(hopped),
+        on_a_file(hopped),
     ),
     Quiz(
         "02.lent",
@@ -676,6 +653,6 @@ QUIZZES = (
                 "the kernel, or your fsync, has written them.",
             ),
         ),
-        _on_a_file(dirty),
+        on_a_file(dirty),
     ),
 )

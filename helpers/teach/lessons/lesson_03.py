@@ -15,7 +15,7 @@ from .. import carried
 from ..exercises import Attempt, Exercise, Verdict
 from ..quizzes import Choice, Quiz
 from . import reports
-from .lesson_02 import _on_a_file as on_a_file
+from .shared import on_a_file
 
 PAGE = mmap.PAGESIZE
 
@@ -160,7 +160,7 @@ Write `lookup(path, positions)`. It returns the bytes at these positions, as `by
 The check runs your function on a warm file for its result, then on a cold one, and reads how many bytes the disk gave.
 """,
     starter='''def lookup(path, positions):
-    """The bytes at these positions; from a cold file, hardly a page for each."""
+    """The bytes at these positions, for little more than a page each."""
     ...
 ''',
     judge=check_lookup,
@@ -171,7 +171,7 @@ The check runs your function on a warm file for its result, then on a cold one, 
         "file opened with `buffering=0`.",
     ),
     solution_source='''def lookup(path, positions):
-    """The bytes at these positions; from a cold file, hardly a page for each."""
+    """The bytes at these positions, for little more than a page each."""
     import mmap
 
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:

@@ -17,8 +17,7 @@ from .. import carried
 from ..exercises import Attempt, Exercise, Verdict
 from ..quizzes import Choice, Quiz
 from . import reports
-from .lesson_02 import _on_a_file as on_a_file
-from .lesson_02 import is_a_number
+from .shared import is_a_number, on_a_file
 
 Crowd = tuple[list[dict[str, int]], list[dict[str, int]]]  # a dict of bytes for each worker: before, after
 

@@ -1,0 +1,32 @@
+"""Plain data, as JSON holds it: read back only what was written here, and equal neighbours as one run."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+
+@contextmanager
+def reading(plain: Mapping, form: str, version: int) -> Iterator[None]:
+    """Around the rebuilding of an object from `plain`: ValueError if it was not written so."""
+    known = {key: plain.get(key) for key in ("format", "version")} if isinstance(plain, Mapping) else plain
+    if known != {"format": form, "version": version}:
+        raise ValueError(f"not a {form!r} of version {version}: {known!r:.80}")
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"a {form!r} of version {version}, but not as it is written: {error!r:.80}") from error
+
+
+def runs(values: np.ndarray | None) -> list[list] | None:
+    """[[value, how often], …] for (n,) values."""
+    if values is None:
+        return None
+    starts = np.flatnonzero(np.diff(values.astype(np.int16), prepend=-1))  # the first always differs from -1
+    lengths = np.diff(starts, append=len(values))
+    return [[value, length] for value, length in zip(values[starts].tolist(), lengths.tolist(), strict=True)]
+
+
+def from_runs(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:
+    """The inverse of `runs`, (n,) of this dtype; ValueError for a value that `kind` does not have."""
+    return None if plain is None else np.repeat(np.array([kind(v) for v, _ in plain], dtype), [n for _, n in plain])
