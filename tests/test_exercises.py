@@ -60,7 +60,9 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @each
 def test_starter_is_not_attempted(one: Exercise):
-    assert one.check(one.made(one.starter)).outcome == "not attempted"
+    verdict = one.check(one.made(one.starter))
+    assert verdict.outcome == "not attempted"
+    assert verdict.because.startswith("Change" if one.key == "04.counter" else "Fill in")
 
 
 @each
@@ -133,6 +135,19 @@ def test_without_kinds_of_memory_the_heap_still_tells_on_a_slurp(key: str, monke
     one = exercise(key)
     verdict = one.check(one.made(one.wrong[0][0]), size=SMALL)
     assert verdict.outcome == "not yet" and "the heap alone took" in verdict.because
+
+
+@pytest.mark.parametrize("key", ["01.report", "02.report", "03.report", "04.report"])
+def test_numbers_and_words_of_numpy_are_as_good(key: str):
+    one = exercise(key)
+    source = one.solution_source.replace(f"def {one.name}(", "def found(")
+    source += f"""
+def {one.name}(*given):
+    import numpy as np
+    value = found(*given)
+    return np.str_(value) if type(value) is str else tuple(np.array(each)[()] for each in value)
+"""
+    assert one.check(one.made(source), size=SMALL).outcome == "right"
 
 
 # --- 02.report: what it calls right is what measure sees -------------------------------------------------------

@@ -113,20 +113,25 @@ def test_recorded_loads_need_every_word():
 
 
 def test_live_loads_have_the_causes_of_the_recorded_ones(folder: Path):
-    live = lesson_03.live_loads(lesson_03.Attempt(None, 0, 20, folder))
-    if not live:
-        pytest.skip("no file gets cold here, or nobody counts what the disk gave")
-    assert {k: lesson_03.cause(one) for k, one in live.items()} == {
-        k: lesson_03.cause(one) for k, one in reports.LOADS.items()
-    }
+    recorded = lesson_03.causes_of(reports.LOADS)
+    for _ in range(3):  # the kernel may take a warm file's pages, whoever needs them
+        live = lesson_03.live_loads(lesson_03.Attempt(None, 0, 20, folder))
+        if not live:
+            pytest.skip("no file gets cold here, or nobody counts what the disk gave")
+        if lesson_03.causes_of(live) == recorded:
+            break
+    assert lesson_03.causes_of(live) == recorded
+    for kind, one in live.items():
+        assert (one["cached_before"] > 0.9 * one["size"]) == kind.endswith("warm"), kind
 
 
 @pytest.mark.parametrize("where", lesson_03.WINDOWS)
 def test_the_largest_window_is_where_it_was_put(where: str, tmp_path: Path):
     width = 50_001
-    path, most = lesson_03.with_largest(lesson_03.Attempt(None, 4 * MiB, 20, tmp_path), where, width)
+    path, most = lesson_03.with_largest(lesson_03.Attempt(None, 8 * MiB, 20, tmp_path), where, width)
     sums = np.insert(np.cumsum(np.fromfile(path, "u1"), dtype="i8"), 0, 0)
     found = sums[width:] - sums[:-width]
     assert found.max() == most and (found == most).sum() == 1
     begin, end = int(found.argmax()), path.stat().st_size - width
-    assert {"start": begin == 0, "end": begin == end}.get(where, begin < 2 * MiB < begin + width)
+    at = {"start": 0, "end": end, "middle": 4 * MiB - width + 1, "late": 4 * MiB - 1, "multiple": 120 * width - 1}
+    assert begin == at[where]

@@ -52,7 +52,7 @@ class Explorer:
     with byte k % 256, it is on the disk and not in the page cache, and it has no name, so that nothing is left behind
     whatever happens; `path` opens it meanwhile. (A file system in memory, tmpfs, keeps it in the page cache.) With a
     `path` it is that file, opened for reading only and never changed. Without `pages` it is 16 pages, or all of the
-    `path`. The mapping is private (edits stay in memory) unless `shared`. Threads may use one explorer: they take turns.
+    `path`. The mapping is private (edits stay in memory) unless `shared`. Threads that use one explorer take turns.
 
     Where pages cannot be seen (`maps.why_not()`), nothing is started and every step says so. Leave it with `close()`,
     or let `with`, the garbage collector or the end of the program do it. RuntimeError from an action when the process

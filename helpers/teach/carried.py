@@ -64,10 +64,11 @@ def diagnosed(function, pairs: list[tuple[str, str]]) -> list:
 
 def made_yours(function, path, pages: list[int], twin, look: bool) -> dict:
     """What the function returned, as seen by the process that has it: the name of its type, its length in bytes, the
-    first byte that differs from the file `twin`; if `look`, the state of each page, and whether the mapping is shared.
+    first byte that differs from the file `twin`; if `look`, the state of each page, the kind of memory in which they
+    lie, and what may be done to it, "rw-p" in proc_pid_maps(5).
     """
     value = function(path, pages)
-    told = {"type": type(value).__name__, "length": None, "differs": None, "states": None, "shared": None}
+    told = {"type": type(value).__name__, "length": None, "differs": None, "states": None, "memory": "", "may": ""}
     try:
         view = memoryview(value).cast("B")
     except (TypeError, ValueError):  # nothing with bytes, or a mapping that is closed
@@ -78,7 +79,8 @@ def made_yours(function, path, pages: list[int], twin, look: bool) -> dict:
         from helpers.measure.pages import page_map
 
         pages = page_map(value)
-        told |= {"states": pages.states.tolist(), "shared": region_at(pages.address).shared}
+        region = region_at(pages.address)
+        told |= {"states": pages.states.tolist(), "memory": region.kind, "may": region.permissions}
     with open(twin, "rb") as file:
         wanted = file.read(len(view))
     told["differs"] = next((at for at, byte in enumerate(wanted) if view[at] != byte), None)
@@ -126,8 +128,11 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
         return before, status()
 
 
-def looked_up(function, path, positions: list[int]):
-    """What the function returns. Bytes go back as they are, anything else as the name of its type."""
+def looked_up(function, path, positions: list[int], numpy_is_here):
+    """What the function returns. Bytes go back as they are, anything else as the name of its type.
+
+    Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
+    """
     value = function(path, positions)
     return value if type(value) is bytes else type(value).__name__
 
@@ -138,7 +143,8 @@ def largest(function, paths: list, width: int, numpy_is_here) -> list:
     Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
     """
     values = [function(path, width) for path in paths]
-    return [int(one) if hasattr(one, "__index__") else type(one).__name__ for one in values]
+    whole = [hasattr(one, "__index__") and type(one) is not bool and not getattr(one, "ndim", 0) for one in values]
+    return [int(one) if is_whole else type(one).__name__ for one, is_whole in zip(values, whole, strict=True)]
 
 
 def load(how: str, path: str, places: list[int]) -> int:
@@ -316,8 +322,13 @@ def crowd(kind: str, path: str, size: int, count: int = 4) -> tuple[list[dict], 
 
 def _as_data(value):
     if isinstance(value, tuple | list) and len(value) <= 8:
-        return tuple(v if type(v) in (int, float, str) else repr(v)[:200] for v in value)
-    return value if value is None else repr(value)[:200]
+        return tuple(v if type(v) in (int, float, str) else repr(v)[:200] for v in map(_plain, value))
+    return value if value is None else repr(_plain(value))[:200]
+
+
+def _plain(value):
+    """A number of numpy's as one of Python's."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
 
 
 def _no_file_above(most: int) -> None:

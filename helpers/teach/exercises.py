@@ -83,7 +83,7 @@ class Attempt:
         if run.ended == "returned":
             return None
         if run.ended == "timed out":
-            why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends your loop?"
+            why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
         elif run.ended == "memory limit":
             why = f"it was stopped when it had taken {in_words(own_memory(run), 'bytes')} of memory for itself."
         elif run.ended == "raised" and "File too large" in (run.error or ""):
@@ -131,7 +131,8 @@ class Exercise:
         Whatever the function does, the answer is a Verdict.
         """
         if function is None or function is Ellipsis or not is_attempted(function, self._starter_code()):
-            tell = f"Fill in `{self.name}` and run the cell again."
+            do = "Fill in" if does_nothing(self._starter_code()) else "Change"
+            tell = f"{do} `{self.name}` and run the cell again."
             return Verdict("not attempted", tell)
         if not callable(function):
             verdict = Verdict(
@@ -224,11 +225,15 @@ def is_attempted(function: Any, starter: CodeType) -> bool:
     body = getattr(function, "__code__", None)
     if not isinstance(body, CodeType):
         return True  # a built-in function, or no function at all
+    return not does_nothing(body) and _shape(body) != _shape(starter) and body.co_names != ("NotImplementedError",)
+
+
+def does_nothing(body: CodeType) -> bool:
+    """All that it does is to return None."""
     steps = [step for step in dis.get_instructions(body) if step.opname not in ("RESUME", "NOP")]
-    returns_none = all(step.opname in ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST") for step in steps) and all(
+    return all(step.opname in ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST") for step in steps) and all(
         step.argval is None for step in steps
     )
-    return not returns_none and _shape(body) != _shape(starter) and body.co_names != ("NotImplementedError",)
 
 
 def _shape(body: CodeType) -> tuple:

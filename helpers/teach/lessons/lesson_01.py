@@ -43,7 +43,7 @@ def check_yours(attempt: Attempt) -> Verdict:
         else no_mapping(told, size)
     )
     states = told["states"]
-    why = why or (states and not_these(states, wanted, told["shared"]))
+    why = why or (states and not_these(states, wanted, told["may"]))
     if not why and told["differs"] is not None:
         why = (
             f"page {told['differs'] // PAGE} is yours, but byte {told['differs']:,} does not read as in the file. "
@@ -62,10 +62,10 @@ def check_yours(attempt: Attempt) -> Verdict:
 def no_mapping(told: dict, size: int) -> str | None:
     """What it returned instead of the whole file as a mapping; None if that is what it is."""
     kind, length = told["type"], told["length"]
-    if kind in ("bytes", "bytearray", "list"):
+    if kind in ("bytes", "bytearray", "list") or told["memory"] in ("anonymous", "heap"):
         return (
-            f"it returned `{kind}`. That is a copy of the file in memory of your own: all its pages are anonymous, and "
-            "none is lent. Return the mapping."
+            f"it returned `{kind}`, and nothing is mapped. That is a copy of the file in memory of your own: all its "
+            "pages are anonymous, and none is lent. Return the mapping."
         )
     if kind == "NoneType":
         return "it returned nothing, and so the mapping is gone. `return` it."
@@ -75,12 +75,17 @@ def no_mapping(told: dict, size: int) -> str | None:
     return None if length == size else f"the mapping has {length:,} bytes, the file {size:,}. Map the whole file."
 
 
-def not_these(states: list[int], wanted: list[int], shared: bool) -> str | None:
+def not_these(states: list[int], wanted: list[int], may: str) -> str | None:
     """What the slip was, as far as the pages tell; None if exactly the wanted ones are anonymous."""
     mine, want = {page for page, state in enumerate(states) if state in MINE}, set(wanted)
     if mine == want:
         return None
-    if not mine and shared:
+    if not mine and may.endswith("s") and "w" not in may:
+        return (
+            "no page is yours. Your mapping can only be read, and only a write makes a copy. Ask for one that is "
+            "private and can be written to: `access=mmap.ACCESS_COPY`."
+        )
+    if not mine and may.endswith("s"):
         return (
             "no page is yours. In a shared mapping a write changes the file's own page, and no copy is made. Ask for a "
             "private one: `access=mmap.ACCESS_COPY`."
@@ -121,6 +126,11 @@ SEEN = (
     (yours_by(COPY, "for page in pages: mapping[(page - 1) * mmap.PAGESIZE] |= 0"), "The first page is number 0"),
     (yours_by(COPY, "for page in pages: mapping[page * mmap.PAGESIZE]"), "Only a write makes a copy"),
     (yours_by(COPY, "mapping[:] = mapping[:]"), "write to the wanted ones only"),
+    (
+        "def yours(path, pages):\n    import numpy as np\n    return np.memmap(path, 'u1', 'r')\n",
+        "can only be read, and",
+    ),
+    ("def yours(path, pages):\n    import numpy as np\n    return np.fromfile(path, 'u1')\n", "nothing is mapped"),
 )
 YOURS = Exercise(
     key="01.yours",
@@ -256,9 +266,13 @@ def misjudged(given: object, before: str, after: str) -> str | None:
             (gained["VmHWM"], "`VmHWM` is the highest that ever was, and does not come down when memory is freed."),
         ),
     }
+    if given[:2] == (own, lent) != (lent, own):
+        return "the bytes are right, but swapped: first what is lent, then what is own."
     for name, number, right in (("own", given[1], own), ("lent", given[0], lent)):
         if number == right:
             continue
+        if number == 0 > right:
+            return f"you gave 0 as {name}. That part shrank: give what it has gained, a negative number."
         if right in (round(number * 1024), round(number * 1.024)):
             return f"you gave {number:,} {name} bytes. A `kB` in /proc means 1,024 bytes."
         if number == -right:
@@ -349,6 +363,8 @@ function about seven loaders. One of them leaks, and its `VmRSS` stands still.
         (verdict_by('new["RssFile"]', OWN, WORD), "How much was it in the first"),
         (verdict_by(LENT, 'gained["RssAnon"]', WORD), "You left out RssShmem"),
         (verdict_by(LENT + ' + gained["RssShmem"]', OWN, WORD), "RssShmem is not lent"),
+        (verdict_by(OWN, LENT, WORD), "swapped: first what is lent"),
+        (verdict_by(f"max(0, {LENT})", f"max(0, {OWN})", WORD), "That part shrank"),
         (verdict_by(LENT, OWN, WORD, unit=1), "means 1,024 bytes"),
         (verdict_by(LENT, OWN, WORD.replace("2**20", "0")), "but not the word"),
         (verdict_by(LENT, OWN, '"leak" if gained["VmRSS"] > 2**20 else "neither"'), "but not the word"),

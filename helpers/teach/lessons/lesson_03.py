@@ -3,13 +3,13 @@
 import mmap
 import secrets
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ...make import random_file
-from ...measure import Recording, cache, measure, page_cache
+from ...measure import PageCache, Recording, cache, measure, page_cache
 from ...units import KiB, MiB, in_words
 from .. import carried
 from ..exercises import Attempt, Exercise, Verdict
@@ -36,7 +36,8 @@ def check_lookup(attempt: Attempt) -> Verdict:
     source = random_file(attempt.folder / "source.bin", attempt.size, seed=secrets.randbelow(2**32))
     positions = [secrets.randbelow(attempt.size) for _ in range(POSITIONS)]
     needed = PAGE * len({at // PAGE for at in positions})
-    warm = attempt.measure(carried.looked_up, source, positions, memory_limit=4 * attempt.size + 64 * MiB)
+    limit, numpy_is_here = 4 * attempt.size + 64 * MiB, np.int64(0)
+    warm = attempt.measure(carried.looked_up, source, positions, numpy_is_here, memory_limit=limit)
     stopped = attempt.unless_returned(warm)
     if stopped:
         return stopped
@@ -48,7 +49,7 @@ def check_lookup(attempt: Attempt) -> Verdict:
         done = f"These are the bytes. What came from the disk cannot be judged here: {why_not}."
         return Verdict("right", done, (in_words(warm.wall, "seconds"),), warm)
     is_cold(source)
-    run = attempt.measure(carried.looked_up, source, positions, memory_limit=4 * attempt.size + 64 * MiB)
+    run = attempt.measure(carried.looked_up, source, positions, numpy_is_here, memory_limit=limit)
     stopped = attempt.unless_returned(run)
     if stopped:
         return stopped
@@ -64,7 +65,10 @@ def check_lookup(attempt: Attempt) -> Verdict:
         why = "Your calls read the file as a whole."
     elif asked > POSITIONS * PAGE / 2:
         each = in_words(asked / POSITIONS, "bytes")
-        why = f"Your calls asked for {each} at each place: a buffered file fills its buffer, whatever you want of it."
+        why = (
+            f"Your calls asked for {each} at each place, where one byte would do. (Your program does not ask for so "
+            "much? Then Python does: a buffered file fills its buffer, whatever you want of it.)"
+        )
     else:
         why = (
             "Your program did not ask for so much: around each missing page the kernel read ahead. Only you know "
@@ -117,6 +121,21 @@ def lookup_by(line: str, advice: str = "") -> str:
 
 BYTES = "return bytes(mapping[at] for at in positions)"
 COSTLY = (
+    (
+        """def lookup(path, positions):
+    import numpy as np
+    return np.memmap(path, "u1", "r")[positions].tobytes()
+""",
+        "around each missing page the kernel read ahead",
+    ),
+    (
+        """def lookup(path, positions):
+    import os
+    file = os.open(path, os.O_RDONLY)
+    return b"".join(os.pread(file, 4096, at)[:1] for at in positions)
+""",
+        "where one byte would do",
+    ),
     (lookup_by(BYTES), "around each missing page the kernel read ahead"),
     (lookup_by(BYTES, "mapping.madvise(mmap.MADV_SEQUENTIAL)"), "around each missing page the kernel read ahead"),
     (lookup_by(BYTES, "mapping.madvise(mmap.MADV_WILLNEED)"), "the kernel read ahead"),
@@ -192,15 +211,17 @@ The check runs your function on a warm file for its result, then on a cold one, 
 
 # --- 03.window ------------------------------------------------------------------------------------------------
 RESIDENT = 16 * MiB
-WINDOWS = {
+WINDOWS = {  # in the order in which they are judged: the first one missed names the slip
     "start": "the largest window is the first one: it begins at byte 0",
     "middle": "a window may begin in one piece of the file and end in the next",
+    "multiple": "a window may begin in one piece of the file and end in the next",
+    "late": "a window may begin with the last byte of a piece, and the rest of it lies in the next",
     "end": "the largest window is the last one: it ends where the file ends",
 }
 
 
 def check_window(attempt: Attempt) -> Verdict:
-    """The largest sum of each of three files, and at most 16 MiB resident, lent or owned."""
+    """The largest sum of each of five files, and at most 16 MiB resident, lent or owned."""
     width = 48 * KiB + 2 * secrets.randbelow(8 * KiB) + 1
     files = {where: with_largest(attempt, where, width) for where in WINDOWS}
     paths, wanted = [path for path, _ in files.values()], [most for _, most in files.values()]
@@ -209,8 +230,9 @@ def check_window(attempt: Attempt) -> Verdict:
     stopped = attempt.unless_returned(run)
     if stopped:
         return stopped
+    only_multiples = run.value != wanted and run.value == [largest_at_multiples(path, width) for path in paths]
     for where, found in zip(files, run.value, strict=True):
-        why = not_the_largest(found, where, *files[where], width)
+        why = not_the_largest(found, where, *files[where], width, only_multiples)
         if why:
             return Verdict("not yet", why, recording=run)
     peak, allowed = run.peak, in_words(RESIDENT, "bytes")
@@ -240,35 +262,46 @@ def check_window(attempt: Attempt) -> Verdict:
 
 def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
     """A file of random bytes whose largest window is there, and that window's sum."""
-    size = (attempt.size if where == "middle" else MiB) + 1 + 2 * secrets.randbelow(KiB)
+    size = {"middle": attempt.size, "late": 8 * MiB, "multiple": 8 * MiB}.get(where, MiB)
+    size += 1 + 2 * secrets.randbelow(KiB)
     path = random_file(attempt.folder / f"{where}.bin", size, seed=secrets.randbelow(2**32))
     high = np.random.default_rng(secrets.randbelow(2**32)).integers(200, 256, width, np.uint8)
     high[:64] = high[-64:] = 255  # and zeros around it: no window is as large that begins a bit before or after
-    # In the middle: across a high power of two, and so across a border of pieces of any such size.
+    # A high power of two is a border of pieces of any such size, and 120 × width one of pieces of 8 × width, say. The
+    # window has one byte behind the border, or one before it: so whoever keeps one byte too few does not find it.
     border = 1 << (size.bit_length() - 2)
-    begin = {"start": 0, "middle": border - width // 3, "end": size - width}[where]
+    begin = {
+        "start": 0, "middle": border - width + 1, "end": size - width, "late": border - 1, "multiple": 120 * width - 1
+    }[where]  # fmt: skip
     with path.open("r+b") as file:
         file.seek(max(0, begin - 64))
         file.write(bytes(min(begin, 64)) + high.tobytes() + bytes(min(64, size - width - begin)))
     return path, int(high.sum(dtype=np.int64))
 
 
-def not_the_largest(found: object, where: str, path: Path, wanted: int, width: int) -> str | None:
+def not_the_largest(found: object, where: str, path: Path, wanted: int, width: int, only_multiples: bool) -> str | None:
     """What is wrong with the result for one file; None if it is right."""
     if not isinstance(found, int):
         return f"it returned {'nothing' if found == 'NoneType' else f'`{found}`'}. Return a whole number."
     if found == wanted:
         return None
-    if found < 256:
-        return f"it returned {found:,}. A number of 8 bits holds no more than 255: sum with a larger `dtype`."
-    content = np.memmap(path, np.uint8, "r")
-    blocks = content[: len(content) // width * width].reshape(-1, width)
-    if found == int(blocks.sum(axis=1, dtype=np.int64).max()):
+    if 0 < found < 2**16:
+        bits = 8 if found < 2**8 else 16
+        most = f"A number of {bits} bits holds no more than {2**bits - 1:,}"
+        return f"it returned {found:,}. {most}: sum with a larger `dtype`."
+    if only_multiples:
         why = f"You looked only at windows that begin at a multiple of {width:,}. They begin at every byte."
     else:
         why = f"{WINDOWS[where][0].upper()}{WINDOWS[where][1:]}."
     than = "smaller" if found < wanted else "larger"
-    return f"in a file of {in_words(len(content), 'bytes')} it found {found:,}, {than} than the right {wanted:,}. {why}"
+    size = in_words(path.stat().st_size, "bytes")
+    return f"in a file of {size} it found {found:,}, {than} than the right {wanted:,}. {why}"
+
+
+def largest_at_multiples(path: Path, width: int) -> int:
+    """The largest sum of the windows that begin at a multiple of `width`."""
+    content = np.memmap(path, np.uint8, "r")
+    return int(content[: len(content) // width * width].reshape(-1, width).sum(axis=1, dtype=np.int64).max())
 
 
 def pieces_by(opened: str, piece: str, after: str = "", sums: str = "insert(np.cumsum(part, dtype=np.int64), 0, 0)"):
@@ -311,7 +344,7 @@ For an array `a` that fits into memory, this would do:
     sums = np.insert(np.cumsum(a, dtype=np.int64), 0, 0)
     largest = (sums[width:] - sums[:-width]).max()
 
-The check asks your function about three files.
+The check asks your function about five files.
 """,
     starter='''def largest_sum(path, width):
     """The largest sum of `width` bytes in a row, within 16 MiB of memory."""
@@ -375,7 +408,36 @@ The check asks your function about three files.
         ),
         (pieces_by(MAPPED, PART, BACK, "cumsum(part, dtype=np.int64)"), "The largest window is the first one"),
         (pieces_by(MAPPED, PART.replace("size - at", "size - 1 - at"), BACK), "The largest window is the last one"),
+        (pieces_by(MAPPED, PART.replace("width - 1", "width - 2"), BACK), "begin with the last byte of a piece"),
+        (
+            """def largest_sum(path, width):
+    import numpy as np
+    best = 0
+    with open(path, "rb") as file:
+        while piece := file.read(8 * width):
+            sums = np.insert(np.cumsum(np.frombuffer(piece, np.uint8), dtype=np.int64), 0, 0)
+            best = max(best, int((sums[width:] - sums[:-width]).max(initial=0)))
+    return best
+""",
+            "A window may begin in one piece of the file and end in the next",
+        ),
+        (
+            """def largest_sum(path, width):
+    import numpy as np
+    best, kept = 0, b""
+    with open(path, "rb") as file:
+        while piece := file.read(2**17):
+            part = kept + piece
+            sums = np.insert(np.cumsum(np.frombuffer(part, np.uint8), dtype=np.int64), 0, 0)
+            best = max(best, int((sums[width:] - sums[:-width]).max(initial=0)))
+            kept = part[-(width - 2) :]
+    return best
+""",
+            "A window may begin in one piece of the file and end in the next",
+        ),
         (pieces_by(MAPPED, PART, BACK, "insert(np.cumsum(part, dtype=np.uint8), 0, 0)"), "holds no more than 255"),
+        (pieces_by(MAPPED, PART, BACK, "insert(np.cumsum(part, dtype=np.uint16), 0, 0)"), "holds no more than 65,535"),
+        ("def largest_sum(path, width):\n    return True\n", "it returned bool. Return a whole number"),
     ),
     size=128 * MiB,
 )
@@ -408,7 +470,7 @@ FIELDS = {
 def check_explain(attempt: Attempt) -> Verdict:
     """The cause of seven loads, made for this check; where a cold file cannot be had, of recorded ones."""
     loads = live_loads(attempt)
-    live = {cause(one) for one in loads.values()} == set(CAUSES)
+    live = causes_of(loads) == causes_of(reports.LOADS)  # not so if the kernel took a warm file's pages meanwhile
     loads = loads if live else reports.LOADS
     run = attempt.measure(carried.explained, list(loads.values()), memory_limit=256 * MiB)
     stopped = attempt.unless_returned(run)
@@ -430,26 +492,26 @@ def live_loads(attempt: Attempt) -> dict[str, dict[str, float]]:
     """The counters of each load; {} where a file cannot be dropped from the page cache, or the disk is not counted."""
     size = 16 * MiB + 4 * KiB * secrets.randbelow(2048)
     path = random_file(attempt.folder / "load.bin", size, seed=secrets.randbelow(2**32))
-    places, found = [secrets.randbelow(size) for _ in range(64)], {}
+    places, found = [secrets.randbelow(size) for _ in range(256)], {}
     for kind in LOADS:
         how, _, warmth = kind.rpartition(", ")
         if warmth == "warm":
             path.read_bytes()
         elif not is_cold(path):
             return {}
-        found[kind] = counters(measure(carried.load, how, str(path), places, name=kind), path, warmth == "warm")
+        before = page_cache(path)
+        found[kind] = counters(measure(carried.load, how, str(path), places, name=kind), before)
         if None in found[kind].values():
             return {}
     return found
 
 
-def counters(run: Recording, path: Path, warm: bool) -> dict[str, float]:
+def counters(run: Recording, before: PageCache) -> dict[str, float]:
     """What an exercise's report of one load holds; FIELDS says what each is."""
-    size = path.stat().st_size
     return {
-        "size": size,
+        "size": before.size,
         "used": run.value,
-        "cached_before": size if warm else 0,
+        "cached_before": None if before.count is None else min(before.size, before.count * PAGE),
         "device_bytes": run.io.device_read_bytes,
         "read_calls": run.io.read_calls,
         "bytes_by_calls": run.io.read_bytes,
@@ -466,6 +528,10 @@ def cause(report: dict[str, float]) -> str:
     if report["device_bytes"] >= report["used"] / 2:
         return "disk"
     return "copy" if report["bytes_by_calls"] >= report["used"] / 2 else "faults"
+
+
+def causes_of(loads: Mapping[str, dict[str, float]]) -> dict[str, str]:
+    return {kind: cause(one) for kind, one in loads.items()}
 
 
 def misexplained(given: object, report: dict[str, float]) -> str | None:
@@ -642,7 +708,7 @@ QUIZZES = (
             Choice(
                 "Opening and mapping the file are system calls.",
                 False,
-                "True, but that is a handful for a whole file. Something else happens thousands of times.",
+                "True, but that is a handful for a whole file. Something else happens again and again, all along the way.",
             ),
             Choice(
                 "Touching a page that is not in the page table stops the program, and the kernel has to see to it.",
@@ -659,7 +725,7 @@ QUIZZES = (
             Choice(
                 "Nothing. That is why mappings are faster.",
                 False,
-                "Look at the faults and at the waits of a walk through a cold mapping: there are very many of both, "
+                "Look at the faults and at the waits of a walk through a cold mapping: there are some of both, "
                 "with next to no call.",
             ),
         ),

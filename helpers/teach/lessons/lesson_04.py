@@ -59,9 +59,9 @@ def check_workers(attempt: Attempt) -> Verdict:
         f"{in_words(anonymous, 'bytes')} anonymous",
     )
     if pss <= SHARE * size:
-        done = f"{COUNT} workers have the whole array, and together it takes {pss / size:.2g} times its size."
+        done = f"{COUNT} workers have the whole array, and together it takes {pss / size:.3g} times its size."
         return Verdict("right", done, figures, alone)
-    begin = f"the array is right, but {COUNT} workers together take {pss / size:.2g} times its size"
+    begin = f"the array is right, but {COUNT} workers together take {pss / size:.3g} times its size"
     why = (
         f"{begin}. It lies in a private map, and yet {in_words(anonymous, 'bytes')} are anonymous: somebody writes to "
         "it, and each page that is written is copied, even if it gets the bytes that it had."
@@ -260,6 +260,8 @@ def miscounted(counted: int, wanted: int, used: set[str]) -> str:
     """What kind of slip it was, as far as the count and the names in the program tell."""
     if counted > wanted:
         return f"the counter has grown by {counted:,}, more than the {wanted:,} increments that were asked for."
+    if counted == 0 and not used & {"ACCESS_COPY", "MAP_PRIVATE", "memmap"}:
+        return "the counter stands where it stood. Does your function write to the file?"
     if counted == 0:
         return (
             "nothing of it has reached the file: the counter stands where it stood. What is written into a private "
@@ -384,6 +386,14 @@ def add(path, times):
             fcntl.flock(f, fcntl.LOCK_UN)
 """,
             "nothing of it has reached the file",
+        ),
+        (
+            """def add(path, times):
+    with open(path, "rb") as f:
+        count = int.from_bytes(f.read(8), "little")
+    return count + times
+""",
+            "Does your function write to the file?",
         ),
         (
             """def add(path, times):
