@@ -708,7 +708,7 @@ QUIZZES = (
             Choice(
                 "Opening and mapping the file are system calls.",
                 False,
-                "True, but that is a handful for a whole file. Something else happens again and again, all along the way.",
+                "True, but that is a handful for a whole file. Something else happens all along the way.",
             ),
             Choice(
                 "Touching a page that is not in the page table stops the program, and the kernel has to see to it.",
