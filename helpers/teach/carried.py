@@ -119,7 +119,9 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
             for at in range(0, size, mmap.PAGESIZE):
                 held[0][at] = 1
         elif kind == "promises":
-            held += mapped(), file.read(256 * 1024)
+            index = mmap.mmap(-1, 256 * 1024, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # new pages for sure
+            file.readinto(index)
+            held += mapped(), index
         elif kind == "spikes":
             held.append(len(file.read()))
         elif kind == "trades":

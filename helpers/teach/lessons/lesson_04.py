@@ -541,14 +541,12 @@ def misread(given: object, crowd: Crowd) -> str | None:
             sum(worker["private_dirty"] for worker in crowd[1]),
             "That is what they have at the end. What had they before?",
         ),
-        (right // count, "That is one worker on the average. Take all of them together."),
-        (
-            crowd[1][0]["private_dirty"] - crowd[0][0]["private_dirty"],
-            "That is the first worker alone. Take all of them together.",
-        ),
     )
+    first = crowd[1][0]["private_dirty"] - crowd[0][0]["private_dirty"]
     if given[0] != right:
-        told = next((text for figure, text in slips if figure == given[0]), None)
+        told = " ".join(text for figure, text in slips if figure == given[0])
+        if given[0] in (right // count, first):
+            told = "That is one worker on the average, or the first one alone. Take all of them together."
         told = told or "Which of the four figures counts what one process has changed and shares with nobody?"
         return f"you gave {in_words(given[0], 'bytes')} as taken. {told}"
     if given[1] != word:
