@@ -91,7 +91,8 @@ def _short(run: Recording) -> Recording:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
         kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))
         series = {name: values[kept] for name, values in series.items()}
-    return replace(run, **series, value=run.value if _is_short(run.value) else None)
+    said = run.error and run.error.strip().splitlines()[-1]  # the rest of a trace names files of that machine
+    return replace(run, **series, value=run.value if _is_short(run.value) else None, error=said)
 
 
 def _is_short(value: object) -> bool:
