@@ -60,7 +60,7 @@ def test_a_lesson_has_its_recorded_runs(lesson: Path):
     for name in recordings(lesson):
         made, machine = read(RECORDED / f"{name}.json")
         assert machine and not NEEDED.keys() & set(made.missing)
-        assert "Traceback" not in (RECORDED / f"{name}.json").read_text(), "it names files of the machine it was made on"
+        assert "Traceback" not in (RECORDED / f"{name}.json").read_text(), "it names files of that machine"
         runs = made.values() if isinstance(made, Comparison) else [made] if isinstance(made, Recording) else []
         for run in runs:
             meant = {"returned"} if isinstance(made, Comparison) else {"returned", "raised"}  # to show the error
