@@ -1,8 +1,6 @@
 """Every lesson runs from top to bottom on a fresh kernel, within its time and its memory."""
 
 import re
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -68,25 +66,13 @@ def test_a_lesson_has_its_recorded_runs(lesson: Path):
             assert run.ended.startswith("SIG") or (run.ended in meant and not lacks)
 
 
-def run_elsewhere(lesson: Path, folder: Path) -> nbformat.NotebookNode:
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
+def test_a_lesson_goes_on_where_memory_is_not_told_apart(lesson: Path, tmp_path: Path):
+    """As on macOS and Windows: the portable meters, and so the recorded runs, without a traceback."""
     notebook = nbformat.read(lesson, as_version=4)
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     first.source += ELSEWHERE
-    nbformat.write(notebook, folder / lesson.name)
-    return nbformat.read(executed(folder / lesson.name, folder / "executed"), as_version=4)
-
-
-@pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future]]:
-    """Every lesson, two at a time: here nothing depends on how long it takes."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    with ThreadPoolExecutor(2) as pool:
-        yield {lesson: pool.submit(run_elsewhere, lesson, folder) for lesson in lessons()}
-
-
-@pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
-def test_a_lesson_goes_on_where_memory_is_not_told_apart(lesson: Path, elsewhere: dict[Path, Future]):
-    """As on macOS and Windows: the portable meters, and so the recorded runs, without a traceback."""
-    ran = elsewhere[lesson].result()
+    nbformat.write(notebook, tmp_path / lesson.name)
+    ran = nbformat.read(executed(tmp_path / lesson.name, tmp_path / "executed"), as_version=4)
     told = "".join(o.get("text", "") for cell in ran.cells for o in cell.get("outputs", ()))
     assert told.count("Recorded figures, made on:") == len(recordings(lesson))
