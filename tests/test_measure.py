@@ -1,6 +1,5 @@
 """measure: what it reports is what happened, and whatever happens it ends."""
 
-import contextlib
 import json
 import mmap
 import multiprocessing
@@ -24,17 +23,6 @@ PAGE = mmap.PAGESIZE
 linux = pytest.mark.skipif(sys.platform != "linux", reason="kinds of memory are read from /proc, Linux only")
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("measured") / "file.bin"
-    with open(path, "wb") as out:
-        for i in range(SIZE // MiB):
-            out.write(bytes([i]) * MiB)
-        out.flush()
-        os.fsync(out.fileno())
-    return path
-
-
 def touch(memory, size: int) -> None:
     for at in range(0, size, PAGE):
         memory[at]
@@ -46,7 +34,8 @@ def write(memory, size: int) -> None:
 
 
 def hold() -> None:
-    time.sleep(0.005)
+    """Long enough for a sample, also where other tests keep the processors busy."""
+    time.sleep(0.05)
 
 
 # --- ground truth ------------------------------------------------------------------------------------------
@@ -106,6 +95,7 @@ def test_a_private_map_half_written_is_half_anonymous_half_file(file):
     assert run.peak.file == pytest.approx(SIZE, abs=0.02 * SIZE)  # before the writes
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("held", [0.010, 0.001])
 def test_a_short_spike_is_seen(held):
     def spike():
@@ -244,6 +234,17 @@ def test_sys_exit_and_os_exit_are_results():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+def test_a_crash_leaves_no_core_file():
+    resource = pytest.importorskip("resource")
+    usual = resource.getrlimit(resource.RLIMIT_CORE)
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (usual[1], usual[1]))
+        assert measure(lambda: resource.getrlimit(resource.RLIMIT_CORE)[0]).value == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, usual)
+
+
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGBUS])
 def test_a_signal_is_a_result(number):
     run = measure(killed_by, number)
@@ -338,16 +339,6 @@ def test_a_failed_run_is_not_taken_for_the_fastest(tmp_path):
 
 
 # --- nothing is left running -------------------------------------------------------------------------------
-def descendants() -> set[int]:
-    """Those that measure has started (a browser of other tests may be there too), and their forks."""
-    found = set()
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if any(word.endswith("child.py") for word in process.cmdline()):
-                found.add(process.pid)
-    return found
-
-
 def start_and_leave(detach: bool):
     code = "import os, time; os.setsid() if os.getpid() != os.getsid(0) else 0; time.sleep(600)"
     return subprocess.Popen([sys.executable, "-c", code], start_new_session=detach).pid
@@ -379,7 +370,7 @@ def test_what_detaches_itself_from_a_child_that_has_ended_ends_too():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
-def test_interrupting_the_caller_ends_the_child():
+def test_interrupting_the_caller_ends_the_child(descendants):
     before = descendants()
     threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -404,7 +395,7 @@ def test_killing_the_caller_ends_the_child(tmp_path):
     wait_until(lambda: not psutil.pid_exists(child))
 
 
-def test_no_descriptor_thread_or_process_is_left():
+def test_no_descriptor_thread_or_process_is_left(descendants):
     measure(abs, 1)
     here = psutil.Process()
     before = (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants())
@@ -415,7 +406,7 @@ def test_no_descriptor_thread_or_process_is_left():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
-def test_interrupting_the_clean_up_ends_the_child_too():
+def test_interrupting_the_clean_up_ends_the_child_too(descendants):
     def leaves_a_thread():
         threading.Thread(target=time.sleep, args=(600,)).start()
 
@@ -443,7 +434,7 @@ def test_what_outlives_a_function_that_kills_itself_ends(tmp_path):
 
 
 @linux
-def test_what_is_still_forking_when_it_is_stopped_ends():
+def test_what_is_still_forking_when_it_is_stopped_ends(descendants):
     def forks():
         while True:
             if os.fork() == 0:

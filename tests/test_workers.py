@@ -24,17 +24,6 @@ PAGE = mmap.PAGESIZE
 pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "-")
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("shared") / "file.bin"
-    with open(path, "wb") as out:
-        for i in range(SIZE // MiB):
-            out.write(bytes([i]) * MiB)
-        out.flush()
-        os.fsync(out.fileno())
-    return path
-
-
 def reads(path):
     with open(path, "rb") as f:
         return f.read()
@@ -228,17 +217,7 @@ def test_without_data_there_are_no_workers(make, how):
 
 
 # --- nothing is left ----------------------------------------------------------------------------------------
-def descendants() -> set[int]:
-    """Those that the room has started (a browser of other tests may be there too), and their forks."""
-    found = set()
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if any(word.endswith("child.py") for word in process.cmdline()):
-                found.add(process.pid)
-    return found
-
-
-def test_no_process_descriptor_or_thread_is_left():
+def test_no_process_descriptor_or_thread_is_left(descendants):
     workers(len, "ab", count=1)
     here = psutil.Process()
 
@@ -296,7 +275,7 @@ def test_a_start_that_fails_leaves_nothing(make, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [None, array])
-def test_interrupting_the_caller_ends_all(make):
+def test_interrupting_the_caller_ends_all(make, descendants):
     before = descendants()
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

@@ -3,7 +3,9 @@
 from .abilities import Abilities, abilities
 from .advice import advise, page_out, prefault
 from .cache import PageCache, drop_from_cache, page_cache
+from .calls import call_costs
 from .explorer import Explorer
+from .exports import exports
 from .film import Film, Step
 from .machine import Machine, NotMeasuredHere, here
 from .maps import Region, region_at, regions
@@ -39,8 +41,10 @@ __all__ = [
     "Whereabouts",
     "abilities",
     "advise",
+    "call_costs",
     "compare",
     "drop_from_cache",
+    "exports",
     "here",
     "html_table",
     "measure",

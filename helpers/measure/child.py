@@ -1,4 +1,4 @@
-"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. Started by run.py, by path,
+"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. Started by process.py, by path,
 so that nothing but the function's own imports is loaded before the call.
 
 Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
@@ -32,6 +32,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a line at a time, so that none is lost when the process is killed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_caller()
+    leave_no_core()
     try:
         payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
@@ -245,6 +246,14 @@ def tie_to_the_caller() -> None:
         prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_PDEATHSIG, SIGKILL)
         prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def leave_no_core() -> None:
+    """A crash is a result here; nobody wants its core file. setrlimit(2)."""
+    if os.name == "posix":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 if __name__ == "__main__":

@@ -67,12 +67,14 @@ class PageMap:
     states     (pages,) uint8, each a PageState; None where pages cannot be read, and `why` in words
     address    of the first page's first byte, in the process that was looked at
     page_size  bytes
+    region     the mapping at the first page; None where nothing is mapped, and where this was read from JSON
     """
 
     states: np.ndarray | None
     address: int = 0
     page_size: int = 4096
     why: str = ""
+    region: maps.Region | None = None
 
     def __len__(self) -> int:
         """Pages; 0 where they cannot be read."""
@@ -147,9 +149,9 @@ def page_map(
     if why := maps.why_not():
         return PageMap(None, page_size=page, why=why)
     first, end = address // page, -(-(address + size) // page)
-    states = _states("self" if pid is None else pid, first, end)
+    states, mapped = _states("self" if pid is None else pid, first, end)
     states.flags.writeable = False
-    return PageMap(states, first * page, page)
+    return PageMap(states, first * page, page, region=mapped if mapped.start <= address else None)
 
 
 def extent(buffer: Any) -> tuple[int, int]:
@@ -181,8 +183,8 @@ MEANT_BY_FILE = {
 }
 
 
-def _states(pid: int | str, first: int, end: int) -> np.ndarray:
-    """The pages from number `first` up to `end`, (pages,) uint8."""
+def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Region]:
+    """The pages from number `first` up to `end`, (pages,) uint8, and the first mapping that holds any of them."""
     page = mmap.PAGESIZE
     mapped = [one for one in maps.regions(pid) if one.start < end * page and first * page < one.end]
     if not mapped:
@@ -203,4 +205,4 @@ def _states(pid: int | str, first: int, end: int) -> np.ndarray:
             part = states[low - first : high - first]
             part[:] = STATE_OF[entries.view(np.uint8)[7::8]]
             part[part == PageState.FILE] = MEANT_BY_FILE.get(region.kind, PageState.FILE)
-    return states
+    return states, mapped[0]

@@ -1,7 +1,9 @@
-"""Plain data, as JSON holds it: read back only what was written here, and equal neighbours as one run."""
+"""Plain data: as JSON holds it, read back only if written here; as runs of equal neighbours; as /proc writes sizes."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,14 @@ def reading(plain: Mapping, form: str, version: int) -> Iterator[None]:
         raise ValueError(f"a {form!r} of version {version}, but not as it is written: {error!r:.80}") from error
 
 
+def in_json(value: Any) -> str | None:
+    """The value as JSON; None if JSON cannot hold it."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return None
+
+
 def runs(values: np.ndarray | None) -> list[list] | None:
     """[[value, how often], …] for (n,) values."""
     if values is None:
@@ -30,3 +40,9 @@ def runs(values: np.ndarray | None) -> list[list] | None:
 def from_runs(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:
     """The inverse of `runs`, (n,) of this dtype; ValueError for a value that `kind` does not have."""
     return None if plain is None else np.repeat(np.array([kind(v) for v, _ in plain], dtype), [n for _, n in plain])
+
+
+def fields(text: str) -> dict[str, int]:
+    """The lines "Name:  123 kB", in bytes: "kB" means 1,024 bytes there, proc_pid_status(5), proc_pid_smaps(5)."""
+    lines = (line.split() for line in text.splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[2:] == ["kB"]}

@@ -16,7 +16,7 @@ import numpy as np
 from ..folders import write_whole
 from ..units import in_words
 from .machine import Machine
-from .plain import reading
+from .plain import in_json, reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy recording", 1
@@ -175,9 +175,7 @@ class Recording:
         """Plain data. A value that JSON cannot hold is kept as its repr."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
         plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
-        try:
-            json.dumps(self.value)
-        except (TypeError, ValueError):
+        if in_json(self.value) is None:
             plain["value"] = repr(self.value)
         return {"format": FORMAT, "version": VERSION, **plain}
 

@@ -5,33 +5,25 @@ pages. From outside, because a sampler inside would be measured too. The caller 
 """
 
 import os
-import pickle
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import cloudpickle
 import numpy as np
-import psutil
 from tqdm.auto import tqdm
 
-from ..units import KiB, MiB, size
+from ..units import MiB, size
 from . import sampler
 from .machine import here
+from .process import Process, carried, named, show
 from .recording import IO, Comparison, Faults, Recording, Switches
+from .sampler import Sample
 
-CHILD = Path(__file__).with_name("child.py")
 LARGEST_RESULT = 16 * MiB
-START_LIMIT = 60.0  # seconds for a fresh interpreter to start and load the function
 
 
 def measure(
@@ -82,9 +74,9 @@ def measured(
     if not timeout > 0:
         raise ValueError(f"timeout is in seconds and more than 0, not {timeout!r}")
     limit = None if memory_limit is None else size(memory_limit)
-    label = name or getattr(function, "__name__", type(function).__name__)
-    payload = _carried(function, args, label)
-    options = {"path": sys.path, "heap": False, "largest_result": LARGEST_RESULT}
+    label = name or named(function)
+    payload = carried(function, args, label)
+    options = {"largest_result": LARGEST_RESULT}
     machine = here(_folder(args))
     before()
     run = _Run(payload, options, label, interval, timeout, limit, command).recording(machine)
@@ -145,8 +137,8 @@ def compare(
     return Comparison(runs)
 
 
-class _Run:
-    """One fresh process, from start to end. Everything happens in the constructor; nothing outlives it."""
+class _Run(Process):
+    """One fresh process, sampled while it calls the function. Everything happens in the constructor."""
 
     def __init__(
         self,
@@ -159,36 +151,20 @@ class _Run:
         command: Sequence[str] = (),
         silent: bool = False,
     ):
-        self.label, self.limit, self.stopped = label, limit, None
-        self.samples: list[tuple[float, sampler.Sample]] = []
-        self.last: sampler.Sample | None = None
-        with tempfile.TemporaryFile() as printed:
-            self.process = subprocess.Popen(
-                [*command, sys.executable, str(CHILD)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=printed,
-                start_new_session=os.name == "posix",
-            )
-            try:
-                self.mail = _Mail(self.process.stdout)
-                self._start(payload, options, interval)
-                self._watch(interval, timeout)
-            finally:
-                self._end()
-                if not silent:
-                    _show(printed)
+        super().__init__(label)
+        self.samples: list[tuple[float, Sample]] = []
+        self.last: Sample | None = None
+        with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
+            if not silent:
+                at_end.callback(show, printed)
+            self.start(printed, at_end, command)
+            self.send(payload, **options)
+            self.greet(label)
+            self.sampler = sampler.choose()(self.process.pid)
+            at_end.callback(self.sampler.close)
+            self._watch(interval, timeout, limit)
 
-    def _start(self, payload: bytes, options: dict, interval: float) -> None:
-        with suppress(OSError):
-            pickle.dump((payload, options), self.process.stdin)
-            self.process.stdin.flush()
-        if not self.mail.greeting.wait(START_LIMIT):
-            raise TimeoutError(f"{self.label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
-        if self.mail.pid is None:
-            self.mail.report.wait(START_LIMIT)
-            raise not_loaded(self.label, self.mail)
-        self.sampler = sampler.choose()(self.process.pid)
+    def _watch(self, interval: float, timeout: float, limit: int | None) -> None:
         least = 4 * sampler.cost(self.sampler)
         if interval < least:
             raise ValueError(
@@ -197,17 +173,10 @@ class _Run:
             )
         self.base = self.sampler.read()
         if self.base is None:
-            raise not_loaded(self.label, self.mail)
-
-    def _allow(self, step: bytes) -> None:
-        with suppress(OSError):  # it may have ended: that shows elsewhere
-            self.process.stdin.write(step + b"\n")
-            self.process.stdin.flush()
-
-    def _watch(self, interval: float, timeout: float) -> None:
+            raise self.not_loaded(self.name)
         self.began = due = time.perf_counter()
         end = self.began + timeout
-        self._allow(b"call")
+        self.allow(b"call")
         while not self.stopped:
             now = time.perf_counter()
             sample = self.sampler.read()
@@ -217,60 +186,29 @@ class _Run:
             due = max(due + interval, now)
             if now > end:
                 self.stopped = "timed out"
-            elif self.limit is not None and self._own(sample) > self.limit:
+            elif limit is not None and self._own(sample) > limit:
                 self.stopped = "memory limit"
             elif self.mail.done.wait(min(due, end) - time.perf_counter()):
                 break
         self.saw_end = time.perf_counter()
         if not self.stopped:
             self.last = self.sampler.read()  # what it returned is still there
-            self._allow(b"report")
-            end = self.saw_end + START_LIMIT
-            while not self.mail.report.wait(0.02) and self.process.poll() is None and time.perf_counter() < end:
-                pass  # not one long wait: what the function started may hold the pipe open when it is dead itself
+            self.report()
+            self.leave()
 
-    def _own(self, sample: sampler.Sample) -> int:
+    def _own(self, sample: Sample) -> int:
         """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
         if sample.anonymous is None:
             return sample.resident - self.base.resident
         return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
 
-    def _end(self) -> None:
-        """Whatever happened, nothing is left running: the process, what it started, its pipes."""
-        started = _descendants(self.process.pid)
-        try:
-            if not self.stopped and self.mail.report.is_set():  # let it end by itself: it may have to clean up
-                self._allow(b"end")
-                with suppress(subprocess.TimeoutExpired):
-                    self.process.wait(5)
-        finally:
-            self.code = self.process.poll()  # None: it ends only because we end it
-            _kill(self.process, started)
-            self.mail.join(2)
-            with suppress(OSError):
-                self.process.stdin.close()
-            if not self.mail.is_alive():  # else somebody out of reach still holds the other end
-                self.process.stdout.close()
-            if hasattr(self, "sampler"):
-                self.sampler.close()
-
-    # --- what came of it --------------------------------------------------------------------------------
-    def ending(self) -> str:
-        if self.stopped:
-            return self.stopped
-        if self.mail.message:
-            return self.mail.message["ended"]
-        if self.code is None:
-            return "lost contact"
-        return ended_by(self.code)
-
     def recording(self, machine) -> Recording:
-        message = self.mail.message or {}
+        message = self.message
         began, finished = message.get("began", self.began), message.get("finished", self.saw_end)
         kept = [(t, s) for t, s in self.samples if began <= t < finished]
         kept += [(finished, self.last)] if self.last and message else []
         kept = kept or [(began, self.base)]
-        value, refused = _unpacked(message.get("value"))
+        value, refused = self.value
         series = {
             kind: None
             if getattr(self.base, kind) is None
@@ -280,7 +218,7 @@ class _Run:
         virtual = [s.virtual - self.base.virtual for _, s in kept if s.virtual is not None]
         count = message.get("counters", {}).get
         return Recording(
-            name=self.label,
+            name=self.name,
             machine=machine,
             times=np.round([max(0.0, t - began) for t, _ in kept], 6),
             **series,
@@ -300,121 +238,12 @@ class _Run:
             value=value,
             high_water=message.get("high_water"),
             virtual_peak=max(0, max(virtual)) if virtual else None,
-            ended=self.ending(),
+            ended=self.ended,
             error=message.get("error") or refused,
         )
 
     def heap_peak(self) -> int | None:
-        return (self.mail.message or {}).get("heap_peak") if self.ending() == "returned" else None
-
-
-class _Mail(threading.Thread):
-    """Reads what the child sends, while the caller samples."""
-
-    def __init__(self, stream):
-        super().__init__(daemon=True)
-        self.stream, self.pid, self.message = stream, None, None
-        self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        try:
-            word = self.stream.readline()
-            self.pid = int(word.split()[1]) if word.startswith(b"ready ") else None
-            self.greeting.set()
-            if self.pid is not None:
-                self.stream.readline()
-                self.done.set()
-            length = int.from_bytes(self.stream.read(8), "little")
-            data = self.stream.read(length)
-            if length and len(data) == length:
-                self.message = pickle.loads(data)
-        finally:
-            for event in (self.greeting, self.done, self.report):
-                event.set()
-
-
-def not_loaded(label: str, mail: _Mail) -> TypeError:
-    why = mail.message["error"] if mail.message else "it ended meanwhile"
-    return TypeError(
-        f"{label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
-        "importable there; what it needs of the notebook must be something that can be pickled"
-    )
-
-
-def ended_by(code: int) -> str:
-    """In words, how a process ended by itself: `subprocess.Popen.returncode`, negative for a signal."""
-    if code >= 0:
-        return f"exited {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:  # a real-time signal between the named ones
-        return f"signal {-code}"
-
-
-def _descendants(pid: int) -> list[psutil.Process]:
-    """What it has started, and what that has started, as far as it is still running."""
-    try:
-        return [process for process in psutil.Process(pid).children(recursive=True) if _runs(process)]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
-    """The process and all it has started, also what is started while we look: so it is stopped first."""
-    if os.name == "posix" and process.poll() is None:
-        process.send_signal(signal.SIGSTOP)
-    killed: list[psutil.Process] = []
-    while started := [one for one in started if one not in killed]:
-        for one in started:
-            with suppress(psutil.NoSuchProcess):
-                one.kill()
-        killed += started
-        started = _descendants(process.pid) if process.poll() is None else []
-    process.kill()
-    process.wait()
-    if os.name == "posix":
-        with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
-            os.killpg(process.pid, signal.SIGKILL)
-    until = time.monotonic() + 5
-    while any(map(_runs, killed)) and time.monotonic() < until:  # who takes note of its end may take longer
-        time.sleep(0.005)
-
-
-def _show(printed: BinaryIO) -> None:
-    """What the function printed; of very much, the beginning and the end."""
-    length, most = printed.seek(0, os.SEEK_END), 64 * KiB
-    printed.seek(0)
-    text = printed.read(most).decode(errors="replace")
-    if length > most:
-        printed.seek(max(most, length - most))
-        left_out = printed.tell() - most
-        text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out) + printed.read().decode(errors="replace")
-    sys.stdout.write(text)
-
-
-def _unpacked(value: bytes | None) -> tuple[Any, str | None]:
-    try:
-        return (pickle.loads(value) if value else None), None
-    except Exception as error:
-        return None, f"the result came back, but cannot be rebuilt here ({error}); return plain data instead"
-
-
-def _carried(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
-    try:
-        return cloudpickle.dumps((function, args, *more), protocol=5)
-    except Exception as error:
-        raise TypeError(
-            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
-            "inside the function, and pass it paths and plain data"
-        ) from error
+        return self.message.get("heap_peak") if self.ended == "returned" else None
 
 
 def _folder(args: tuple) -> str | os.PathLike:

@@ -1,7 +1,6 @@
 """What several processes hold together: resident, proportional and unique memory of each. /proc/<pid>/smaps_rollup."""
 
 import errno
-import json
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from ..units import in_words
 from . import maps
-from .plain import reading
+from .plain import fields, in_json, reading
 from .tables import NONE, html_table, text_table
 
 FORMAT, VERSION = "zero-copy sharing", 1
@@ -90,9 +89,7 @@ class Sharing:
         """Plain data. A value that JSON cannot hold is kept as its repr."""
         rows = [asdict(row) for row in self.rows]
         for row in rows:
-            try:
-                json.dumps(row["value"])
-            except (TypeError, ValueError):
+            if in_json(row["value"]) is None:
                 row["value"] = repr(row["value"])
         return {"format": FORMAT, "version": VERSION, "what": self.what, "why": self.why, "rows": rows}
 
@@ -117,12 +114,12 @@ def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
 
 def _read(name: str, pid: int) -> Shares:
     with maps.told(pid):
-        rollup = _fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
+        rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
         # The rollup has no plain figure for shared memory, and status has, counted by each CPU for itself: taken only
         # where there is any.
         shared = 0
         if rollup.get("Pss_Shmem", 1):
-            shared = _fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)
+            shared = fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)
         if "Rss" not in rollup:
             raise ProcessLookupError(errno.ESRCH, "no memory")
     return Shares(
@@ -135,12 +132,6 @@ def _read(name: str, pid: int) -> Shares:
         file=max(0, rollup["Rss"] - rollup["Anonymous"] - shared),
         private_dirty=rollup["Private_Dirty"],
     )
-
-
-def _fields(text: str) -> dict[str, int]:
-    """The lines "Name:  123 kB", in bytes."""
-    lines = (line.split() for line in text.splitlines())
-    return {words[0][:-1]: int(words[1]) * 1024 for words in lines if len(words) == 3 and words[2] == "kB"}
 
 
 def _name(row: Shares) -> str:

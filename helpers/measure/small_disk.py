@@ -38,8 +38,7 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
         command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, folder)
         if why := _why_not(command):
             raise NotMeasuredHere(f"a disk of one's own cannot be made here: {why}")
-        name = getattr(function, "__name__", type(function).__name__)
-        run = measured(function, (Path(folder), *args), name=name, command=command)
+        run = measured(function, (Path(folder), *args), command=command)
     return replace(run, machine=replace(run.machine, file_system="tmpfs", read_ahead=None))
 
 

@@ -11,7 +11,10 @@ NONE = "–"  # there can be no such figure
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
     sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]
-    head = "".join(f'<th scope="col"{side}>{escape(cell)}</th>' for cell, side in zip(header, sides, strict=True))
+    head = "".join(
+        f'<th scope="col"{side}>{escape(cell)}</th>' if cell else "<td></td>"  # a header that says nothing is none
+        for cell, side in zip(header, sides, strict=True)
+    )
     body = "".join(
         f'<tr><th scope="row"{sides[0]}>{escape(first)}</th>'
         + "".join(f"<td{side}>{escape(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))

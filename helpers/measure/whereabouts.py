@@ -140,7 +140,7 @@ def where(x: Any) -> Whereabouts:
     owners = tuple((type(one).__name__, _words(one)) for one in chain)
     states = page_map(address=address, size=size)
     writable = x.flags.writeable if isinstance(x, np.ndarray) else not memoryview(x).readonly
-    region = None if states.states is None else maps.region_at(address)
+    region = states.region
     if region is None:
         return Whereabouts(NOT_MEASURED, address, size, None, None, owners, writable, None, states)
     memory = region.kind

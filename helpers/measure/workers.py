@@ -6,39 +6,45 @@ makes the data, and is forked. child.py is what runs there.
 
 import operator
 import os
-import pickle
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-import psutil
-
 from ..units import MiB
 from . import maps
+from .process import START_LIMIT, Process, carried, named, show
 from .recording import ending
-from .run import (
-    CHILD,
-    START_LIMIT,
-    _carried,
-    _descendants,
-    _kill,
-    _Mail,
-    _runs,
-    _show,
-    _unpacked,
-    ended_by,
-    not_loaded,
-)
 from .sharing import COLUMNS, Shares, Sharing, sharing
 
 LARGEST_VALUE = 1 * MiB
+
+
+class _Member(Process):
+    """A worker, or the parent of forks."""
+
+    def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
+        """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
+        its_inbox, ours = os.pipe()
+        started.callback(os.close, its_inbox)
+        try:
+            from_it, its_outbox = os.pipe()
+        except OSError:
+            os.close(ours)
+            raise
+        started.callback(os.close, its_outbox)
+        self.talk(os.fdopen(ours, "wb"), os.fdopen(from_it, "rb"))
+        at_end.callback(self.hang_up)
+        return its_inbox, its_outbox
+
+    def read(self) -> Shares | None:
+        """None if it has ended."""
+        try:
+            return sharing({self.name: self.mail.pid}).rows[0]
+        except OSError:
+            return None
 
 
 def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = None, timeout: float = 60) -> Sharing:
@@ -73,7 +79,7 @@ def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = N
     if why := maps.why_not():
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-        at_end.callback(_show, printed)
+        at_end.callback(show, printed)
         team = [_Member(f"worker {i + 1}") for i in range(count)]
         if make is None:
             rows = _fresh(use, args, team, timeout, printed, at_end)
@@ -83,16 +89,16 @@ def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = N
 
 
 def _fresh(
-    use: Callable, args: tuple, team: list["_Member"], timeout: float, printed: BinaryIO, at_end: ExitStack
+    use: Callable, args: tuple, team: list[_Member], timeout: float, printed: BinaryIO, at_end: ExitStack
 ) -> list[Shares]:
-    label = _label(use)
-    payload = _carried(use, args, label)
+    name = named(use)
+    payload = carried(use, args, name)
     for one in team:
         one.start(printed, at_end)
     for one in team:
-        one.send(payload, {})
+        one.send(payload, largest_result=LARGEST_VALUE)
     for one in team:
-        one.greet(label)
+        one.greet(name)
     before = {one: one.read() for one in team}  # when all are there: they share the pages of the interpreter's file
     _let_all(team, timeout)
     after = {one: one.read() for one in team}
@@ -107,25 +113,25 @@ def _forked(
     use: Callable,
     make: Callable,
     args: tuple,
-    team: list["_Member"],
+    team: list[_Member],
     timeout: float,
     printed: BinaryIO,
     at_end: ExitStack,
 ) -> list[Shares]:
     try:
-        payload = _carried(make, args, _label(make), use)
+        payload = carried(make, args, named(make), use)
     except TypeError:
-        _carried(use, (), _label(use))  # if it is this one, the error has its name
+        carried(use, (), named(use))  # if it is this one, the error has its name
         raise
     parent = _Member("parent")
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
         theirs = [one.connect(at_end, started) for one in team]
-        parent.start(printed, at_end, [fd for two in theirs for fd in two])
-    parent.send(payload, {"forks": theirs})
-    parent.greet(f"{_label(make)} or {_label(use)}")
+        parent.start(printed, at_end, descriptors=[fd for two in theirs for fd in two])
+    parent.send(payload, largest_result=LARGEST_VALUE, forks=theirs)
+    parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
     _let_all([parent], timeout)
-    end = time.monotonic() + (START_LIMIT if not parent.late and parent.runs() else 0)
+    end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.runs() else 0)
     team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
     _let_all(team, timeout)
     after = {one: one.read() for one in (parent, *team)}
@@ -134,7 +140,7 @@ def _forked(
         one.allow(b"end")
         parent.started += one.started
     parent.report()  # knows how they ended, when all have
-    for one, code in zip(team, (parent.mail.message or {}).get("codes", ()), strict=False):
+    for one, code in zip(team, parent.message.get("codes", ()), strict=False):
         one.code = code
     parent.leave()
     alive = sum(shares is not None for shares in after.values())
@@ -160,141 +166,17 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     )
 
 
-def _row(one: "_Member", after: Shares | None, base: Shares) -> Shares:
+def _row(one: _Member, after: Shares | None, base: Shares) -> Shares:
     grown = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    return Shares(one.name, one.mail.pid, **grown, value=one.value, ended=one.ended)
+    ended = ending(one.ended, one.message.get("error"))
+    return Shares(one.name, one.mail.pid, **grown, value=one.value[0], ended=ended)
 
 
-def _let_all(team: Sequence["_Member"], timeout: float) -> None:
-    """All go at once, and are waited for; who is not back in time is late."""
+def _let_all(team: Sequence[_Member], timeout: float) -> None:
+    """All go at once, and are waited for; who is not back in time is stopped."""
     for one in team:
         one.allow(b"call")
     end = time.monotonic() + timeout
     for one in team:
-        one.late = not one.wait(one.mail.done, end) and one.runs()
-
-
-class _Member:
-    """One process: the caller's end of child.py's protocol."""
-
-    def __init__(self, name: str):
-        self.name, self.late, self.process, self.code = name, False, None, None
-        self.started: list[psutil.Process] = []
-
-    def start(self, printed: BinaryIO, at_end: ExitStack, descriptors: Sequence[int] = ()) -> None:
-        """A fresh interpreter, to be ended with all that it started, whatever happens."""
-        self.process = subprocess.Popen(
-            [sys.executable, str(CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=printed,
-            start_new_session=True,
-            pass_fds=descriptors,
-        )
-        at_end.callback(self._end)
-        self._talk(self.process.stdin, self.process.stdout)
-
-    def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
-        """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
-        its_inbox, ours = os.pipe()
-        started.callback(os.close, its_inbox)
-        try:
-            from_it, its_outbox = os.pipe()
-        except OSError:
-            os.close(ours)
-            raise
-        started.callback(os.close, its_outbox)
-        self._talk(os.fdopen(ours, "wb"), os.fdopen(from_it, "rb"))
-        at_end.callback(self._hang_up)
-        return its_inbox, its_outbox
-
-    def _talk(self, inbox: BinaryIO, outbox: BinaryIO) -> None:
-        self.inbox, self.outbox, self.mail = inbox, outbox, _Mail(outbox)
-
-    def send(self, payload: bytes, options: dict) -> None:
-        options = {"path": sys.path, "heap": False, "largest_result": LARGEST_VALUE} | options
-        with suppress(OSError):
-            pickle.dump((payload, options), self.inbox)
-            self.inbox.flush()
-
-    def greet(self, label: str) -> None:
-        if not self.mail.greeting.wait(START_LIMIT):
-            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
-        if self.mail.pid is None:
-            self.mail.report.wait(START_LIMIT)
-            raise not_loaded(label, self.mail)
-
-    def allow(self, step: bytes) -> None:
-        with suppress(OSError):  # it may have ended: that shows elsewhere
-            self.inbox.write(step + b"\n")
-            self.inbox.flush()
-
-    def read(self) -> Shares | None:
-        """None if it has ended."""
-        try:
-            return sharing({self.name: self.mail.pid}).rows[0]
-        except OSError:
-            return None
-
-    def runs(self) -> bool:
-        if self.process:
-            return self.process.poll() is None
-        with suppress(psutil.NoSuchProcess):
-            return _runs(psutil.Process(self.mail.pid))
-        return False
-
-    def wait(self, event: threading.Event, end: float) -> bool:
-        """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
-        while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.runs():
-            pass
-        return event.is_set()
-
-    def report(self) -> None:
-        """Asks for it; or ends the process, if it is late. From then on it may end, so who belongs to it is noted."""
-        self._note()
-        if self.late:
-            with suppress(ProcessLookupError):
-                os.kill(self.mail.pid, signal.SIGKILL)
-        else:
-            self.allow(b"report")
-            self.wait(self.mail.report, time.monotonic() + START_LIMIT)
-
-    def leave(self) -> None:
-        """Lets it end by itself, if it is able to: it may have to clean up."""
-        self.allow(b"end")
-        with suppress(subprocess.TimeoutExpired):
-            self.code = self.process.wait(5)
-
-    @property
-    def value(self) -> Any:
-        return _unpacked((self.mail.message or {}).get("value"))[0]
-
-    @property
-    def ended(self) -> str:
-        if self.late:
-            return "timed out"
-        if self.mail.message is None:
-            return "lost contact" if self.code is None else ended_by(self.code)
-        return ending(self.mail.message["ended"], self.mail.message["error"])
-
-    def _note(self) -> None:
-        if self.runs():  # else its number may be somebody else's by now
-            self.started += _descendants((self.process or self.mail).pid)
-
-    def _end(self) -> None:
-        try:
-            self._note()
-            _kill(self.process, self.started)
-        finally:
-            self._hang_up()
-
-    def _hang_up(self) -> None:
-        with suppress(OSError):
-            self.inbox.close()
-        self.mail.join(2)
-        if not self.mail.is_alive():  # else somebody out of reach still holds the other end
-            self.outbox.close()
-
-
-def _label(function: Callable) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+        if not one.wait(one.mail.done, end) and one.runs():
+            one.stopped = "timed out"

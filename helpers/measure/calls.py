@@ -1,0 +1,56 @@
+"""What a call costs in each Python that is here: `call_costs()`."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+CHILD = Path(__file__).with_name("calls_child.py")
+VERSIONS = ("3.11", "3.12", "3.13")
+PATIENCE = 60  # seconds for one interpreter, which takes about one
+
+
+def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
+    """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}.
+
+    This Python first, then each other CPython of 3.11 to 3.13 that is on the PATH and runs; of several of one version
+    the first. Each case runs in a loop of its own, the minimum of `rounds`. The cases are named in calls_child.py.
+    ValueError: no rounds. RuntimeError: this Python could not run them.
+    """
+    if rounds < 1:
+        raise ValueError(f"{rounds} rounds measure nothing: give 1 or more")
+    this = "{}.{}".format(*sys.version_info)
+    found = {this: _costs_of(sys.executable, this, rounds)}
+    for version in VERSIONS:
+        for python in () if version in found else _candidates(version):
+            try:
+                found[version] = _costs_of(python, version, rounds)
+                break
+            except (OSError, RuntimeError):
+                continue  # a version manager leaves stand-ins on the PATH that run nothing
+    return found
+
+
+def _costs_of(python: str, version: str, rounds: int) -> dict[str, float]:
+    """RuntimeError if it does not run, or is not a CPython of this version; OSError if it cannot be started."""
+    command = [python, "-I", "-S", str(CHILD), str(rounds)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        said = json.loads(done.stdout)
+        if (said["python"], said["implementation"]) == (version, "cpython"):
+            return said["costs"]
+        why = f"it is {said['implementation']} {said['python']}"
+    except subprocess.TimeoutExpired:
+        why = f"it took more than {PATIENCE} s"
+    except ValueError:
+        why = f"it said: {(done.stderr or done.stdout).strip()[-300:]!r} (exit status {done.returncode})"
+    raise RuntimeError(f"{python} measured no calls as CPython {version}: {why}")
+
+
+def _candidates(version: str) -> Iterator[str]:
+    for folder in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
+        if python := shutil.which(f"python{version}", path=folder):
+            yield python

@@ -1,0 +1,60 @@
+"""What a call costs: every case, every Python that runs, and an order that no machine changes."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.measure import call_costs
+
+THIS = "{}.{}".format(*sys.version_info)
+OTHER = "3.12" if THIS != "3.12" else "3.13"
+CASES = [
+    "loop alone", "a function", "a method, 1 type", "a method, 2 types", "a method, 64 types", "getattr",
+    "dict of functions", "singledispatch", "isinstance, runtime protocol",
+]  # fmt: skip
+
+
+def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    ((version, costs),) = call_costs().items()
+    assert version == THIS and list(costs) == CASES
+    assert all(0 < seconds < 1e-3 for seconds in costs.values())
+    assert costs["loop alone"] < costs["a method, 1 type"] < costs["singledispatch"]
+    assert costs["isinstance, runtime protocol"] > 2 * costs["a method, 1 type"]
+    assert costs["a method, 2 types"] > costs["loop alone"] < costs["a function"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
+def test_only_a_python_of_that_version_that_runs_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    here, name = os.environ["PATH"].split(os.pathsep), f"python{OTHER}"
+    scripts = {"broken": "exit 127", "talks": "echo hello", "another": f'exec "{sys.executable}" "$@"'}
+    for folder, script in scripts.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / folder / name).chmod(0o755)
+    stand_ins = [str(tmp_path / folder) for folder in scripts]
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", *stand_ins]))
+    assert list(call_costs(rounds=1)) == [THIS]
+    monkeypatch.setenv("PATH", os.pathsep.join([*stand_ins, *here]))
+    found = call_costs(rounds=1)
+    assert next(iter(found)) == THIS and set(found) <= {"3.11", "3.12", "3.13"}
+    assert all(list(costs) == CASES for costs in found.values())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for a Python")
+def test_a_python_that_says_it_is_another_version_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its child prints what one of that version would, from a script: nothing here needs a second Python."""
+    costs = ", ".join(f'"{case}": 1e-8' for case in CASES)
+    said = f'{{"python": "{OTHER}", "implementation": "cpython", "costs": {{{costs}}}}}'
+    (tmp_path / f"python{OTHER}").write_text(f"#!/bin/sh\necho '{said}'\n")
+    (tmp_path / f"python{OTHER}").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = call_costs(rounds=1)
+    assert list(found) == [THIS, OTHER] and found[OTHER] == dict.fromkeys(CASES, 1e-8)
+
+
+def test_no_rounds():
+    with pytest.raises(ValueError, match="0 rounds"):
+        call_costs(rounds=0)
