@@ -1,0 +1,322 @@
+"""Rust twins: the programs of notebooks/rust, compiled and run, or shown as they ran elsewhere.
+
+from helpers.make import twin
+cow = twin("cow")
+cow.figures["size_of"]["Cow<str>"]  # 24
+print(cow.part("to_mut"))
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .. import folders
+from .scratch import scratch
+
+RUST = folders.NOTEBOOKS / "rust"
+TWINS = ("copy", "cow", "dispatch", "yoke")  # these run
+REFUSED = {"dangling": {"E0505", "E0515"}}  # these must not compile, for exactly these errors
+ASK_LIMIT = 15  # seconds for `rustc -vV`: a lesson has 60 for all, and more would only tell that this rustc is stuck
+TIME_LIMIT = 60  # seconds, for the compiler and for the program
+TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}  # rustc speaks UTF-8, whatever the locale
+
+Figures = dict[str, dict[str, int | float | str]]
+
+
+class NoRust(Exception):
+    """No program can be made here, and the message says why: no rustc, no linker, or Windows."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What Twin and Refusal share: a program, and whose compiler and machine answered. `date` is ISO 8601.
+
+    `source` is the program's file, then those of the modules that it names.
+    """
+
+    name: str
+    source: str
+    compiler: str
+    machine: str
+    date: str
+    recorded: bool
+
+    here: ClassVar[str] = "Compiled here"
+
+    def part(self, name: str) -> str:
+        """The lines between "// part: `name`" and the next such mark, or "// end". ValueError names the parts."""
+        mark, end = r"^ *// part: (.+)\n", r"((?:(?! *// (?:part: |end$)).*\n)*)"
+        parts = dict(re.findall(mark + end, self.source, re.M))
+        if name not in parts:
+            raise ValueError(f"there is no part {name!r}; there are: {', '.join(parts)}")
+        return parts[name].strip("\n") + "\n"
+
+    @property
+    def made(self) -> str:
+        """Whose figures these are, as every figure has to say."""
+        if self.recorded:
+            return f"Recorded, not run here: {self.compiler}, {self.machine}, {self.date}"
+        return f"{self.here} by {self.compiler}"
+
+
+@dataclass(frozen=True)
+class Twin(Made):
+    """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and words are text, "0x…".
+
+    `compilers`: the figures by the compiler's version, of all that are known: recorded, and `figures`. Of old ones
+    only some sections.
+    """
+
+    figures: Figures
+    compilers: dict[str, Figures]
+
+    def __repr__(self) -> str:
+        rows = [(section, name, str(value)) for section, names in self.figures.items() for name, value in names.items()]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = (f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows)
+        return "\n".join((*lines, self.made))
+
+
+@dataclass(frozen=True)
+class Refusal(Made):
+    """A Rust program that the compiler refuses, and what it said. `codes`: of the errors, as "E0515"."""
+
+    codes: tuple[str, ...]
+    message: str
+
+    here: ClassVar[str] = "Refused here"
+
+    def __repr__(self) -> str:
+        return f"{self.message}\n{self.made}"
+
+
+def twin(name: str) -> Twin:
+    """Compiles notebooks/rust/`name`.rs with `rustc -O --edition 2021`, runs it, and returns what it printed.
+
+    Compiled once for each source and compiler, into `folders.generated()`/rust; it runs anew at each call. Where no
+    program can be made (no rustc, one that compiles nothing, no linker, no folder to write to, Windows) these are the
+    recorded figures, and `recorded` is True. ValueError for an unknown name. RuntimeError, with what was said, where
+    the source is at fault, or the program fails or runs longer than TIME_LIMIT.
+    """
+    _check(name, TWINS)
+    source = _source(name)
+    try:
+        compiler = _compiler()
+        figures = run(name, compiler)
+    except (NoRust, OSError) as why:  # OSError: nothing can be written here
+        kept = _recorded(name, why)
+        return Twin(name, source, **kept | {"compilers": _by_version(kept)}, recorded=True)
+    compilers = _by_version(_kept(name)) | {_number(compiler.version): figures}
+    return Twin(name, source, *_here(compiler), recorded=False, figures=figures, compilers=compilers)
+
+
+def refusal(name: str) -> Refusal:
+    """What the compiler says of notebooks/rust/`name`.rs, which must not compile.
+
+    Recorded where there is no rustc, or where it fails for another reason than the one that is taught. ValueError for
+    an unknown name; RuntimeError if the compiler takes it.
+    """
+    _check(name, tuple(REFUSED))
+    source = _source(name)
+    try:
+        compiler = _compiler()
+        codes, message = _refused(name, compiler)
+    except (NoRust, OSError) as why:
+        kept = _recorded(name, why)
+        return Refusal(name, source, **kept | {"codes": tuple(kept["codes"])}, recorded=True)
+    return Refusal(name, source, *_here(compiler), recorded=False, codes=codes, message=message)
+
+
+def record(machine: str) -> None:
+    """Runs all of them here and keeps what they say in data/recorded/rust, as made on `machine`.
+
+    Of other compilers on the PATH the sizes of cow.rs are kept too; those that were recorded before stay. NoRust
+    where nothing can be compiled.
+    """
+    compiler = _compiler()
+    folder = folders.RECORDED / "rust"
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in (*map(twin, TWINS), *map(refusal, REFUSED)):
+        if made.recorded:
+            raise NoRust(f"{made.name}: {made.made}")
+        plain = asdict(replace(made, machine=machine))
+        for known in ("name", "source", "recorded"):
+            del plain[known]
+        if isinstance(made, Twin):
+            del plain["compilers"]
+        if made.name == "cow":
+            others = [other for other in map(_asked, _rustcs()) if other]
+            sizes = {_number(other.version): {"size_of": run("cow", other)["size_of"]} for other in others}
+            plain["compilers"] = _kept("cow").get("compilers", {}) | sizes
+            plain["compilers"].pop(_number(compiler.version), None)
+        folders.write_whole(folder / f"{made.name}.json", json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    path: str
+    version: str  # "rustc 1.95.0 (59807616e 2026-04-14)"
+    host: str
+
+
+def run(name: str, compiler: Compiler) -> Figures:
+    """What the program prints, parsed. RuntimeError as `twin`; NoRust or OSError where it takes the record."""
+    program = _compiled(name, compiler)
+    with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
+        try:
+            done = subprocess.run([program, folder], capture_output=True, timeout=TIME_LIMIT, **TEXT)
+        except PermissionError as error:  # a file system that is mounted with noexec
+            raise NoRust(f"no program may run in {program.parent}") from error
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError(f"{name}.rs was not done after {TIME_LIMIT} s") from error
+    if done.returncode:
+        raise RuntimeError(f"{name}.rs ended with {done.returncode}:\n{done.stderr.strip()}")
+    return parsed(done.stdout)
+
+
+def parsed(text: str) -> Figures:
+    """Lines "section<tab>name<tab>value" by section and name. ValueError for another line."""
+    figures: Figures = {}
+    for line in text.splitlines():
+        if line.count("\t") != 2:
+            raise ValueError(f"{line!r} is no figure; a program prints section, name and value, parted by tabs")
+        section, name, value = line.split("\t")
+        figures.setdefault(section, {})[name] = _value(value)
+    return figures
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _compiled(name: str, compiler: Compiler) -> Path:
+    """The program, made if it is not there: in another folder first, so that it is there whole or not at all."""
+    key = sha256(f"{compiler.version}\0{compiler.host}\0{_source(name)}".encode()).hexdigest()[:16]
+    program = folders.generated() / "rust" / f"{name}-{key}"
+    if not program.exists():
+        program.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
+            made = Path(folder) / name
+            said = _rustc(compiler, name, "-O", "-o", str(made))
+            if _at_fault(name, said.stderr):
+                raise RuntimeError(f"{name}.rs does not compile with {compiler.version}:\n{said.stderr.strip()}")
+            if re.search(r"^error: (could not exec the )?link(er|ing)\b", said.stderr, re.M):
+                raise NoRust("rustc finds no linker that works (Debian, Ubuntu: apt install gcc libc6-dev)")
+            if said.returncode or not made.exists():
+                raise NoRust(f"{compiler.path} ended with {said.returncode} and no program: {said.stderr.strip()}")
+            os.replace(made, program)
+    return program
+
+
+def _refused(name: str, compiler: Compiler) -> tuple[tuple[str, ...], str]:
+    """The errors' codes, and the message. NoRust if they are not the codes to be shown: it is no lesson then."""
+    made = scratch(f"{name}.rmeta")
+    made.unlink(missing_ok=True)
+    said = _rustc(compiler, name, "--emit=metadata", "-o", str(made))
+    if said.returncode == 0 and made.exists():
+        raise RuntimeError(f"{name}.rs compiles with {compiler.version}, and it is there to be refused")
+    codes = tuple(dict.fromkeys(re.findall(r"^error\[(E\d+)\]", said.stderr, re.M)))
+    if set(codes) != REFUSED[name]:
+        wanted = ", ".join(sorted(REFUSED[name]))
+        raise NoRust(f"{compiler.path} ended with {said.returncode}, and not for {wanted}: {said.stderr.strip()}")
+    return codes, said.stderr.strip()
+
+
+def _at_fault(name: str, said: str) -> bool:
+    """Is it the source that the compiler complains of? It names a place in it then: "error…", "--> name.rs:3:5".
+
+    Not so where it misses its own library (E0463), of which older ones complain at each use, and where it breaks down.
+    """
+    files = "|".join((name, *_modules(_source(name))))
+    place = rf"^error(\[E\d+\])?: (?!internal compiler error).*\n +--> ({files})\.rs:"
+    return "error[E0463]" not in said and bool(re.search(place, said, re.M))
+
+
+def _rustc(compiler: Compiler, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """In the folder of the sources, so that messages name a file and not a place on this machine."""
+    command = [compiler.path, "--edition", "2021", "--color", "never", *options, f"{name}.rs"]
+    try:
+        return subprocess.run(command, cwd=RUST, capture_output=True, timeout=TIME_LIMIT, **TEXT)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoRust(f"{compiler.path} does not run: {error}") from error
+
+
+def _compiler() -> Compiler:
+    """The first rustc on the PATH that runs. NoRust where there is none."""
+    if os.name != "posix":
+        raise NoRust("the programs use mmap(2), which this system does not have")
+    found = next(filter(None, map(_asked, _rustcs())), None)
+    if not found:
+        raise NoRust("there is no rustc that runs on the PATH")
+    return found
+
+
+def _rustcs() -> list[str]:
+    found = (shutil.which("rustc", path=folder) for folder in os.get_exec_path())
+    return [os.path.abspath(path) for path in found if path]
+
+
+@cache
+def _asked(path: str) -> Compiler | None:
+    try:
+        said = subprocess.run([path, "-vV"], capture_output=True, timeout=ASK_LIMIT, **TEXT)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    host = re.search(r"^host: (.+)$", said.stdout, re.M)
+    return Compiler(path, said.stdout.splitlines()[0], host[1]) if said.returncode == 0 and host else None
+
+
+def _check(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise ValueError(f"there is no Rust program {name!r} here; there are: {', '.join(names)}")
+
+
+def _source(name: str) -> str:
+    text = (RUST / f"{name}.rs").read_text(encoding="utf-8")
+    return "\n".join((text, *map(_source, _modules(text))))
+
+
+def _modules(source: str) -> list[str]:
+    return re.findall(r"^mod (\w+);", source, re.M)
+
+
+def _kept(name: str) -> dict[str, Any]:
+    """What `record` kept; nothing before the first time."""
+    path = folders.RECORDED / "rust" / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _by_version(kept: dict[str, Any]) -> dict[str, Figures]:
+    return kept.get("compilers", {}) | ({_number(kept["compiler"]): kept["figures"]} if kept else {})
+
+
+def _number(compiler: str) -> str:
+    """ "1.95.0" of "rustc 1.95.0 (59807616e 2026-04-14)"."""
+    return compiler.split()[1]
+
+
+def _recorded(name: str, why: Exception) -> dict[str, Any]:
+    kept = _kept(name)
+    if not kept:
+        raise RuntimeError(f"{name}.rs cannot be run here ({why}), and no run of it is recorded") from why
+    return kept
+
+
+def _here(compiler: Compiler) -> tuple[str, str, str]:
+    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return compiler.version, machine, date.today().isoformat()
