@@ -1,0 +1,755 @@
+"""Yoke, carts and YokeCache: what is refused, what stays alive, what goes, and that nothing leaks."""
+
+import array
+import gc
+import mmap
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.ideas.carts import BufferCart, Cart, Holders, MappedFile, cart_of
+from helpers.ideas.yoke import Yoke
+from helpers.ideas.yoke_cache import YokeCache
+
+PAGE = mmap.PAGESIZE
+LINUX = sys.platform == "linux"
+
+
+def whole(view: memoryview) -> memoryview:
+    return view
+
+
+def floats(view: memoryview) -> np.ndarray:
+    return np.frombuffer(view, "f4")
+
+
+def held(folder: Path) -> list[str]:
+    """What this process has mapped of the files in `folder`, and has open; empty where there is no /proc."""
+    if not LINUX:
+        return []
+    inside, maps = f"{folder}/", Path("/proc/self/maps").read_text()
+    found = [line.split(maxsplit=5)[5] for line in maps.splitlines() if inside in line] if inside in maps else []
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        except OSError:  # the one that listed the folder
+            continue
+    return [name for name in found if name.startswith(inside)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three files of random floats, of 1, 2 and 3 pages and a bit; closed at the end, or the last test tells."""
+    folder = tmp_path_factory.mktemp("carts")
+    for number in range(3):
+        random = np.random.default_rng(number).random((number + 1) * PAGE // 4 + 5, "f4")
+        (folder / str(number)).write_bytes(random.tobytes())
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(folder: Path) -> Iterator[None]:
+    yield
+    assert held(folder) == []
+
+
+def test_view_and_cart_travel_as_one(folder: Path):
+    yoke = Yoke.attach(MappedFile(folder / "0"), floats)
+    address = yoke.get().ctypes.data
+    moved = {"deep": [yoke]}
+    del yoke
+    gc.collect()
+    view = moved["deep"][0].get()
+    assert view.ctypes.data == address
+    assert view.tobytes() == (folder / "0").read_bytes()
+    assert not view.flags.writeable
+    if LINUX:
+        assert held(folder) == [str(folder / "0")] * 2
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, lambda data: filled(mmap.mmap(-1, len(data)), data)])
+def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray | mmap.mmap]):
+    owner = make(bytes(range(64)))
+    cart = cart_of(owner)
+    assert isinstance(cart, Cart) and cart.size == 64 and cart_of(cart) is cart
+    view = cart.lend()
+    assert view.readonly and view.nbytes == 64 and view[5] == 5
+    assert np.may_share_memory(floats(view), np.frombuffer(owner, "f4"))
+    yoke = Yoke.attach(owner, whole)
+    assert yoke.into_backing_cart() is owner
+    cart.close()
+    cart.close()
+    with pytest.raises(ValueError, match="lends nothing any more"):
+        cart.lend()
+    assert view[5] == 5, "a view that escaped stays valid"
+
+
+def filled(mapping: mmap.mmap, data: bytes) -> mmap.mmap:
+    mapping[:] = data
+    return mapping
+
+
+def test_views_of_bytes_are_dict_keys():
+    with Yoke.attach(b"a=1", lambda view: {view[:1]: view[2:]}) as pairs:
+        assert pairs[b"a"] == b"1"
+
+
+def test_a_bytearray_cannot_grow_while_lent():
+    owner = bytearray(b"abcdefgh")
+    with Yoke.attach(owner, whole) as view:
+        with pytest.raises(BufferError, match="cannot be re-sized"):
+            owner.append(1)
+        owner[0] = 0  # no count forbids that
+        assert view[0] == 0
+    del view
+    owner.append(1)
+    assert len(owner) == 9
+
+
+@pytest.mark.parametrize("function", [whole, floats, lambda view: np.ndarray(4, "f4", buffer=view)])
+def test_a_mapping_cannot_be_closed_while_lent(function: Callable):
+    """The third keeps view.obj, not the view: over the mapping's own memoryview nothing would count it."""
+    with mmap.mmap(-1, PAGE) as mapping:
+        mapping[:4] = np.float32(3).tobytes()
+        yoke = Yoke.attach(mapping, function)
+        view = yoke.get()
+        yoke.release()
+        with pytest.raises(BufferError, match="cannot close exported pointers exist"):
+            mapping.close()
+        assert memoryview(view).cast("B")[:4] == mapping[:4] == np.float32(3).tobytes()
+        del view
+    assert mapping.closed
+
+
+def test_shared_memory_is_lent_and_left_alone():
+    shared = SharedMemory(create=True, size=PAGE)
+    try:
+        shared.buf[:3] = b"abc"
+        assert cart_of(shared).size == shared.size
+        yoke = Yoke.attach(shared, lambda view: np.ndarray(3, "u1", buffer=view))
+        with pytest.raises(BufferError):
+            shared.close()
+        assert yoke.get().tobytes() == b"abc"
+        yoke.release()
+        again = SharedMemory(shared.name)  # still there: not unlinked
+        again.close()
+        shared.close()
+        with pytest.raises(ValueError, match="its SharedMemory, is closed"):
+            Yoke.attach(shared, whole)
+    finally:
+        shared.close()
+        shared.unlink()
+
+
+def test_what_is_no_cart():
+    for wrong in ("text", [1], memoryview(b"view"), None, np.zeros(3)):
+        with pytest.raises(TypeError, match=f"{type(wrong).__name__} is no cart: hand over the owner"):
+            cart_of(wrong)
+        with pytest.raises(TypeError, match="is no cart"):
+            Yoke.attach(wrong, whole)
+
+
+@dataclass(frozen=True)
+class Document:
+    title: str
+    rows: np.ndarray
+
+
+@dataclass
+class Slotted:
+    __slots__ = ("inside",)
+    inside: object
+
+
+def ring(view: memoryview) -> list:
+    found: list = [1]
+    found += [found, view[1:]]
+    return found
+
+
+BORROWING: list[Callable] = [
+    whole, floats, lambda v: v[3:7], lambda v: v[:0], lambda v: v[::2], lambda v: v.cast("I"), lambda v: v.obj,
+    lambda v: floats(v)[::-1].reshape(2, -1).T, lambda v: floats(v).view("f2"), lambda v: memoryview(floats(v))[::3],
+    lambda v: np.asarray(v), lambda v: (1, "two", v), lambda v: {"a": [{"b": (v,)}]}, lambda v: floats(v)[:0],
+    lambda v: Document("t", floats(v)), lambda v: Slotted([Document("t", v)]), lambda v: np.ndarray(2, buffer=v), ring,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [MappedFile, Path.read_bytes, lambda path: bytearray(path.read_bytes())])
+def test_borrows(folder: Path, make: Callable):
+    (folder / "even").write_bytes(bytes(range(64)))
+    for function in BORROWING:
+        with Yoke.attach(make(folder / "even"), function) as value:
+            assert value is not None
+    del value
+    gc.collect()  # the ring
+
+
+def test_borrows_by_its_addresses_alone(folder: Path):
+    """Views of the same owner that were not made of the view lent: counted, by another export."""
+    file, owner = MappedFile(folder / "0"), bytearray(64)
+    assert Yoke.attach(owner, lambda _: memoryview(owner)[60:]).get().nbytes == 4
+    assert Yoke.attach(file, lambda _: floats(file.lend())[-1:]).get().size == 1
+    with pytest.raises(ValueError, match=r"this memoryview is a view of another owner's bytes \(bytearray\)"):
+        Yoke.attach(owner, lambda _: memoryview(bytearray(64)))
+
+
+def released(view: memoryview) -> memoryview:
+    view.release()
+    return view
+
+
+def looped(view: memoryview) -> list:
+    found: list = [bytes(view)]
+    found.append(found)
+    return found
+
+
+class Opaque:
+    def __init__(self, view: memoryview) -> None:
+        self.view = view
+
+
+REFUSED = {
+    "bytes owns its bytes: a copy. use Yoke.owned": bytes,
+    "bytearray owns its bytes: a copy": bytearray,
+    "array owns its bytes: a copy": lambda v: array.array("B", v),
+    "ndarray owns its bytes: a copy": lambda v: floats(v) + 1,
+    "float32 owns its bytes: a copy": lambda v: floats(v)[0],
+    "int has no bytes that could be the cart's": len,
+    "NoneType has no bytes": lambda v: None,
+    "str has no bytes": lambda v: str(v, "latin-1"),
+    "generator has no bytes": lambda v: (byte for byte in b""),
+    "this ndarray is a view of another owner's bytes (ndarray)": lambda v: floats(v).copy()[1:],
+    "this memoryview is a view of another owner's bytes (bytes)": lambda v: memoryview(bytes(v)),
+    "none of the 2 values in this tuple is a view of the cart (bytes owns": lambda v: (bytes(v), 2),
+    "none of the 1 values in this list": looped,
+    "none of the 0 values in this dict is a view of the cart. use": lambda v: {},
+    "none of the 2 values in this Document is a view of the cart (str has": lambda v: Document("t", floats(v).copy()),
+    "Opaque has no bytes that could be the cart's; only tuples, lists, dicts and dataclasses are searched": Opaque,
+    "operation forbidden on released memoryview": released,
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refused(folder: Path, words: str):
+    file = MappedFile(folder / "0")
+    with pytest.raises(ValueError) as refusal:
+        Yoke.attach(file, REFUSED[words])
+    assert words in str(refusal.value)
+    if REFUSED[words] is not released:
+        assert file.holders() == Holders((), 0), "even while the exception is there"
+    assert not file.closed, "the caller's again"
+    file.close()
+    del refusal
+    assert file.closed
+
+
+def test_a_function_that_fails_leaves_nothing_lent(folder: Path):
+    file = MappedFile(folder / "0")
+    with pytest.raises(ZeroDivisionError) as failure:
+        Yoke.attach(file, lambda view: len(view) // 0)
+    del failure
+    assert file.holders() == Holders((), 0) and not file.closed
+    with pytest.raises(ZeroDivisionError):
+        Yoke.attach(MappedFile(folder / "1"), lambda view: len(view) // 0)
+
+    def hasty(view: memoryview) -> np.ndarray:
+        with view:
+            return np.ndarray(4, "f4", buffer=view)
+
+    with Yoke.attach(file, hasty) as view:  # what it releases is its own
+        assert view.tobytes() == (folder / "0").read_bytes()[:16]
+    del view
+    file.close()
+    assert file.closed
+
+
+def test_used_up_and_released(folder: Path):
+    def part(view: np.ndarray) -> np.ndarray:
+        return view[2:4]
+
+    def fresh() -> Yoke:
+        return Yoke.attach(MappedFile(folder / "0"), floats)
+
+    ends: list[Callable[[Yoke], object]] = [Yoke.release, Yoke.into_backing_cart, lambda yoke: yoke.map_project(part)]
+    for end in ends:
+        yoke = fresh()
+        end(yoke)
+        for use in (Yoke.get, Yoke.clone, Yoke.into_backing_cart, lambda y: y.map_project(part), lambda y: y.size):
+            with pytest.raises(ValueError, match=r"this yoke \(floats\) is released"):
+                use(yoke)
+        yoke.release()
+        assert repr(yoke) == "Yoke(floats: released)"
+    yoke = fresh()
+    with pytest.raises(ValueError, match=r"sum returned what does not borrow.*float32 owns"):
+        yoke.map_project(np.sum)
+    assert yoke.get().size, "as it was"
+    part_of_it = yoke.map_project(part)
+    assert part_of_it.get().shape == (2,) and "Yoke(part: MappedFile(" in repr(part_of_it)
+
+
+def test_owned():
+    yoke = Yoke.owned([1, 2])
+    assert yoke.get() == [1, 2] and repr(yoke) == "Yoke(owned: no cart)" and yoke.size == sys.getsizeof([1, 2])
+    summed = yoke.clone().map_project(sum)
+    assert summed.get() == 3
+    assert summed.into_backing_cart() is None
+    with yoke as value:
+        assert value == [1, 2]
+    with pytest.raises(ValueError, match="released"):
+        yoke.get()
+
+
+def test_the_last_yoke_closes_the_file(folder: Path):
+    file = MappedFile(folder / "1")
+    assert not file.closed and file.holders() == Holders((), 0) and repr(file.holders()) == "nobody"
+    head, rows = Yoke.attach(file, whole), Yoke.attach(file, floats)
+    again = rows.clone()
+    assert repr(file.holders()) == "3 yokes (whole, floats, floats)"
+    rows.release()
+    escaped = head.get()[:1]
+    del head
+    assert file.holders() == Holders(("floats",), 1)
+    assert repr(file.holders()) == "1 yoke (floats), and views that escaped"
+    again.release()
+    assert repr(file.holders()) == "views that escaped" and not file.closed
+    with pytest.raises(ValueError, match=r"1 was given up, by its last yoke or by close\(\): map it again"):
+        file.lend()
+    assert escaped[0] == (folder / "1").read_bytes()[0]
+    del escaped
+    assert file.closed and repr(file).endswith("KiB, closed)") and repr(file.holders()) == "nobody"
+    file.close()
+
+
+def test_closed_by_hand_it_waits(folder: Path):
+    file = MappedFile(folder / "0")
+    yoke = Yoke.attach(file, floats)
+    file.close()
+    assert not file.closed and repr(file.holders()) == "1 yoke (floats)"
+    assert yoke.clone().get().tobytes() == (folder / "0").read_bytes()
+    mapping = yoke._lent.obj.base.obj
+    yoke.release()
+    assert isinstance(mapping, mmap.mmap) and file.holders().views == 1, "the mapping itself has escaped"
+    del mapping
+    assert file.closed
+
+
+def test_a_cart_taken_back_is_the_callers(folder: Path):
+    file = MappedFile(folder / "0")
+    one, other = Yoke.attach(file, floats), Yoke.attach(file, whole)
+    assert one.into_backing_cart() is file
+    other.release()
+    assert not file.closed
+    one, other = Yoke.attach(file, floats), Yoke.attach(file, whole)
+    assert one.into_backing_cart() is file
+    Yoke.attach(file, floats).release()
+    other.release()
+    assert file.closed, "handed over again, while the other was hitched"
+
+
+def test_a_cart_that_raises_while_a_view_is_out(folder: Path):
+    class Hasty:
+        """A student's cart, not this package's: close() raises rather than waits."""
+
+        def __init__(self) -> None:
+            self.mapping = mmap.mmap(-1, PAGE)
+            self.size = PAGE
+
+        def lend(self) -> memoryview:
+            return memoryview(self.mapping).toreadonly()
+
+        def close(self) -> None:
+            self.mapping.close()
+
+    cart = Hasty()
+    yoke = Yoke.attach(cart, whole)
+    yoke.release()
+    assert cart.mapping.closed, "its own view is gone before it closes"
+    cart = Hasty()
+    yoke = Yoke.attach(cart, whole)
+    view = yoke.get()
+    yoke.release()
+    assert view[0] == 0 and not cart.mapping.closed
+
+
+def test_what_cannot_be_mapped(folder: Path):
+    (folder / "empty").touch()
+    with pytest.raises(ValueError, match=r"size of .*empty is 0: nothing to map"):
+        MappedFile(folder / "empty")
+    with pytest.raises(FileNotFoundError):
+        MappedFile(folder / "absent")
+
+
+@pytest.mark.parametrize("function", [whole, lambda view: view.cast("B", (2, 32)), lambda view: floats(view)[0:1].data])
+def test_to_release_what_get_gave_takes_it_from_nobody_else(function: Callable):
+    yoke = Yoke.attach(bytes(64), function)
+    clone = yoke.clone()
+    with yoke.get() as view:
+        size = view.nbytes
+    with yoke as view:
+        view.release()
+    assert clone.get().nbytes == size
+
+
+def test_a_function_that_releases_the_yoke_that_it_is_given(folder: Path):
+    file = MappedFile(folder / "0")
+    yoke = Yoke.attach(file, floats)
+
+    def careless(view: np.ndarray, keep: Callable) -> object:
+        yoke.release()
+        return keep(view)
+
+    with pytest.raises(ValueError, match="bytes owns its bytes"):
+        yoke.map_project(lambda view: careless(view, bytes))
+    assert file.closed
+    file = MappedFile(folder / "0")
+    yoke = Yoke.attach(file, floats)
+    part = yoke.map_project(lambda view: careless(view, lambda whole: whole[1:]))
+    assert part.get().tobytes() == (folder / "0").read_bytes()[4:] and not file.closed
+    assert part.into_backing_cart() is file
+    file.close()
+    part = None
+    assert file.closed
+
+
+def test_a_cart_attached_again_while_it_closes():
+    """Its hitch is in __del__ then, where a weak reference still finds it; and no object is finalised twice."""
+
+    class Again:
+        size, again, closed = 3, None, 0
+
+        def lend(self) -> memoryview:
+            return memoryview(b"abc")
+
+        def close(self) -> None:
+            self.closed += 1
+            if self.closed == 1:
+                thread = threading.Thread(target=lambda: setattr(self, "again", Yoke.attach(self, whole)))
+                thread.start()
+                thread.join(30)
+
+    cart = Again()
+    Yoke.attach(cart, whole).release()
+    assert cart.closed == 1 and cart.again.get() == b"abc"
+    other = cart.again.clone()
+    cart.again.release()
+    assert cart.closed == 1, "one more has it"
+    other.release()
+    assert cart.closed == 2
+
+
+def test_a_ring_of_yokes_is_collected(folder: Path):
+    file = MappedFile(folder / "0")
+    ring: list = [Yoke.attach(file, floats)]
+    ring.append(ring)
+    del ring
+    gc.collect()
+    assert file.closed
+
+
+STEP = st.tuples(
+    st.sampled_from(
+        [
+            "attach",
+            "clone",
+            "move",
+            "drop",
+            "release",
+            "project",
+            "escape",
+            "forget",
+            "cached",
+            "collect",
+            "again",
+            "take",
+        ]
+    ),
+    st.integers(0, 2),
+    st.integers(0, 63),
+)
+
+
+@given(st.lists(STEP, min_size=5, max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str, int, int]]):
+    copies = [np.fromfile(folder / str(number), "f4") for number in range(3)]
+    cache = YokeCache(4 * PAGE, lambda number: Yoke.attach(MappedFile(folder / str(number)), floats))
+    names: list[list] = []  # (a list or dict around a yoke, its key, what its view must equal)
+    views: list[tuple[np.ndarray, np.ndarray]] = []
+    for what, number, at in steps:
+        if what == "attach":
+            names.append([[Yoke.attach(MappedFile(folder / str(number)), floats)], 0, copies[number]])
+        elif what == "cached":
+            names.append([[cache.get(number)], 0, copies[number]])
+        elif what == "collect":
+            gc.collect()
+        elif what == "forget" and views:
+            views.pop(at % len(views))
+        elif names:
+            place = at % len(names)
+            around, key, copy = names[place]
+            yoke = around[key]
+            if what == "clone":
+                names.append([(yoke.clone(),), 0, copy])
+            elif what == "move":
+                names[place] = [{"in": yoke} if number else [None, yoke], "in" if number else 1, copy]
+            elif what == "escape":
+                views.append((yoke.get()[number:], copy[number:]))
+            elif what in ("again", "take"):  # a second loan of the cart, beside this one or in its place
+                cart = yoke.into_backing_cart() if what == "take" else yoke._cart
+                assert not cart.closed
+                names[place : place + (what == "take")] = [
+                    [[Yoke.attach(cart, floats)], 0, copies[int(cart.path.name)]]
+                ]
+                del cart
+            elif what == "project" and len(copy) > 1:
+                names[place] = [[yoke.map_project(lambda view: view[1:])], 0, copy[1:]]
+            elif what in ("release", "drop"):
+                names.pop(place)
+                if what == "release":
+                    yoke.release()
+            del around, yoke
+        assert all(np.array_equal(around[key].get(), copy) for around, key, copy in names)
+        assert all(np.array_equal(view, copy) for view, copy in views)
+        assert cache.size <= cache.capacity
+        if not names and not views:
+            assert len(held(folder)) == 2 * len(cache) * LINUX
+    cache.close()
+    names.clear()
+    views.clear()
+    assert held(folder) == []
+
+
+def cache_of(folder: Path, capacity: int | str, made: list | None = None) -> YokeCache:
+    def make(number: int) -> Yoke:
+        if made is not None:
+            made.append(number)
+        return Yoke.attach(MappedFile(folder / str(number)), floats)
+
+    return YokeCache(capacity, make)
+
+
+def test_the_cache_keeps_what_was_used_last(folder: Path):
+    made: list[int] = []
+    sizes = [(folder / str(number)).stat().st_size for number in range(3)]
+    with cache_of(folder, sizes[1] + sizes[2], made) as cache:
+        for number in (0, 1, 0, 2):  # 2 has no room beside both: 1 was used longest ago
+            with cache.get(number) as view:
+                assert view.nbytes == sizes[number]
+        assert (1 not in cache and 0 not in cache) or cache.size <= cache.capacity
+        assert made == [0, 1, 2] and 2 in cache and 1 not in cache and 0 in cache
+        assert (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
+        assert len(cache) == 2 and cache.size == sizes[0] + sizes[2]
+        assert repr(cache).startswith("YokeCache(2 yokes, 16 KiB of") or PAGE != 4096
+        assert repr(cache).endswith("1 hits, 3 misses, 1 evictions)")
+    with pytest.raises(ValueError, match="this YokeCache is closed"):
+        cache.get(0)
+    assert len(cache) == cache.size == 0
+
+
+def test_an_evicted_cart_waits_for_the_clone(folder: Path):
+    with cache_of(folder, (folder / "2").stat().st_size) as cache:
+        clone = cache.get(0)
+        cache.get(2).release()
+        assert 0 not in cache
+        assert clone.get().tobytes() == (folder / "0").read_bytes()
+        file = clone._cart
+        clone.release()
+        assert file.closed
+
+
+def test_make_hands_its_yoke_over(folder: Path):
+    made: list[Yoke] = []
+
+    def make(number: int) -> Yoke:
+        made.append(Yoke.attach(MappedFile(folder / str(number)), floats))
+        return made[-1]
+
+    with YokeCache((folder / "1").stat().st_size, make) as cache:
+        for number in range(3):  # 0 makes room for 1, and 2 is too large to keep
+            cache.get(number).release()
+        assert ["released" in repr(yoke) for yoke in made] == [True, False, True]
+    assert held(folder) == []
+
+
+def test_too_large_to_keep(folder: Path):
+    with cache_of(folder, PAGE) as cache:
+        with cache.get(0) as view:
+            assert view.nbytes > PAGE
+        del view
+        assert (len(cache), cache.evictions) == (0, 0) and held(folder) == []
+
+
+def test_errors_of_make(folder: Path):
+    cache = YokeCache("1 MiB", lambda key: cache.get(key) if key == "again" else b"no yoke")
+    with pytest.raises(RuntimeError, match=r"make asks this cache for 'again': make it of something else"):
+        cache.get("again")
+    with pytest.raises(TypeError, match=r"make\('key'\) returned bytes, no Yoke"):
+        cache.get("key")
+    assert (len(cache), cache.misses) == (0, 2)
+    with pytest.raises(ValueError, match="no size"):
+        YokeCache("1 MB", bytes)
+
+    def breaks(number: int) -> Yoke:
+        yoke = Yoke.attach(MappedFile(folder / str(number)), floats)
+        raise OSError(f"the disk has gone, at {yoke.get()[0]}")
+
+    gc.disable()
+    try:
+        with pytest.raises(OSError, match="the disk has gone"):
+            YokeCache("1 MiB", breaks).get(1)
+        assert held(folder) == [], "no ring of the error and its frames keeps what make had mapped"
+    finally:
+        gc.enable()
+
+
+def test_two_makes_that_want_each_others_key():
+    both, errors = threading.Barrier(2, timeout=30), []
+
+    def make(key: str) -> Yoke:
+        both.wait()
+        return cache.get("ba"["ab".index(key)])
+
+    def ask(key: str) -> None:
+        try:
+            cache.get(key)
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    cache = YokeCache("1 MiB", make)
+    threads = [threading.Thread(target=ask, args=(key,), daemon=True) for key in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(error[:29] for error in errors) == [f"make asks this cache for '{key}':" for key in "ab"]
+
+
+def wait_for(thread: threading.Thread, function: str) -> None:
+    """Until the thread is in this function."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        frame = sys._current_frames().get(thread.ident)
+        while frame:
+            if frame.f_code.co_name == function:
+                return
+            frame = frame.f_back
+        time.sleep(0.001)
+    raise AssertionError(f"the thread never came to {function}")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_asks_for_the_same_key_waits(folder: Path, fails: bool):
+    go, calls, results = threading.Event(), [], []
+
+    def make(number: int) -> Yoke:
+        calls.append(number)
+        assert go.wait(30)
+        if fails and len(calls) == 1:
+            raise OSError("the disk has gone")
+        return Yoke.attach(MappedFile(folder / str(number)), floats)
+
+    def ask() -> None:
+        try:
+            with cache.get(1) as view:
+                results.append(view.size)
+        except OSError as error:
+            results.append(str(error))
+
+    with YokeCache(PAGE if not fails else "1 MiB", make) as cache:  # too small to keep it, when it does not fail
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        threads[0].start()
+        wait_for(threads[0], "make")
+        for thread in threads[1:]:
+            thread.start()
+            wait_for(thread, "result")
+        go.set()
+        for thread in threads:
+            thread.join(30)
+        assert calls == [1]
+        size = (folder / "1").stat().st_size // 4
+        assert results == (["the disk has gone"] if fails else [size]) * 4
+        assert (cache.misses, cache.hits) == ((1, 0) if fails else (1, 3))
+        with cache.get(1) as view:
+            assert view.size == size, "an error is not kept"
+    del view
+    gc.collect()  # frames of the errors
+
+
+def test_eight_threads_and_evictions(folder: Path):
+    copies = [np.fromfile(folder / str(number), "f4") for number in range(3)]
+    making: list[set] = [set()]
+    wrong: list[object] = []
+
+    def make(number: int) -> Yoke:
+        if number in making[0]:
+            wrong.append(f"two at once make {number}")
+        making[0].add(number)
+        time.sleep(0.0002)  # lets the others run
+        making[0].discard(number)
+        return Yoke.attach(MappedFile(folder / str(number)), floats)
+
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        try:
+            for number in random.integers(0, 3, 100):
+                with cache.get(number) as view:
+                    if not np.array_equal(view, copies[number]):
+                        wrong.append(f"{number} is not as it was")
+        except Exception as error:
+            wrong.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with YokeCache(4 * PAGE, make) as cache:
+            threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(30)
+            assert not any(thread.is_alive() for thread in threads), "deadlock"
+            assert wrong == []
+            assert cache.hits + cache.misses == 800 and cache.evictions > 0
+            assert cache.size <= cache.capacity
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_yoke_that_threads_share(folder: Path):
+    """Clones made and dropped in eight threads: the file closes once, at the last."""
+    file = MappedFile(folder / "0")
+    yoke = Yoke.attach(file, floats)
+    wrong: list[object] = []
+
+    def work() -> None:
+        for _ in range(200):
+            with yoke.clone() as view:
+                if file.closed or view[0] != first:
+                    wrong.append("closed too early")
+
+    first = yoke.get()[0]
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert wrong == [] and repr(file.holders()) == "1 yoke (floats)"
+    yoke.release()
+    assert file.closed
+
+
+def test_size_of_a_lent_buffer():
+    assert BufferCart(b"abc").size == 3 and Yoke.attach(b"abc", whole).size == 3
+    assert Yoke.attach(b"", whole).get().nbytes == 0
