@@ -2,18 +2,23 @@
 
 `curves` one panel a method over time · `bars` and `table` method x meter · `shared_table` process x meter ·
 `quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
-`page_grid` and `page_film` the state of every page · `page_explorer` the same, live. Every picture is made by
-`picture`, so that none lacks its alternative text.
+`page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
+`owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where.
+Every picture is made by `picture`, so that none lacks its alternative text.
 """
 
+from .crossover import crossover, crossover_figure
 from .curves import curves
 from .explorer import page_explorer
 from .figure import Interactive, Picture, picture
+from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
+from .owners import owners
 from .pages import page_film, page_grid
 from .paths import copy_paths
 from .quadrants import quadrants
 from .recorded import recorded_table
+from .rust import rust
 from .sweep import sweep, sweep_figure
 
 __all__ = [
@@ -22,13 +27,18 @@ __all__ = [
     "Table",
     "bars",
     "copy_paths",
+    "crossover",
+    "crossover_figure",
     "curves",
+    "memory_words",
+    "owners",
     "page_explorer",
     "page_film",
     "page_grid",
     "picture",
     "quadrants",
     "recorded_table",
+    "rust",
     "shared_table",
     "sweep",
     "sweep_figure",

@@ -4,12 +4,13 @@ import base64
 import html
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ipywidgets
 import matplotlib.style
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -167,6 +168,24 @@ class Interactive:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {**self.widget._repr_mimebundle_(), "text/html": self.picture._repr_html_(), "text/plain": repr(self)}
+
+
+def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callable[[Any], Picture]) -> Interactive:
+    """A slider over the keys of `words`, each said so, and the picture that is `drawn` for the one it stands at.
+
+    On paper, the picture of the `first`. Each is drawn once, when it is asked for.
+    """
+    kept = cache(drawn)
+    widget = ipywidgets.SelectionSlider(
+        options=[(said, key) for key, said in words.items()],
+        value=first,
+        description=description,
+        style={"description_width": "initial"},
+        layout={"width": "28em", "max_width": "100%"},
+    )
+    page = ipywidgets.HTML(kept(first)._repr_html_())
+    widget.observe(lambda change: page.set_trait("value", kept(change["new"])._repr_html_()), "value")
+    return Interactive(ipywidgets.VBox([widget, page]), kept(first))
 
 
 def legend(fig: Figure, *keys: Any) -> None:

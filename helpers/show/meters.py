@@ -42,15 +42,11 @@ def table(comparison: Comparison | Mapping[str, Recording], *meters: str, captio
 
 def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
     """What processes had, group below group, with each group's sum: one row a process, one column a meter."""
-    told = (
-        caption
-        or "Growth during the work, one row a process; every page in full (RSS), or divided by who has it (PSS)."
-    )
-    tables = {group: sharing.table() for group, sharing in groups.items()}
-    header = next(header for header, _ in tables.values())
-    return Table(
-        told, header, [(f"{group}: {name}", *cells) for group, (_, rows) in tables.items() for name, *cells in rows]
-    )
+    rows: list[tuple[str, ...]] = []
+    for group, sharing in groups.items():
+        header, processes = sharing.table()
+        rows += [(f"{group}: {name}", *cells) for name, *cells in processes]
+    return Table(caption or "Growth during the work, a row a process.", header, rows)
 
 
 def bars(

@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from functools import cache
 
-import ipywidgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Comparison, Recording
 from ..units import NOT_MEASURED, in_words, size
-from .figure import ANONYMOUS, INK, PAGE, QUIET, Interactive, Picture, look, picture
+from .figure import ANONYMOUS, INK, PAGE, QUIET, Interactive, Picture, look, picture, slider
 from .words import with_machine
 
 # The figures of a sweep: their names in METERS, and what a sentence calls them.
@@ -41,18 +39,8 @@ def sweep_figure(
 def sweep(results: Mapping[int | str, Recording] | Comparison, caption: str = "") -> Interactive:
     """`sweep_figure` with a slider for the chosen size; on paper, the picture with the fastest size marked."""
     recordings = _by_size(results)
-    drawn = cache(lambda chosen: sweep_figure(recordings, chosen, caption))
-    first = fastest(recordings)
-    slider = ipywidgets.SelectionSlider(
-        options=[(in_words(chunk, "bytes"), chunk) for chunk in recordings],
-        value=first,
-        description="Chunk size",
-        style={"description_width": "initial"},
-        layout={"width": "28em", "max_width": "100%"},
-    )
-    page = ipywidgets.HTML(drawn(first)._repr_html_())
-    slider.observe(lambda change: page.set_trait("value", drawn(change["new"])._repr_html_()), "value")
-    return Interactive(ipywidgets.VBox([slider, page]), drawn(first))
+    words = {chunk: in_words(chunk, "bytes") for chunk in recordings}
+    return slider("Chunk size", words, fastest(recordings), lambda chosen: sweep_figure(recordings, chosen, caption))
 
 
 def fastest(recordings: Mapping[int, Recording]) -> int:

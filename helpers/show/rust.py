@@ -1,0 +1,99 @@
+"""A Rust twin on a page: lines of its source, what it printed, and whose figures those are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import RustLexer
+from pygments.style import Style
+from pygments.token import Comment, Keyword, Name, Number, String
+
+from ..make.twins import Refusal, Twin
+from ..units import in_words
+from .meters import Table
+
+SECTION_UNITS = {"size_of": "bytes", "file": "bytes", "drop": "bytes"}
+FIGURE_UNITS = {"peak heap": "bytes", "allocated": "bytes", "seconds": "seconds", "allocations": "count"}
+
+
+class Ink(Style):
+    """The handouts' colours of code, each with a contrast of at least 6 to their ground."""
+
+    background_color = "#f7f4ed"
+    styles = {  # noqa: RUF012 (pygments' own form)
+        Comment: "italic #5f594e",
+        Comment.Preproc: "#83205b",
+        Keyword: "#83205b",
+        Name.Attribute: "#83205b",
+        Name.Function: "#1f4e86",
+        Number: "#8a3b06",
+        String: "#1b5e3a",
+        String.Doc: "italic #5f594e",
+    }
+
+
+@dataclass(frozen=True)
+class Rust:
+    """What `rust` returns: a notebook shows the HTML, a terminal the text. `table`: of figures, or a message."""
+
+    source: str
+    table: Table | str | None
+    made: str
+
+    def __repr__(self) -> str:
+        return "\n".join(str(part) for part in (self.source, self.table, self.made) if part)
+
+    def _repr_html_(self) -> str:
+        table = self.table._repr_html_() if isinstance(self.table, Table) else _message(self.table)
+        return f'{_code(self.source)}{table}<p style="font-size:smaller">{escape(self.made)}.</p>'
+
+
+def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = "") -> Rust:
+    """These parts of the twin's source, and a table of what it printed.
+
+    `sections` chooses and orders the sections of the table: all without it, no table with (). Where they have the same
+    figures, each is a row. Of a refused program the compiler's message stands for the table. ValueError names a part or
+    a section that is not there.
+    """
+    source = "\n".join(map(twin.part, parts))
+    if isinstance(twin, Refusal):
+        return Rust(source, None if sections == () else twin.message, twin.made)
+    chosen = list(twin.figures) if sections is None else list(sections)
+    if unknown := [name for name in chosen if name not in twin.figures]:
+        raise ValueError(f"{twin.name}.rs has no section {unknown[0]!r}; there are: {', '.join(twin.figures)}")
+    return Rust(source, _table(twin, chosen, caption or f"What {twin.name}.rs prints.") if chosen else None, twin.made)
+
+
+def _table(twin: Twin, sections: list[str], caption: str) -> Table:
+    cells = {name: {key: _cell(name, key, value) for key, value in twin.figures[name].items()} for name in sections}
+    names, *others = [tuple(figures) for figures in cells.values()]
+    if not others:
+        return Table(caption, (sections[0], "value"), list(cells[sections[0]].items()))
+    if all(other == names for other in others):
+        return Table(caption, ("", *names), [(name, *figures.values()) for name, figures in cells.items()])
+    rows = [(section, name, cell) for section, figures in cells.items() for name, cell in figures.items()]
+    return Table(caption, ("", "figure", "value"), rows)
+
+
+def _cell(section: str, name: str, value: int | float | str) -> str:
+    if isinstance(value, str):
+        return value
+    if unit := SECTION_UNITS.get(section) or FIGURE_UNITS.get(name):
+        return in_words(value, unit)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def _code(source: str) -> str:
+    """Coloured inline: a notebook has no style sheet for it. In reach of the keyboard, because it may scroll."""
+    if not source:
+        return ""
+    html = highlight(source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink))
+    ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
+    code = f'<code style="background:none;color:inherit">{html}</code>'
+    return f'<pre class="code" tabindex="0" style="{ground}">{code}</pre>'
+
+
+def _message(text: str | None) -> str:
+    return f'<pre class="output" tabindex="0">{escape(text)}</pre>' if text else ""
