@@ -293,13 +293,14 @@ def test_what_cannot_be_carried_is_said(tmp_path: Path):
     assert verdict.outcome == "not yet" and "cannot be carried" in verdict.because
 
 
-def test_a_check_leaves_no_process_and_no_file():
+def test_a_check_leaves_no_process_and_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     body = "    import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
     verdict = exercise("02.chunks").check(function(body), size=MiB, timeout=1)
     assert "still running after 1 s" in verdict.because
     assert {child.pid for child in psutil.Process().children(recursive=True)} == before
-    assert not list(folders.generated().glob("check-*"))
+    assert not list((tmp_path / "data").iterdir())
 
 
 def test_a_judge_that_fails_is_a_message():
@@ -425,6 +426,8 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
         assert f"Recorded figures, made on: {here().system}" in capsys.readouterr().out
     with pytest.raises(NotMeasuredHere, match="no namespaces"):
         recorded("never made", refuses)
+    with pytest.raises(NotMeasuredHere, match="the library no_such_thing is not installed"):
+        recorded("never made", refuses, needs="no_such_thing")
     assert recorded("sharing", refuses).rows[0].value == 2
     assert "Not measured here: no namespaces. Recorded figures" in capsys.readouterr().out
 

@@ -64,7 +64,7 @@ class Attempt:
     folder: Path
 
     def measure(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
-        """Runs `runner(function, *args)`, one of those in carried.py, in a fresh process with the limits set.
+        """Runs `runner(function, *args)`, one of those in carried, in a fresh process with the limits set.
 
         Where kinds of memory are not told apart, a second run gives the heap peak, which has to do.
         """

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from .. import folders
 from ..measure import Comparison, Film, Machine, NotMeasuredHere, Recording, Sharing, here
+from ..measure.plain import in_json
 
 Measured = Comparison | Recording | Film | Sharing
 M = TypeVar("M", Comparison, Recording, Film, Sharing)
@@ -27,11 +29,12 @@ MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
 
-def recorded(name: str, made: M | Callable[[], M]) -> M:
+def recorded(name: str, made: M | Callable[[], M], needs: str | None = None) -> M:
     """`made`, or where this machine cannot measure what matters, what data/recorded/`name`.json holds.
 
     `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
-    recorded run stands in where one of NEEDED is in `made.missing`, or where the function raises NotMeasuredHere.
+    recorded run stands in where one of NEEDED is in `made.missing`, where the function raises NotMeasuredHere, or where
+    the library that it `needs` is not installed (then it is not called).
     One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
     function that made nothing is an error then: NotMeasuredHere.
 
@@ -41,6 +44,8 @@ def recorded(name: str, made: M | Callable[[], M]) -> M:
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
     try:
+        if needs and find_spec(needs) is None:
+            raise NotMeasuredHere(f"the library {needs} is not installed")
         value = made() if callable(made) else made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
     except NotMeasuredHere as error:
@@ -79,7 +84,7 @@ def _plain(made: Measured) -> dict:
     if isinstance(made, Comparison):
         return Comparison({method: [_short(run)] for method, run in made.items()}).to_json()
     if isinstance(made, Sharing):
-        rows = tuple(replace(row, value=row.value if _is_short(row.value) else None) for row in made.rows)
+        rows = tuple(replace(row, value=_short_value(row.value)) for row in made.rows)
         return {"machine": asdict(here()), "made": replace(made, rows=rows).to_json()}
     return made.to_json()
 
@@ -92,11 +97,10 @@ def _short(run: Recording) -> Recording:
         kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))
         series = {name: values[kept] for name, values in series.items()}
     said = run.error and run.error.strip().splitlines()[-1]  # the rest of a trace names files of that machine
-    return replace(run, **series, value=run.value if _is_short(run.value) else None, error=said)
+    return replace(run, **series, value=_short_value(run.value), error=said)
 
 
-def _is_short(value: object) -> bool:
-    try:
-        return len(json.dumps(value)) <= LARGEST_VALUE
-    except (TypeError, ValueError):
-        return False
+def _short_value(value: object) -> object:
+    """None for what is not plain data, or not short."""
+    text = in_json(value)
+    return value if text and len(text) <= LARGEST_VALUE else None

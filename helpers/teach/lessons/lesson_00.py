@@ -1,7 +1,7 @@
 """Lesson 00, start here: one exercise to see how exercises work, one quiz."""
 
 from ...units import MiB, in_words
-from .. import carried
+from ..carried import lesson_00 as carried
 from ..exercises import Attempt, Exercise, Verdict, own_memory
 from ..quizzes import Choice, Quiz
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ...make import random_file
 from ...measure import PageState, maps, measure
+from ...measure.plain import fields
 from ...units import KiB, MiB, in_words
-from .. import carried
+from ..carried import lesson_01 as carried
 from ..exercises import Attempt, Exercise, Verdict, first_difference, kinds_are_told_apart
 from ..quizzes import Choice, Quiz
 from . import reports
-from .shared import fields, is_a_number, on_a_file
+from .shared import is_a_number, on_a_file, right_for_each
 
 PAGE = mmap.PAGESIZE
 PAGES = 66  # of the file of 01.yours; the last one is not full
@@ -197,20 +198,13 @@ def check_verdict(attempt: Attempt) -> Verdict:
     live = live_loaders(attempt) if kinds_are_told_apart() else {}
     as_meant = words_of(live) == words_of(reports.LOADERS)  # not so if the data lie on a file system in memory
     pairs = live if as_meant else reports.LOADERS
-    run = attempt.measure(carried.diagnosed, list(pairs.values()), memory_limit=256 * MiB)
-    stopped = attempt.unless_returned(run)
-    if stopped:
-        return stopped
-    for kind, given in zip(pairs, run.value, strict=True):
-        why = misjudged(given, *pairs[kind])
-        if why:
-            return Verdict("not yet", f"for a loader that {LOADERS[kind]}: {why}", recording=run)
     figures = tuple(
         f"{kind}: {signed(lent)} lent, {signed(own)} its own"
         for kind, (lent, own, _) in ((kind, judged_right(*pair)) for kind, pair in pairs.items())
     )
     where = "that ran a moment ago" if as_meant else "recorded on another machine: this one does not show them"
-    return Verdict("right", f"You judged {len(pairs)} loaders {where}.", figures, run)
+    done = f"You judged {len(pairs)} loaders {where}."
+    return right_for_each(attempt, pairs, misjudged, "a loader that", LOADERS, done, figures)
 
 
 def live_loaders(attempt: Attempt) -> dict[str, tuple[str, str]]:

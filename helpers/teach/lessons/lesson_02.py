@@ -8,12 +8,13 @@ from pathlib import Path
 
 from ...make import random_file
 from ...measure import Recording, measure
+from ...measure.plain import fields
 from ...units import KiB, MiB, in_words
-from .. import carried
+from ..carried import lesson_02 as carried
 from ..exercises import Attempt, Exercise, Verdict, first_difference, kinds_are_told_apart, within
 from ..quizzes import Choice, Quiz
 from . import reports
-from .shared import fields, is_a_number, on_a_file
+from .shared import called, is_a_number, on_a_file, right_for_each
 
 BUDGET = 8 * MiB
 
@@ -208,7 +209,7 @@ def check_load(attempt: Attempt) -> Verdict:
     if kind != "bytearray":
         return Verdict(
             "not yet",
-            f"it returned {'nothing' if kind == 'NoneType' else f'`{kind}`'}. {NOT_A_BYTEARRAY.get(kind, BYTEARRAY)}",
+            f"it returned {called(kind)}. {NOT_A_BYTEARRAY.get(kind, BYTEARRAY)}",
             recording=run,
         )
     if length != size:
@@ -342,14 +343,6 @@ def check_report(attempt: Attempt) -> Verdict:
     """Right for the status of five processes, started for this check; where there is no /proc, for recorded ones."""
     live = live_reports(attempt) if kinds_are_told_apart() else {}
     texts = {kind: run.value for kind, run in live.items()} or reports.RECORDED
-    run = attempt.measure(carried.explained, list(texts.values()), memory_limit=256 * MiB)
-    stopped = attempt.unless_returned(run)
-    if stopped:
-        return stopped
-    for kind, given in zip(texts, run.value, strict=True):
-        why = misread(given, texts[kind])
-        if why:
-            return Verdict("not yet", f"for a process that {KINDS[kind]}: {why}", recording=run)
     figures = tuple(
         f"{kind}: {in_words(seen.peak.file, 'bytes')} file-backed, "
         f"{in_words(seen.peak.anonymous + seen.peak.shared, 'bytes')} its own"
@@ -358,7 +351,9 @@ def check_report(attempt: Attempt) -> Verdict:
     where = (
         "processes that were running a moment ago" if live else "processes recorded on another machine: no /proc here"
     )
-    return Verdict("right", f"You read the reports of {len(texts)} {where}.", figures, run)
+    cases = {kind: (text,) for kind, text in texts.items()}
+    done = f"You read the reports of {len(cases)} {where}."
+    return right_for_each(attempt, cases, misread, "a process that", KINDS, done, figures)
 
 
 def live_reports(attempt: Attempt) -> dict[str, Recording]:

@@ -11,11 +11,11 @@ import numpy as np
 from ...make import random_file
 from ...measure import PageCache, Recording, cache, measure, page_cache
 from ...units import KiB, MiB, in_words
-from .. import carried
+from ..carried import lesson_03 as carried
 from ..exercises import Attempt, Exercise, Verdict
 from ..quizzes import Choice, Quiz
 from . import reports
-from .shared import on_a_file
+from .shared import called, on_a_file, right_for_each
 
 PAGE = mmap.PAGESIZE
 
@@ -81,9 +81,7 @@ def check_lookup(attempt: Attempt) -> Verdict:
 def not_these_bytes(found: object, source: Path, positions: list[int]) -> str | None:
     """What is wrong with the result; None if it is right."""
     if not isinstance(found, bytes):
-        return (
-            f"it returned {'nothing' if found == 'NoneType' else f'`{found}`'}. Return `bytes`, one for each position."
-        )
+        return f"it returned {called(found)}. Return `bytes`, one for each position."
     content = np.memmap(source, np.uint8, "r")
     wanted = content[positions].tobytes()
     if found == wanted:
@@ -282,7 +280,7 @@ def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
 def not_the_largest(found: object, where: str, path: Path, wanted: int, width: int, only_multiples: bool) -> str | None:
     """What is wrong with the result for one file; None if it is right."""
     if not isinstance(found, int):
-        return f"it returned {'nothing' if found == 'NoneType' else f'`{found}`'}. Return a whole number."
+        return f"it returned {called(found)}. Return a whole number."
     if found == wanted:
         return None
     if 0 < found < 2**16:
@@ -472,20 +470,14 @@ def check_explain(attempt: Attempt) -> Verdict:
     loads = live_loads(attempt)
     live = causes_of(loads) == causes_of(reports.LOADS)  # not so if the kernel took a warm file's pages meanwhile
     loads = loads if live else reports.LOADS
-    run = attempt.measure(carried.explained, list(loads.values()), memory_limit=256 * MiB)
-    stopped = attempt.unless_returned(run)
-    if stopped:
-        return stopped
-    for kind, given in zip(loads, run.value, strict=True):
-        why = misexplained(given, loads[kind])
-        if why:
-            return Verdict("not yet", f"for a program that {LOADS[kind]}: {why}", recording=run)
     figures = tuple(
         f"{kind}: {in_words(one['device_bytes'], 'bytes')} from the disk for {in_words(one['used'], 'bytes')}"
         for kind, one in loads.items()
     )
     where = "made a moment ago" if live else "recorded on another machine: here no file could be made cold"
-    return Verdict("right", f"You explained {len(loads)} loads {where}.", figures, run)
+    cases = {kind: (load,) for kind, load in loads.items()}
+    done = f"You explained {len(cases)} loads {where}."
+    return right_for_each(attempt, cases, misexplained, "a program that", LOADS, done, figures)
 
 
 def live_loads(attempt: Attempt) -> dict[str, dict[str, float]]:

@@ -13,11 +13,11 @@ from ...make import random_file
 from ...measure import PageState, Recording, maps, measure, page_map
 from ...measure.workers import workers
 from ...units import KiB, MiB, in_words
-from .. import carried
+from ..carried import lesson_04 as carried
 from ..exercises import Attempt, Exercise, Verdict
 from ..quizzes import Choice, Quiz
 from . import reports
-from .shared import is_a_number, on_a_file
+from .shared import called, is_a_number, on_a_file, right_for_each
 
 Crowd = tuple[list[dict[str, int]], list[dict[str, int]]]  # a dict of bytes for each worker: before, after
 
@@ -96,7 +96,7 @@ def harmed(path: Path, before: os.stat_result) -> str | None:
 def not_the_array(told: dict, count: int, wanted: dict) -> str | None:
     """None if it is the file's array; else what it is instead."""
     if told["dtype"] is None:
-        named = "nothing" if told["type"] == "NoneType" else f"`{told['type']}`"
+        named = called(told["type"])
         return f"it returned {named}. The workers want the array itself."
     if told["dtype"] != "float64":
         return (
@@ -469,18 +469,11 @@ def check_report(attempt: Attempt) -> Verdict:
     """Right for four workers of five kinds, started for this check; where they cannot be read, for recorded ones."""
     live = {} if maps.why_not() else live_crowds(attempt)
     crowds: dict[str, Crowd] = {kind: run.value for kind, run in live.items()} or reports.CROWDS
-    run = attempt.measure(carried.diagnosed, list(crowds.values()), memory_limit=256 * MiB)
-    stopped = attempt.unless_returned(run)
-    if stopped:
-        return stopped
-    for kind, given in zip(crowds, run.value, strict=True):
-        why = misread(given, crowds[kind])
-        if why:
-            return Verdict("not yet", f"for workers that {CROWDS[kind]}: {why}", recording=run)
     figures = tuple(f"{kind}: {in_words(taken(crowd), 'bytes')} taken" for kind, crowd in crowds.items())
     where = "that were running a moment ago" if live else "recorded on another machine: they cannot be read here"
     done = f"You read the figures of {COUNT * len(crowds)} workers {where}. The first two kinds did quite different "
-    return Verdict("right", done + "things; to the kernel both wrote to pages that they shared.", figures, run)
+    done += "things; to the kernel both wrote to pages that they shared."
+    return right_for_each(attempt, crowds, misread, "workers that", CROWDS, done, figures)
 
 
 def live_crowds(attempt: Attempt) -> dict[str, Recording]:
@@ -514,7 +507,7 @@ def cause(crowd: Crowd) -> str:
     return "lent" if resident else "flat"
 
 
-def misread(given: object, crowd: Crowd) -> str | None:
+def misread(given: object, *crowd: list[dict[str, int]]) -> str | None:
     """None for the right answer; else what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         words = ", ".join(map(repr, CAUSES))

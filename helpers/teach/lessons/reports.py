@@ -185,3 +185,40 @@ LOADS = {
         ("read, warm", (67108864, 67108864, 67108864, 0, 3, 67109696, 0, 16391, 0.046321)),
     )
 }
+
+# Steps of a program on 39 MiB of float32: of each array given and made dtype, shape and strides; do they share memory;
+# anonymous memory before and after, kB.
+_SHAPE, _STRIDES, _F4 = (10240, 1000), (4000, 4), ("float32", "float32")
+_TURNED, _BACK = _SHAPE[::-1], _STRIDES[::-1]
+STEPS = {
+    kind: {
+        "dtype": dtypes,
+        "shape": shapes,
+        "strides": strides,
+        "shares_memory": shares,
+        "anonymous": (before * 1024, after * 1024),
+    }
+    for kind, dtypes, shapes, strides, shares, before, after in (
+        ("every other row", _F4, (_SHAPE, (5120, 1000)), (_STRIDES, (8000, 4)), True, 14380, 14380),
+        ("transposed", _F4, (_SHAPE, _TURNED), (_STRIDES, _BACK), True, 14380, 14380),
+        ("repeated", _F4, (_SHAPE, (4, *_SHAPE)), (_STRIDES, (0, *_STRIDES)), True, 14380, 14380),
+        ("as integers", ("float32", "int32"), (_SHAPE, _SHAPE), (_STRIDES, _STRIDES), True, 14380, 14380),
+        ("asked for float32", _F4, (_SHAPE, _SHAPE), (_STRIDES, _STRIDES), True, 14380, 14380),
+        (
+            "converted, a part kept",
+            ("float32", "float64"),
+            (_SHAPE, (8, 1000)),
+            (_STRIDES, (8000, 8)),
+            False,
+            14380,
+            94388,
+        ),
+        ("transposed and flat", _F4, (_TURNED, (10240000,)), (_BACK, (4,)), False, 14384, 54388),
+        ("put in order", _F4, (_TURNED, _TURNED), (_BACK, (40960, 4)), False, 14384, 54388),
+        ("rows picked", _F4, (_SHAPE, (8960, 1000)), (_STRIDES, _STRIDES), False, 14384, 49404),
+        ("columns picked", _F4, (_SHAPE, (10240, 875)), (_STRIDES, (4, 40960)), False, 14400, 49404),
+        ("scaled", _F4, (_TURNED, _TURNED), (_BACK, _BACK), False, 14400, 54412),
+        ("scaled in place", _F4, (_SHAPE, _SHAPE), (_STRIDES, _STRIDES), True, 14408, 54408),
+        ("a part scaled in place", _F4, (_SHAPE, (2560, 1000)), (_STRIDES, _STRIDES), True, 54408, 64408),
+    )
+}

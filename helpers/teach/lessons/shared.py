@@ -2,18 +2,45 @@
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ... import folders
 from ...make import random_file
 from ...units import MiB
+from .. import carried
+from ..exercises import Attempt, Verdict
 
 
-def fields(text: str) -> dict[str, int]:
-    """The lines of a status that hold sizes, in bytes: "kB" means 1,024 bytes there, proc_pid_status(5)."""
-    lines = (line.split() for line in text.splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[2:] == ["kB"]}
+def right_for_each(
+    attempt: Attempt,
+    cases: Mapping[str, tuple],
+    fault: Callable[..., str | None],
+    who: str,
+    does: Mapping[str, str],
+    done: str,
+    figures: tuple[str, ...] = (),
+) -> Verdict:
+    """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
+
+    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments): what is wrong with
+    it, None if nothing; what is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its
+    repr. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that keeps a copy: …".
+    """
+    run = attempt.measure(carried.explained, list(cases.values()), memory_limit=256 * MiB)
+    stopped = attempt.unless_returned(run)
+    if stopped:
+        return stopped
+    for (kind, case), said in zip(cases.items(), run.value, strict=True):
+        why = fault(said, *case)
+        if why:
+            return Verdict("not yet", f"for {who} {does[kind]}: {why}", recording=run)
+    return Verdict("right", done, figures, run)
+
+
+def called(kind: str) -> str:
+    """What a value of the type of that name is called, if it is not what was asked for: "nothing" for None."""
+    return "nothing" if kind == "NoneType" else f"`{kind}`"
 
 
 def is_a_number(value: object) -> bool:

@@ -1,0 +1,21 @@
+"""What runs around a student's function, in its fresh process. It travels by value, so it imports nothing of the house:
+what the student's process loads must not count, and must not be there to be changed.
+
+What several lessons share stands here, the runners of one lesson in a module of its own: `lesson_05.py`.
+"""
+
+
+def explained(function, cases: list[tuple]) -> list:
+    """What the function says of each case, its arguments. Anything but numbers and words is sent back as it prints."""
+    return [_as_data(function(*case)) for case in cases]
+
+
+def _as_data(value):
+    if isinstance(value, tuple | list) and len(value) <= 8:
+        return tuple(v if type(v) in (int, float, str) else repr(v)[:200] for v in map(_plain, value))
+    return value if value is None else repr(_plain(value))[:200]
+
+
+def _plain(value):
+    """A number of numpy's as one of Python's."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
