@@ -26,8 +26,8 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 lab: env  ## JupyterLab on the lessons
 	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
-test: env  ## every test (TESTARGS="-k tidy" picks some)
-	$(BIN)/pytest $(TESTARGS)
+test: env  ## every test, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
+	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
 handouts: env  ## the lessons as HTML, in build/handouts
 	$(BIN)/python -m helpers.publish

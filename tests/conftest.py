@@ -4,20 +4,66 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from helpers import folders
 from helpers.folders import NOTEBOOKS
+from helpers.units import MiB
 
+# In a run of two processes each takes a file at a time: first those with tests that run alone, then what takes long.
+FIRST = ("lessons", "measure", "exercises", "versions", "handouts", "jupyterlab", "workers")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+def pytest_configure() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # one of several processes, pytest-xdist
+        order = [f"test_{name}" for name in FIRST]
+        items.sort(key=lambda item: order.index(item.path.stem) if item.path.stem in order else len(order))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Beside a test marked `alone`, the other process does nothing."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    import fcntl  # here, because Windows has none, and runs one test after another
+
+    with (folders.generated() / ".alone").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What passed and has something to say, by `record_property`."""
+    for report in terminalreporter.getreports("passed"):
+        for name, words in report.user_properties if report.when == "call" else ():
+            terminalreporter.write_line(f"{name}: {words}")
+
+
+@pytest.fixture
+def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No file of a check, whatever the student's function did. On the disk of the generated files, in a place apart."""
+    with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
+        monkeypatch.setenv("ZERO_COPY_DATA", folder)
+        yield
+        assert not list(Path(folder).iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +79,39 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """64 MiB on the disk, each MiB of another byte."""
+    path = tmp_path_factory.mktemp("measured") / "file.bin"
+    with open(path, "wb") as out:
+        for i in range(64):
+            out.write(bytes([i]) * MiB)
+        out.flush()
+        os.fsync(out.fileno())
+    return path
+
+
+@pytest.fixture
+def descendants() -> Callable[[], set[int]]:
+    """Those that measure has started (a browser of other tests may be there too), and their forks."""
+
+    def found() -> set[int]:
+        pids = set()
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if any(word.endswith("child.py") for word in process.cmdline()):
+                    pids.add(process.pid)
+        return pids
+
+    return found
+
+
+@pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A student's folder: a copy of the lessons, and nothing of the person who runs the tests."""
+    """A student's folder: a copy of the lessons, 02 with less to copy, and nothing of the person who runs the tests."""
     folder = tmp_path_factory.mktemp("student")
     shutil.copytree(NOTEBOOKS, folder / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    long = folder / "notebooks" / "02_copy_a_big_file.ipynb"
+    long.write_text(long.read_text().replace('size(\\"256 MiB\\")', 'size(\\"64 MiB\\")'))
     news = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     news.parent.mkdir(parents=True)
     news.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
@@ -44,11 +119,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(home: Path) -> Iterator[str]:
+def data() -> Iterator[Path]:
+    """On the disk of the generated files, a folder that no other process uses."""
+    with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, data: Path) -> Iterator[str]:
     """JupyterLab as `make lab` starts it, on a free port."""
     environment = os.environ | {
         "JUPYTER_TOKEN": "student",
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "ZERO_COPY_DATA": str(data),
         "ZERO_COPY_STATE": str(home / "state"),
         **{f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")},
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),

@@ -22,7 +22,7 @@ from helpers.folders import BUILD
 from helpers.publish import handouts, lessons
 from helpers.teach.exercises import exercises
 
-COMMON = ("index.html", "claims.html", "glossary.html")
+COMMON = ("index.html", "claims.html", "glossary.html", "rust.html")
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 

@@ -134,7 +134,7 @@ def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
         tree = ast.parse(TransformerManager().transform_cell(code))
         made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         targets = [t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets]
-        made |= {node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)}
+        made |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for thing in sorted(made):
             if named.setdefault(thing, index) != index:
                 yield f"{name}: {thing!r} is something else already, since code cell {named[thing] + 1}"

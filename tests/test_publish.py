@@ -326,7 +326,7 @@ def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
     (tmp_path / "handouts" / "left_over.html").touch()
     build(n03_y=sample_lessons.lesson())
     assert sorted(os.listdir(tmp_path / "handouts")) == [
-        "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html",
+        "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html", "rust.html",
     ]  # fmt: skip
 
 

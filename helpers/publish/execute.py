@@ -151,9 +151,10 @@ def _anonymous(pid: int) -> int:
 
 
 def _key(lesson: Path) -> str:
-    """A hash over the lesson, the helpers, the claims, the recorded runs and the Python version."""
+    """A hash over the lesson, the helpers, the Rust programs, the claims, the recorded runs and the Python version."""
     inputs = [
         *sorted((ROOT / "helpers").rglob("*.py")),
+        *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
         *sorted(DATA.glob("*.toml")),
         *sorted(path for path in RECORDED.rglob("*") if path.is_file()),
     ]

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, NavigableString
+from nbformat.v4 import new_markdown_cell
 
-from ..folders import BUILD
+from ..folders import BUILD, NOTEBOOKS
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
-from .lesson import Edition, HandoutError, Lesson, body, inline, output_problems, page, read
+from .lesson import Edition, HandoutError, Lesson, body, box_tables, inline, markdown, output_problems, page, read
 
 GLOSSARY = Path(__file__).parent / "glossary.toml"
+RUST = NOTEBOOKS / "rust" / "README.md"
 EDITIONS: tuple[Edition, ...] = ("student", "instructor")
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
@@ -68,6 +70,7 @@ def handouts(
     pages["glossary.html"] = page(
         "glossary.html.j2", page="glossary.html", title="Glossary", running="Glossary", terms=terms
     )
+    pages["rust.html"] = _rust_page(terms)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     _swap(pages, folder)
@@ -150,7 +153,7 @@ def _lesson_page(
     exercise: Callable[[str], Exercise],
 ) -> str:
     tree = body(lesson, edition, exercise)
-    pages = {f"{other.name}.ipynb": other.page(edition) for other in lessons}
+    pages = {f"{other.name}.ipynb": other.page(edition) for other in lessons} | {"rust/README.md": "rust.html"}
     for link in tree.find_all("a", href=True):
         target, mark, anchor = link["href"].removeprefix("./").partition("#")
         if target in pages:
@@ -188,6 +191,15 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> str:
         groups=list(groups.items()),
         count=len(known),
     )
+
+
+def _rust_page(terms: Sequence[Term]) -> str:
+    """The appendix, which is the Rust programs' README: it stands by itself, and so it links to no file."""
+    tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
+    title = tree.find("h1").extract().get_text()
+    box_tables(tree)
+    link_terms(tree, terms)
+    return page("rust.html.j2", page="rust.html", title=title, running=title, body=str(tree))
 
 
 def _heading(numbers: Sequence[str], finished: Mapping[str, Lesson]) -> str:

@@ -119,7 +119,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
             _after(box).insert_after(_solution(exercise(box["data-exercise"])))
     elif answers := _answers(tree):
         tree.append(BeautifulSoup(answers, "html.parser"))
-    _box(tree)
+    box_tables(tree)
     return tree
 
 
@@ -286,7 +286,7 @@ WIDE = 8  # columns; a table with more is set smaller on paper
 _AMOUNT = re.compile(r"[-−+]?[\d.,]+\s?[^\s\d]*|–|-")
 
 
-def _box(tree: BeautifulSoup) -> None:
+def box_tables(tree: BeautifulSoup) -> None:
     """Tables scroll in a box of their own, which a keyboard can reach; columns of amounts end at the right."""
     for table in tree.find_all("table"):
         rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]

@@ -1,17 +1,21 @@
-"""`make record`: run the lessons and keep what they measured as the recorded runs, and the README's picture of one.
+"""`make record`: run the lessons and the Rust programs, and keep what they measured as the recorded runs; and the
+README's picture of one.
 
-On a quiet machine that has every meter. Look at the pictures before you commit.
+On a quiet machine that has every meter, and rustc. Look at the pictures before you commit.
 """
 
 import os
 
-from ..folders import RECORDED
-from ..measure import Comparison
+from ..folders import RECORDED, generated
+from ..make import twins
+from ..measure import Comparison, here
 from ..show import curves
 from .execute import executed, lessons
 
 
 def record() -> None:
+    machine = here(generated())
+    twins.record(f"{machine.system}, {machine.cores} × {machine.cpu}, {machine.file_system}")
     os.environ["ZERO_COPY_RECORD"] = "1"
     for lesson in lessons():
         executed(lesson, again=True)
