@@ -23,7 +23,7 @@ from helpers.folders import NOTEBOOKS
 from helpers.units import MiB
 
 # In a run of two processes each takes a file at a time: first those with tests that run alone, then what takes long.
-FIRST = ("lessons", "measure", "exercises", "versions", "handouts", "jupyterlab", "workers")
+FIRST = ("lessons", "measure", "jupyterlab", "exercises", "versions", "handouts", "workers")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 

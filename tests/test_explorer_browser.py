@@ -48,7 +48,7 @@ def explorer(lab: Page, home: Path) -> Locator:
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "notebooks" / NAME)
     opened(lab, NAME)
     run_all(lab)
-    assert not [output for output in outputs(lab) if output["output_type"] == "error"]
+    assert not [output["evalue"] for output in outputs(lab) if output["output_type"] == "error"]
     return lab.locator(".zc-explorer")
 
 
@@ -129,7 +129,7 @@ def test_what_is_refused_is_said_and_nothing_breaks(lab: Page, explorer: Locator
     run(lab)
     click(lab, "Touch")
     expect(cell(lab, "show").get_by_role("alert")).to_contain_text("this explorer is closed", timeout=MINUTES)
-    assert not [output for output in outputs(lab) if output["output_type"] == "error"]
+    assert not [output["evalue"] for output in outputs(lab) if output["output_type"] == "error"]
     assert not lab.complaints
 
 

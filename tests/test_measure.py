@@ -35,7 +35,7 @@ def write(memory, size: int) -> None:
 
 def hold() -> None:
     """Long enough for a sample, also where other tests keep the processors busy."""
-    time.sleep(0.05)
+    time.sleep(0.25)
 
 
 # --- ground truth ------------------------------------------------------------------------------------------
@@ -463,7 +463,7 @@ def test_the_process_that_was_called_answers_and_not_its_fork():
 def test_a_child_that_nobody_waited_for_costs_no_time():
     def starts_true():
         pid = os.posix_spawnp("true", ["true"], os.environ)
-        time.sleep(0.05)
+        time.sleep(0.25)
         return pid
 
     measure(starts_true)
@@ -570,7 +570,7 @@ def test_a_recording_knows_its_machine(file):
 
 def test_a_comparison_keeps_order_and_chooses_the_fastest_run(tmp_path):
     def slow():
-        time.sleep(0.05)
+        time.sleep(0.25)
 
     both = compare({"slow": slow, "quick": os.getpid}, repeat=3)
     assert list(both) == ["slow", "quick"]
