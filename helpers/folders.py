@@ -35,8 +35,8 @@ def state() -> Path:
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
     """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: written beside it, then renamed.
 
-    For what fits in memory; `helpers.make.whole_file` is for large files. A link stays a link, and the permissions of a
-    file that was there stay too. OSError as writing does.
+    For what fits in memory; `helpers.whole.whole_file` is for large files. A link stays a link, and the permissions of
+    a file that was there stay too. OSError as writing does.
     """
     target = Path(path).resolve()
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")

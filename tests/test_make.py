@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator, SeedSequence
 
+from helpers import whole
 from helpers.folders import generated
 from helpers.make import files, random_file, scratch, whole_file
 from helpers.units import KiB, MiB
@@ -360,7 +361,7 @@ def test_a_file_being_written_is_not_taken_for_an_abandoned_one(tmp_path):
 
 @unix_only
 def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, monkeypatch):
-    flock, taken = files.fcntl.flock, []
+    flock, taken = whole.fcntl.flock, []
 
     def late(file, how):
         if not taken:
@@ -368,7 +369,7 @@ def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, mon
             os.unlink(file.name)
         flock(file, how)
 
-    monkeypatch.setattr(files.fcntl, "flock", late)
+    monkeypatch.setattr(whole.fcntl, "flock", late)
     with whole_file(tmp_path / "a", 5) as file:
         file.write(b"hello")
     assert taken and (tmp_path / "a").read_bytes() == b"hello"

@@ -3,11 +3,35 @@
 from helpers.make import random_file
 path = random_file("weights.bin", "256 MiB")
 
-And `twin`: a Rust program that does what a lesson does, compiled and run; `refusal`: one that the compiler refuses.
+`tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that break one rule each.
+`records`, `dna`: data to parse and to index. `digits`: real pictures, and DIGITS, a small model that reads them.
+`twin`: a Rust program that does what a lesson does, compiled and run; `refusal`: one that the compiler refuses.
 """
 
-from .files import random_file, whole_file
+from ..whole import whole_file
+from .damaged import DAMAGES, damaged
+from .digits import DIGITS, digits
+from .dna import dna
+from .files import random_file
+from .records import RECORD, record, records
 from .scratch import scratch
+from .tensors import sharded_model, tensor_file
 from .twins import refusal, twin
 
-__all__ = ["random_file", "refusal", "scratch", "twin", "whole_file"]
+__all__ = [
+    "DAMAGES",
+    "DIGITS",
+    "RECORD",
+    "damaged",
+    "digits",
+    "dna",
+    "random_file",
+    "record",
+    "records",
+    "refusal",
+    "scratch",
+    "sharded_model",
+    "tensor_file",
+    "twin",
+    "whole_file",
+]

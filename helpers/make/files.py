@@ -1,14 +1,11 @@
-"""Random files, and the way any file is written here: beside its place, synced, then renamed."""
+"""Random files: made by two threads, compared when they are there already."""
 
 import errno
-import glob
 import operator
 import os
-import secrets
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
@@ -19,11 +16,7 @@ from tqdm.auto import tqdm
 
 from .. import units
 from ..folders import generated
-
-try:
-    import fcntl
-except ImportError:  # Windows, where an open file cannot be deleted: that serves as the lock
-    fcntl = None
+from ..whole import remove_abandoned, whole_file
 
 CHUNK = units.MiB
 THREADS = 2  # one makes a chunk while the other writes: writes to one file take turns anyway
@@ -51,7 +44,7 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
     path = Path(path) if os.path.dirname(path) else generated() / path
     target = path.resolve()  # through a link: its file is made, and the link stays
     if target.is_file():
-        _remove_abandoned(target)
+        remove_abandoned(target)
         if _is_ours(target, size, seed):
             return path
         if not (_begins_like_ours(target, seed) or target.is_relative_to(generated())):
@@ -67,74 +60,6 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
             os.posix_fallocate(file.fileno(), 0, size)
         _each_chunk(file.name, "r+b", size, lambda f, i: _write(f, _chunk(seed, i, size)), f"writing {path.name}")
     return path
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
-    """A file to write `size` bytes to, which becomes `path` when the block ends well, and vanishes when not.
-
-    It is written in the same folder, synced, renamed, and the folder is synced (rename(2), fsync(2)), so
-    `path` holds the old bytes or all the new ones at any moment. `size` is checked against the free space
-    first: an old file there does not count as space, for it goes only when the new one is whole.
-    """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(path.parent))
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; a file name is wanted", str(path))
-    if path.exists() and not path.is_file():
-        raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
-    _remove_abandoned(path)
-    free = shutil.disk_usage(path.parent).free
-    if size > free:
-        kept = "; the file there now goes only when the new one is whole" if path.exists() else ""
-        text = f"{path.name} needs {_exactly(size)}, and {_exactly(free)} are free{kept}; make room in"
-        raise OSError(errno.ENOSPC, text, str(path.parent))
-    unfinished = _beside(path)
-    try:
-        while not (file := _locked(unfinished)):
-            unfinished = _beside(path)
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if not fcntl:
-                file.close()  # Windows renames closed files only; elsewhere the lock is kept until the end
-            os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    with suppress(OSError):  # Windows opens no folder, and some network file systems sync none
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.unfinished")
-
-
-def _locked(path: Path) -> BinaryIO | None:
-    """A new file, locked while it is open: what is not locked was left by a killed process.
-
-    None if another process took it for such a one, in the moment between making and locking it.
-    """
-    file = path.open("xb")
-    with suppress(AttributeError, OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
-    if os.fstat(file.fileno()).st_nlink:
-        return file
-    file.close()
-    return None
-
-
-def _remove_abandoned(path: Path) -> None:
-    for left in path.parent.glob(f".{glob.escape(path.name)}.????????.unfinished"):
-        with suppress(OSError), left.open("rb") if fcntl else nullcontext() as file:
-            if fcntl:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            left.unlink()
 
 
 def _chunk(seed: int, i: int, size: int) -> np.ndarray:
@@ -210,7 +135,3 @@ def _each_chunk(path: str | Path, mode: str, size: int, visit: Callable[[BinaryI
                     job.result()
         finally:
             stop.set()
-
-
-def _exactly(size: int) -> str:
-    return f"{units.in_words(size, 'bytes')} ({size:,} bytes)"

@@ -1,0 +1,31 @@
+"""A model that reads handwritten digits, and pictures that it has never seen: data/samples says where they come from.
+
+`helpers.make.train_digits` made both files.
+"""
+
+import json
+
+import numpy as np
+
+from ..folders import DATA
+
+DIGITS = DATA / "samples" / "digits.safetensors"
+IMAGES = DATA / "samples" / "digits-test.safetensors"
+
+
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """The pictures, (n, 8, 8) uint8 from 0 (paper) to 16 (ink), and the digits they show, (n,) uint8.
+
+    The model in DIGITS takes a picture as 64 numbers, row by row, divided by 16. Its weights are float32:
+    "hidden.weight" [h, 64], "hidden.bias" [h], "out.weight" [10, h], "out.bias" [10]. With w, b, v and c for them,
+    `(np.maximum(x @ w.T + b, 0) @ v.T + c).argmax(1)` is what it takes (n, 64) pictures x for.
+    """
+    data = IMAGES.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+
+    def array(name: str) -> np.ndarray:
+        begin, end = header[name]["data_offsets"]
+        return np.frombuffer(data[start + begin : start + end], np.uint8).reshape(header[name]["shape"])
+
+    return array("images"), array("labels")

@@ -1,0 +1,181 @@
+"""Files of tensors in the safetensors format: one file, or a model in shards with its index.
+
+The format: 8 bytes that say how long the header is (unsigned, little-endian), the header (JSON in UTF-8), the data.
+Tensors lie as the reference writer lays them (largest items first, then by name), and spaces fill the header up to a
+multiple of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the
+position, so that a model has the same values in one file and in shards. They are written as they are made.
+"""
+
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from math import isqrt, prod
+from pathlib import Path
+
+import numpy as np
+
+from .. import units
+from ..folders import generated
+from .pieces import Made, checked_seed, make, place, random_bytes
+
+Tensors = Mapping[str, tuple[object, tuple[int, ...]]]  # name -> (dtype, shape)
+
+CHUNK = units.MiB
+LARGEST = 0.05  # of the values that are floats
+BITS = {  # of an item; in the reference writer's order, which lays the last kinds first
+    "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
+    "C64": 64, "F64": 64, "I64": 64, "U64": 64,
+}  # fmt: skip
+NUMPY = {"bool": "BOOL", "bfloat16": "BF16", "complex64": "C64"} | {
+    f"{kind}{bits}": f"{letter}{bits}"
+    for kind, letter in (("int", "I"), ("uint", "U"), ("float", "F"))
+    for bits in (8, 16, 32, 64)
+}
+INDEX = "model.safetensors.index.json"
+
+
+def tensor_file(
+    path: str | os.PathLike,
+    tensors: Tensors | None = None,
+    size: int | str = "16 MiB",
+    layers: int = 8,
+    seed: int = 0,
+    misaligned: bool = False,
+) -> Path:
+    """A safetensors file at `path` (a bare name lies in `folders.generated()`), on disk when the call returns.
+
+    `tensors` says what is in it: name -> (dtype, shape), the dtype in the format's words ("BF16") or in numpy's.
+    Without it, a model of `layers` layers whose tensors fill `size` bytes as nearly as they can, and never more:
+    "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32. Floats are spread evenly between -0.05 and 0.05.
+
+    misaligned: the data begins at an odd byte, which is legal, and no item of more than one byte lies where it should.
+
+    A file that is there already is treated as `random_file` does. Errors: as there, and ValueError for a dtype, a shape
+    or a size of which no file can be made.
+    """
+    path, seed = place(path), checked_seed(seed)
+    if tensors is None:
+        tensors = _model(units.size(size), layers, range(layers))
+    make(_file(path, tensors, seed, misaligned), by=f"tensor_file(seed={seed})")
+    return path
+
+
+def sharded_model(
+    folder: str | os.PathLike, size: int | str = "256 MiB", shards: int = 4, layers: int = 32, seed: int = 0
+) -> Path:
+    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
+
+    The folder (a bare name lies in `folders.generated()`) is made if it is missing. It holds
+    model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
+    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
+
+    Files that are there are treated as `random_file` does; in `folders.generated()` shards of another count go, so that
+    the folder holds one model. There must be room for all before the first is written. Errors: as `tensor_file`.
+    """
+    folder, seed = place(folder), checked_seed(seed)
+    if not 1 <= shards <= layers:
+        raise ValueError(f"{layers} layers make 1 to {layers} shards, not {shards}")
+    parts = [_model(units.size(size), layers, part) for part in np.array_split(range(layers), shards)]
+    names = [f"model-{i:05}-of-{shards:05}.safetensors" for i in range(1, shards + 1)]
+    index = {
+        "metadata": {"total_size": sum(_bytes(name, *each) for part in parts for name, each in part.items())},
+        "weight_map": {tensor: name for name, part in zip(names, parts, strict=True) for tensor in sorted(part)},
+    }
+    text = (json.dumps(index, indent=2) + "\n").encode()
+    wanted = [_file(folder / name, part, seed) for name, part in zip(names, parts, strict=True)]
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        make(*wanted, Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # shards that are whole stay, for the next time
+                folder.rmdir()
+        raise
+    if folder.resolve().is_relative_to(generated()):
+        for left in set(folder.glob("model-*-of-*.safetensors")) - {folder / name for name in names}:
+            left.unlink()
+    return folder / INDEX
+
+
+def _model(size: int, layers: int, part: Iterable[int]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The layers of `part`, of `layers` in all; n is the largest for which layers * (n * n + n) * 4 <= size."""
+    n = (isqrt(size // layers + 1) - 1) // 2 if layers > 0 else 0
+    if n < 1:
+        raise ValueError(f"{layers} layers of at least 8 bytes each cannot be made of {size} bytes")
+    shapes = {"weight": (n, n), "bias": (n,)}
+    return {f"layers.{i}.{name}": ("F32", shape) for i in part for name, shape in shapes.items()}
+
+
+def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> Made:
+    stored = {name: (_stored(dtype), tuple(map(operator.index, shape))) for name, (dtype, shape) in tensors.items()}
+    kinds = list(BITS)
+    order = sorted(stored, key=lambda name: (-kinds.index(stored[name][0]), name.encode()))
+    sizes = {name: _bytes(name, *stored[name]) for name in order}
+    head = _head(stored, sizes, misaligned)
+
+    def pieces() -> Iterator[bytes | np.ndarray]:
+        yield head
+        for name in order:
+            yield from _values(name, stored[name][0], sizes[name], seed)
+
+    return Made(path, len(head) + sum(sizes.values()), pieces)
+
+
+def _head(stored: Mapping[str, tuple[str, tuple[int, ...]]], sizes: Mapping[str, int], misaligned: bool) -> bytes:
+    """What comes before the data; `sizes` is in the order of the data."""
+    header, begin = {}, 0
+    for name, size in sizes.items():
+        dtype, shape = stored[name]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
+        begin += size
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * ((-len(text) + misaligned) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _stored(dtype: object) -> str:
+    """The format's word for a dtype: "F32" for "F32", "float32", np.float32."""
+    if isinstance(dtype, str) and dtype in BITS:
+        return dtype
+    with suppress(TypeError):
+        if (word := NUMPY.get(np.dtype(dtype).name)) in BITS:
+            return word
+    raise ValueError(f"{dtype!r} is no dtype of a safetensors file; there are: {', '.join(BITS)}")
+
+
+def _bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
+    bits = prod(shape) * BITS[dtype]
+    if name == "__metadata__" or any(length < 0 for length in shape) or bits % 8:
+        raise ValueError(
+            f"no tensor can be called {name!r}, be {dtype} and of shape {list(shape)}: a name is not '__metadata__', "
+            f"no length is negative, and all items together are whole bytes"
+        )
+    return bits // 8
+
+
+def _values(name: str, dtype: str, size: int, seed: int) -> Iterator[np.ndarray]:
+    """(n,) uint8 each: the bytes of a tensor, CHUNK by CHUNK."""
+    for i, begin in enumerate(range(0, size, CHUNK)):
+        yield _of(dtype, random_bytes(min(CHUNK, size - begin), seed, name, i))
+
+
+def _of(dtype: str, random: np.ndarray) -> np.ndarray:
+    """Random bytes as values of `dtype`: small floats, none of them NaN; True and False; any integers."""
+    if dtype == "BOOL":
+        return random & 1
+    if dtype.startswith("F8"):
+        return random & 0x3F
+    if dtype not in ("F64", "F32", "F16", "BF16", "C64"):
+        return random
+    signed = random.view(f"<i{BITS['F32' if dtype == 'C64' else dtype] // 8}")
+    floats = signed.astype("<f8" if dtype == "F64" else "<f4")
+    floats *= LARGEST / 2.0 ** (8 * signed.itemsize - 1)
+    if dtype == "F16":
+        floats = floats.astype("<f2")
+    if dtype == "BF16":  # the upper half of a float32
+        floats = floats.view("<u2")[1::2].copy()
+    return floats.view(np.uint8)

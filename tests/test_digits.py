@@ -1,0 +1,92 @@
+"""The committed model and its pictures: it reads them, and never saw them before."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.folders import DATA
+from helpers.ideas.safetensors import TensorFile
+from helpers.make import DIGITS, digits, train_digits
+
+LEAST = 0.97
+
+
+def test_the_committed_model_reads_the_committed_pictures():
+    """Written out, as a lesson does it, with the other reader."""
+    images, labels = digits()
+    assert images.shape == (len(labels), 8, 8) and images.dtype == labels.dtype == np.uint8
+    assert images.min() == 0 and images.max() == 16 and set(labels) == set(range(10)) and len(labels) >= 400
+    with TensorFile(DIGITS) as model:
+        assert {name: model[name].dtype for name in model} == dict.fromkeys(model, np.float32)
+        hidden = np.maximum(images.reshape(-1, 64) / 16 @ model["hidden.weight"].T + model["hidden.bias"], 0)
+        found = (hidden @ model["out.weight"].T + model["out.bias"]).argmax(1)
+        right = int((found == labels).sum())
+        assert right >= LEAST * len(labels)
+        assert model.metadata["result"] == f"{right} of {len(labels)} held-out pictures right"
+    readme = " ".join((DATA / "samples" / "README.md").read_text(encoding="utf-8").split())
+    assert f"{right} of the {len(labels)} right" in readme
+
+
+def test_the_pictures_are_those_that_the_file_holds():
+    images, labels = digits()
+    with TensorFile(DATA / "samples" / "digits-test.safetensors") as held:
+        assert np.array_equal(held["images"], images) and np.array_equal(held["labels"], labels)
+        assert "CC BY 4.0" in held.metadata["licence"] and "10.24432/C50P49" in held.metadata["source"]
+
+
+def test_the_samples_are_small_and_legal():
+    safetensors = pytest.importorskip("safetensors")
+    files = sorted((DATA / "samples").iterdir())
+    assert [file.name for file in files] == ["README.md", "digits-test.safetensors", "digits.safetensors"]
+    assert sum(file.stat().st_size for file in files) < 2**20
+    for file in files[1:]:
+        safetensors.deserialize(file.read_bytes())
+
+
+def test_what_it_learned_from_and_what_it_is_asked_do_not_overlap():
+    pytest.importorskip("sklearn")
+    images, labels, unseen, answers = train_digits.split()
+    known, held_out = ({image.tobytes() for image in each} for each in (images, digits()[0]))
+    assert len(known) + len(held_out) == len(images) + len(unseen) == 1797 and not known & held_out
+    assert np.array_equal(unseen, digits()[0]) and np.array_equal(answers, digits()[1])
+    assert len(labels) == len(images)
+
+
+def test_training_again_makes_such_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr(train_digits, "DIGITS", tmp_path / "samples" / "model")
+    monkeypatch.setattr(train_digits, "IMAGES", tmp_path / "samples" / "images")
+    train_digits.main()
+    with TensorFile(tmp_path / "samples" / "model") as made, TensorFile(DIGITS) as committed:
+        weights = {name: np.array(made[name]) for name in made}
+        shapes = {name: array.shape for name, array in committed.items()}
+        said = made.metadata["result"]
+    images, labels = digits()
+    right = train_digits.right(weights, images, labels)
+    assert capsys.readouterr().out.strip() == said == f"{right} of {len(labels)} held-out pictures right"
+    assert right >= LEAST * len(labels) and {name: array.shape for name, array in weights.items()} == shapes
+    with TensorFile(tmp_path / "samples" / "images") as made:
+        assert np.array_equal(made["images"], images)
+
+
+def test_slopes_are_the_slopes():
+    """Against differences, in double precision."""
+    random = np.random.default_rng(1)
+    shapes = {"hidden.weight": (5, 64), "hidden.bias": (5,), "out.weight": (10, 5), "out.bias": (10,)}
+    weights = {name: random.normal(size=shape) for name, shape in shapes.items()}
+    pixels, wanted = random.random((7, 64)), np.eye(10)[random.integers(0, 10, 7)]
+
+    def loss() -> float:
+        scores = train_digits._layers(weights, pixels)[1]
+        return float((np.log(np.exp(scores).sum(1)) - (scores * wanted).sum(1)).mean())
+
+    slopes = train_digits._slopes(weights, pixels, wanted)
+    for name, weight in weights.items():
+        at = tuple(random.integers(0, length) for length in weight.shape)
+        weight[at] += 1e-5
+        above = loss()
+        weight[at] -= 2e-5
+        below = loss()
+        weight[at] += 1e-5
+        assert (above - below) / 2e-5 == pytest.approx(slopes[name][at], rel=1e-4, abs=1e-8)
