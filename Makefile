@@ -6,7 +6,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test handouts bench format record lock clean distclean
+.PHONY: help env lab test fuzz handouts bench format record lock clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
 
@@ -28,6 +28,9 @@ lab: env  ## JupyterLab on the lessons
 
 test: env  ## every test, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
+
+fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)
+	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
 handouts: env  ## the lessons as HTML, in build/handouts
 	$(BIN)/python -m helpers.publish

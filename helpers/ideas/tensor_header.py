@@ -1,0 +1,232 @@
+"""The rules of safetensors: what must be true of a file before a byte of its data is looked at.
+
+A file is 8 bytes, the length N of the header (unsigned, little-endian); N bytes, the header; and the data:
+
+    {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …, "__metadata__": {"key": "value", …}}
+
+Offsets count from the start of the data. The header comes from whoever wrote the file, so nothing in it is believed
+until it is checked: no number is used to reach for a byte, or to ask for memory, before a rule has bounded it.
+
+Format: https://github.com/huggingface/safetensors. Rules and order are those of its reference implementation, but that
+one lets pass some of what the format's description forbids. This reader does not: white space before the "{", a name
+twice, fields that nobody has defined (they might change what the bytes mean), null for "__metadata__", lists or objects
+where the description shows something else. Nor shapes that no numpy array can have: of more than 64 dimensions, or with
+a 0 among dimensions whose product overflows.
+"""
+
+import json
+import math
+import mmap
+import reprlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+Buffer = bytes | bytearray | memoryview | mmap.mmap
+
+LONGEST = 100_000_000
+LIMIT = 2**64
+METADATA = "__metadata__"
+FIELDS = {"dtype", "shape", "data_offsets"}
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = 80
+
+# Bits of one element. The order is the reference implementation's, whose writer lays the last kinds first.
+BITS = {
+    "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
+    "C64": 64, "F64": 64, "I64": 64, "U64": 64,
+}  # fmt: skip
+
+RULES = {
+    "too short": "a file begins with 8 bytes, the length of its header",
+    "header too long": f"a header has at most {LONGEST:,} bytes",
+    "header beyond file": "the header lies inside the file",
+    "not an object": "the header begins with {, with nothing before it",
+    "not UTF-8": "the header is UTF-8 text, and so is every name in it",
+    "not JSON": "the header is JSON",
+    "duplicate key": "no name stands twice in an object",
+    "metadata": f"{METADATA} is an object of strings",
+    "fields": "a tensor is an object with dtype, shape and data_offsets, and nothing else",
+    "dtype": f"a dtype is one of {', '.join(BITS)}",
+    "shape": "a shape is a list of at most 64 whole numbers, from 0 to 2**64 - 1",
+    "offsets": "data_offsets are a list of two whole numbers, from 0 to 2**64 - 1",
+    "hole or overlap": "a tensor begins where the one before it ends, the first at 0",
+    "end before begin": "a tensor does not end before it begins",
+    "overflow": "the dimensions other than 0, multiplied, give less than 2**64 bits",
+    "part of a byte": "a tensor ends where a byte ends",
+    "wrong size": "a tensor has as many bytes as its shape and dtype need",
+    "file length": "the last tensor ends where the file ends",
+}
+
+INDEX_RULES = {
+    "index": 'an index is a JSON object with "weight_map", an object of tensor names and file names',
+    "shard": "the files of an index lie in its folder, or below it",
+    "missing": "a tensor is in the file that the index says",
+}
+
+
+class SafetensorsError(ValueError):
+    """A file that breaks a rule: `rule` is a key of RULES or INDEX_RULES, `saw` says what is there instead.
+
+    tensor   the name of the tensor that it is about, or None
+    path     of the file, or None while it is not known
+    """
+
+    def __init__(self, rule: str, saw: str, tensor: str | None = None, path: Any = None) -> None:
+        super().__init__(rule, saw, tensor, path)
+        self.rule, self.saw, self.tensor, self.path = rule, saw, tensor, path
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " * (self.path is not None)
+        which = f"tensor {shown(self.tensor)}: " * (self.tensor is not None)
+        return f"{where}{which}{self.saw}; but {(RULES | INDEX_RULES)[self.rule]}"
+
+    def of(self, path: Any) -> Self:
+        """The same, about the file at `path`; without what was running, which would keep the file's bytes mapped."""
+        self.path, self.args, self.__context__ = path, (self.rule, self.saw, self.tensor, path), None
+        return self.with_traceback(None)
+
+
+class Entry(NamedTuple):
+    """A tensor in a file; `begin` and `end` count bytes from the start of the file, not of its data."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """A checked header: the tensors in the order in which they lie, and `size`, the number of bytes before the data."""
+
+    entries: dict[str, Entry]
+    metadata: dict[str, str]
+    size: int
+
+
+def read_header(data: Buffer, size: int | None = None) -> Header:
+    """The header of a file, of which `data` is all bytes, or the first ones if `size`, the file's length, is given.
+
+    SafetensorsError names the first rule that is broken; ValueError if `data` ends before the header does.
+    """
+    view = memoryview(data).cast("B")
+    size = len(view) if size is None else size
+    start = header_end(view, size)
+    table = parsed(view[8:start])
+    metadata = strings(table.pop(METADATA, ()))
+    entries = [entry(name, pairs, start) for name, pairs in table.items()]
+    entries.sort(key=lambda entry: entry[3:])
+    check_layout(entries, start, size)
+    return Header({entry.name: entry for entry in entries}, metadata, start)
+
+
+def header_end(view: memoryview, size: int) -> int:
+    """Where the header ends and the data begins."""
+    if size < 8:
+        raise SafetensorsError("too short", f"there are {size} bytes")
+    length = int.from_bytes(view[:8], "little")
+    if length > LONGEST:
+        raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
+    if 8 + length > size:
+        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
+    if 8 + length > len(view):
+        raise ValueError(f"the header ends at byte {8 + length:,}: hand over that many, not {len(view):,}")
+    return 8 + length
+
+
+class Odd(str):
+    """A number with a point or an exponent, NaN or Infinity, as it is written: neither an int nor a plain str."""
+
+    __repr__ = str.__str__
+
+
+# Of two values with one name, Python's json keeps the last: unless an object comes as a tuple of its pairs.
+JSON = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Odd, parse_constant=Odd)
+
+
+def parsed(header: memoryview) -> dict[str, Any]:
+    if header[:1] != b"{":
+        raise SafetensorsError("not an object", f"it begins with {bytes(header[:8])}")
+    try:
+        text = str(header, "utf-8")
+        pairs = JSON.decode(text)
+        if "\\u" in text:  # an escape can name half a character, which UTF-8 cannot write
+            json.dumps(pairs, ensure_ascii=False).encode()
+    except UnicodeError as error:
+        raise SafetensorsError("not UTF-8", str(error)) from None
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of more than 4,300 digits
+        raise SafetensorsError("not JSON", str(error).partition(";")[0]) from None
+    return once(pairs)
+
+
+def once(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise SafetensorsError("duplicate key", f"{shown(twice)} does")
+    return table
+
+
+def strings(pairs: Any) -> dict[str, str]:
+    if type(pairs) is not tuple:
+        raise SafetensorsError("metadata", f"it is {shown(pairs)}")
+    metadata = once(pairs)
+    for key, value in metadata.items():
+        if type(value) is not str:
+            raise SafetensorsError("metadata", f"its {shown(key)} is {shown(value)}")
+    return metadata
+
+
+def entry(name: str, pairs: Any, start: int) -> Entry:
+    """What the header says of one tensor, each field by itself."""
+    if type(pairs) is not tuple or len(pairs) != 3 or (fields := dict(pairs)).keys() != FIELDS:
+        raise SafetensorsError("fields", f"there is {shown(pairs)}", name)
+    dtype, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
+    if type(dtype) is not str or dtype not in BITS:
+        raise SafetensorsError("dtype", f"its dtype is {shown(dtype)}", name)
+    if not whole_numbers(shape) or len(shape) > 64:
+        raise SafetensorsError("shape", f"its shape is {shown(shape)}", name)
+    if not whole_numbers(offsets) or len(offsets) != 2:
+        raise SafetensorsError("offsets", f"its data_offsets are {shown(offsets)}", name)
+    begin, end = offsets
+    return Entry(name, dtype, tuple(shape), start + begin, start + end)
+
+
+def whole_numbers(value: Any) -> bool:
+    if type(value) is not list:
+        return False
+    for number in value:  # noqa: SIM110  all() would take twice as long
+        if type(number) is not int or not 0 <= number < LIMIT:  # type, because isinstance takes True for an int
+            return False
+    return True
+
+
+def check_layout(entries: list[Entry], start: int, size: int) -> None:
+    """Tensor after tensor, in the order in which they lie in the file: each fills its place, and all fill the file."""
+    place = start
+    for name, dtype, shape, begin, end in entries:
+        if begin != place:
+            raise SafetensorsError("hole or overlap", f"it begins at {begin - start}, not {place - start}", name)
+        if end < begin:
+            raise SafetensorsError("end before begin", f"it goes from {begin - start} to {end - start}", name)
+        bits = BITS[dtype] * math.prod(filter(None, shape))
+        if bits >= LIMIT:
+            raise SafetensorsError("overflow", f"its shape is {shown(shape)}", name)
+        if 0 in shape:
+            bits = 0
+        if bits % 8:
+            raise SafetensorsError("part of a byte", f"{dtype} of shape {shown(shape)} takes {bits} bits", name)
+        if end - begin != bits // 8:
+            needed = f"{dtype} of shape {shown(shape)} needs {bits // 8}"
+            raise SafetensorsError("wrong size", f"it has {end - begin} bytes, {needed}", name)
+        place = end
+    if place != size:
+        raise SafetensorsError("file length", f"the last tensor ends at byte {place:,}, and the file at {size:,}")
+
+
+def shown(value: Any) -> str:
+    """What a message shows of a value that may be long: a name of 100 MB, a list a thousand lists deep."""
+    return SHORT.repr(value)
