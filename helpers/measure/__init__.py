@@ -2,13 +2,16 @@
 
 from .abilities import Abilities, abilities
 from .advice import advise, page_out, prefault
+from .allowed import Allowed, Attempt, while_mapped
 from .cache import PageCache, drop_from_cache, page_cache
 from .calls import call_costs
 from .explorer import Explorer
 from .exports import exports
 from .film import Film, Step
+from .holders import Chain, Holding, who_holds
 from .machine import Machine, NotMeasuredHere, here
 from .maps import Region, region_at, regions
+from .memory_limit import in_memory_limit
 from .pages import PageMap, PageState, page_map
 from .recording import IO, METERS, Comparison, Faults, Peak, Recording, Switches
 from .run import compare, measure
@@ -22,10 +25,14 @@ __all__ = [
     "IO",
     "METERS",
     "Abilities",
+    "Allowed",
+    "Attempt",
+    "Chain",
     "Comparison",
     "Explorer",
     "Faults",
     "Film",
+    "Holding",
     "Machine",
     "NotMeasuredHere",
     "PageCache",
@@ -47,6 +54,7 @@ __all__ = [
     "exports",
     "here",
     "html_table",
+    "in_memory_limit",
     "measure",
     "on_small_disk",
     "page_cache",
@@ -58,5 +66,7 @@ __all__ = [
     "sharing",
     "text_table",
     "where",
+    "while_mapped",
+    "who_holds",
     "workers",
 ]

@@ -1,0 +1,234 @@
+"""`while_mapped()`: what this system lets anybody do to a file while somebody has it mapped, and what the mapping shows
+afterwards. On Windows it is another table than elsewhere: there a mapping protects its file, and stands in its way."""
+
+import json
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from .. import folders
+from .machine import Machine, here
+from .plain import reading
+from .recording import Recording
+from .run import measure
+from .tables import NONE, html_table, text_table
+
+FORMAT, VERSION = "zero-copy allowed while mapped", 1
+RECORDED = "10-windows.json"  # in data/recorded, written by `python -m helpers.measure.record_windows`
+PAGES = 3
+OLD, NEW = b"o", b"n"
+
+
+def _other(path: str) -> str:
+    """Another file beside it, of new bytes."""
+    other = path + ".new"
+    Path(other).write_bytes(NEW * PAGES * mmap.PAGESIZE)
+    return other
+
+
+def _overwrite(path: str) -> None:
+    with open(path, "r+b") as file:
+        file.write(NEW * PAGES * mmap.PAGESIZE)
+
+
+def _extend(path: str) -> None:
+    with open(path, "ab") as file:
+        file.write(NEW * mmap.PAGESIZE)
+
+
+OPERATIONS: Mapping[str, Callable[[str], Any]] = {
+    "delete it": os.remove,
+    "rename another file over it": lambda path: os.replace(_other(path), path),
+    "rename it": lambda path: os.rename(path, path + ".old"),
+    "overwrite it in place": _overwrite,
+    "append to it": _extend,
+    "make it shorter": lambda path: os.truncate(path, mmap.PAGESIZE),
+    'open it with "wb"': lambda path: open(path, "wb").close(),
+    "delete it, once the mapping is closed": os.remove,
+}
+CLOSED = "delete it, once the mapping is closed"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One operation on a mapped file.
+
+    allowed  None where the documentation does not say
+    error    of one that was refused: "PermissionError 13", with Windows' own number "PermissionError 13, WinError 32"
+    shows    what the view shows then: "old bytes", "new bytes", "zeros", or the signal that ends who reads it; "" where
+             there is no view any more
+    source   for what was not measured: where it is documented
+    """
+
+    operation: str
+    allowed: bool | None
+    error: str = ""
+    shows: str = ""
+    source: str = ""
+
+    @property
+    def answer(self) -> str:
+        """ "allowed", or "refused" with the error."""
+        if self.allowed is None:
+            return "not documented"
+        return "allowed" if self.allowed else f"refused{': ' * bool(self.error)}{self.error}"
+
+
+SHARE_DELETE = (
+    "learn.microsoft.com, CreateFileW, FILE_SHARE_DELETE (to delete and to rename takes delete access, which an open "
+    "file must share; Python's does not, and its mapping keeps a handle of the file)"
+)
+SET_END = (
+    "learn.microsoft.com, SetEndOfFile (views must be unmapped first); System Error Codes, 1224 ERROR_USER_MAPPED_FILE"
+)
+# Not measured: as documented for a mapping that Python's mmap made. Numbers of errors only where a page gives them.
+WINDOWS = (
+    Attempt("delete it", False, "PermissionError", "old bytes",
+            "learn.microsoft.com, DeleteFileW (fails for a file that is open, also as a memory-mapped file), and "
+            "FILE_DISPOSITION_INFORMATION_EX (with POSIX semantics too, STATUS_CANNOT_DELETE while a view is mapped)"),
+    Attempt("rename another file over it", False, "PermissionError", "old bytes", SHARE_DELETE),
+    Attempt("rename it", False, "PermissionError", "old bytes", SHARE_DELETE),
+    Attempt("overwrite it in place", True, "", "new bytes",
+            "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
+    Attempt("append to it", None),
+    Attempt("make it shorter", False, "error 1224", "old bytes", SET_END),
+    Attempt('open it with "wb"', False, "error 1224", "old bytes", SET_END),
+    Attempt(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What one system allows: `allowed["delete it"]`. `windows`: the same of Windows, where this is another system."""
+
+    attempts: tuple[Attempt, ...]
+    machine: Machine
+    windows: "Allowed | None" = None
+
+    def __getitem__(self, operation: str) -> Attempt:
+        """KeyError for what is none of the operations."""
+        for attempt in self.attempts:
+            if attempt.operation == operation:
+                return attempt
+        raise KeyError(f"no operation {operation!r}; there are: {', '.join(one.operation for one in self.attempts)}")
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self.attempts)
+
+    @property
+    def documented(self) -> tuple[Attempt, ...]:
+        """Windows' rows from its documentation: where this is not Windows, and nobody has recorded it."""
+        return () if self.windows or _is_windows(self.machine) else WINDOWS
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and rows, in words: a row an operation."""
+        header = ["while a view of it is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
+        rows = [[one.operation, one.answer, one.shows or NONE] for one in self]
+        if not _is_windows(self.machine):
+            header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
+            other = {one.operation: one for one in self.windows or self.documented}
+            for row in rows:
+                one = other.get(row[0], Attempt(row[0], None))
+                row += [one.answer, one.shows or NONE]
+        return tuple(header), [tuple(row) for row in rows]
+
+    @property
+    def notes(self) -> list[str]:
+        """Where the columns come from: machines, or documents."""
+        if self.windows:
+            return [f"Windows, recorded on: {self.windows.machine}"]
+        sources: dict[str, list[str]] = {}
+        for one in self.documented:
+            if one.source:
+                sources.setdefault(one.source, []).append(one.operation)
+        notes = ["Windows, not measured: from its documentation"] if sources else []
+        return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]
+
+    def __repr__(self) -> str:
+        return "\n".join([text_table(*self.table()), *self.notes])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        table = html_table("What may be done to a file while it is mapped", *self.table())
+        return table + (f"<ul>{notes}</ul>" if notes else "")
+
+    def to_json(self) -> dict:
+        """Plain data; without `windows`, which is another's."""
+        attempts = [asdict(one) for one in self]
+        return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "attempts": attempts}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Allowed":
+        """The inverse of `to_json`; ValueError for anything it did not write."""
+        with reading(plain, FORMAT, VERSION):
+            return cls(tuple(Attempt(**one) for one in plain["attempts"]), Machine(**plain["machine"]))
+
+
+def while_mapped() -> Allowed:
+    """Does each of OPERATIONS to a small file that is mapped read-only, with a view out, and looks at the view then.
+
+    Each in a fresh process, so that SIGBUS is a result; the files are on the disk of the generated ones, and go. The
+    file object is closed, as it may be after mmap(2); Python's mapping keeps a handle of its own.
+
+    Where this is not Windows, Windows' answers stand beside: recorded on one if somebody has run
+    `python -m helpers.measure.record_windows`, else from the documentation, labelled "not measured".
+    """
+    with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
+        machine = here(folder)
+        attempts = tuple(_attempted(name, measure(_attempt, name, folder)) for name in OPERATIONS)
+    path = folders.RECORDED / RECORDED
+    windows = None
+    if not _is_windows(machine) and path.exists():
+        windows = Allowed.from_json(json.loads(path.read_text(encoding="utf-8")))
+    return Allowed(attempts, machine, windows)
+
+
+def record() -> Path:
+    """On Windows: measures, and keeps that for everybody else. Returns the file. RuntimeError elsewhere."""
+    if sys.platform != "win32":
+        raise RuntimeError(f"this records what Windows does, and this is {sys.platform}")
+    path = folders.RECORDED / RECORDED
+    folders.write_whole(path, json.dumps(while_mapped().to_json(), indent=1) + "\n")
+    return path
+
+
+def _attempt(name: str, folder: str) -> tuple[str, str]:
+    """In the child: the error, and what the view shows. To look at it may end the process."""
+    path = os.path.join(folder, f"{list(OPERATIONS).index(name)}.bin")
+    Path(path).write_bytes(OLD * PAGES * mmap.PAGESIZE)
+    with open(path, "rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    view = memoryview(mapping)
+    if name == CLOSED:
+        view.release()
+        mapping.close()
+    error = ""
+    try:
+        OPERATIONS[name](path)
+    except OSError as refused:
+        error = f"{type(refused).__name__} {refused.errno}"
+        if number := getattr(refused, "winerror", None):
+            error += f", WinError {number}"
+    if name == CLOSED:
+        return error, ""
+    ends = {bytes(view[:1]), bytes(view[-1:])}
+    return error, {OLD: "old bytes", NEW: "new bytes", b"\0": "zeros"}[ends.pop()] if len(ends) == 1 else "a mixture"
+
+
+def _attempted(name: str, run: Recording) -> Attempt:
+    if run.ended != "returned":
+        if run.ended == "raised":
+            raise RuntimeError(f"to {name} could not be tried: {run.error}")
+        return Attempt(name, True, "", run.ended)  # only the look at the view can end it so
+    error, shows = run.value
+    return Attempt(name, not error, error, shows)
+
+
+def _is_windows(machine: Machine) -> bool:
+    return machine.system.startswith("Windows")

@@ -1,0 +1,286 @@
+import ctypes
+import gc
+import mmap
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.ideas.carts import MappedFile
+from helpers.ideas.yoke import Yoke
+from helpers.measure import Holding, holders, measure, who_holds
+from helpers.measure.maps import regions
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
+
+LESSON = """
+import mmap, sys
+import numpy as np
+def load():
+    return np.memmap(path, mode="r")
+def failing():
+    head = load()
+    raise RuntimeError("with head in its frame")
+def rows():
+    block = load()
+    yield block[0]
+    yield block[1]
+class Model: pass
+class Slim: __slots__ = ("weight",)
+"""
+# What is done in the lesson; how it is let go; what is found in between: (name, where).
+KINDS = {
+    "global": ("row = load()[5:]", "del row", ("lesson.row", "global")),
+    "item": ("cache = {'a': [load()]}", "del cache", ("lesson.cache['a'][0]", "global")),
+    "untracked": ("cache = {'a': {'b': np.asarray(load())}}", "del cache", ("lesson.cache['a']['b']", "global")),
+    "attribute": ("model = Model(); model.weight = load()", "del model", ("lesson.model.weight", "global")),
+    "slot": ("slim = Slim(); slim.weight = memoryview(load())", "del slim", ("lesson.slim.weight", "global")),
+    "class attribute": ("Model.weight = load()", "del Model.weight", ("lesson.Model.weight", "global")),
+    "default": ("def f(x, y=load()): pass", "del f", ("y", "default in f(), which is `lesson.f`")),
+    "keyword default": ("def f(*, y=load()): pass", "del f", ("y", "default in f(), which is `lesson.f`")),
+    "closure": (
+        "def outer():\n    kept = load()\n    return lambda: kept\nf = outer()",
+        "del f",
+        ("kept", "closure variable of outer.<locals>.<lambda>(), which is `lesson.f`"),
+    ),
+    "generator": (
+        "it = rows(); next(it)",
+        "it.close()",
+        ("block", "local of rows(), in the suspended generator `lesson.it`"),
+    ),
+    "exception": (
+        "try:\n    failing()\nexcept RuntimeError as error:\n    kept = error",
+        "kept.__traceback__ = None",
+        ("head", "local of failing(), in the traceback of `lesson.kept`"),
+    ),
+    "last error": (
+        "try:\n    failing()\nexcept RuntimeError as error:\n    sys.last_value = error",
+        "del sys.last_value",
+        ("head", "local of failing(), in the traceback of `sys.last_value`"),
+    ),
+    "local in a dict in a frame": (
+        "def g():\n    d = {'a': load()}\n    yield\nit = g(); next(it)",
+        "it.close()",
+        ("d['a']", "local of g(), in the suspended generator `lesson.it`"),
+    ),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "weights.bin"
+    path.write_bytes(bytes(2**16))
+    return path
+
+
+@pytest.fixture
+def lesson(path: Path) -> Iterator[dict]:
+    """A module's namespace, as a student's is; and no collector that would tidy up behind who_holds."""
+    module = ModuleType("lesson")
+    sys.modules["lesson"] = module
+    module.path = path
+    gc.disable()
+    gc.freeze()  # what was there before is not searched: only sooner done
+    exec(LESSON, vars(module))
+    yield vars(module)
+    gc.unfreeze()
+    gc.enable()
+    del sys.modules["lesson"]
+
+
+def named(holding: Holding) -> list[tuple[str, str]]:
+    return [(chain.name, chain.where) for chain in holding.chains]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(kind: str, lesson: dict, path: Path) -> None:
+    hold, let_go, found = KINDS[kind]
+    exec(hold, lesson)
+    first, again = who_holds(path), who_holds(path)
+    assert named(first) == named(again) == [found]
+    assert first.mapped >= 2**16
+    exec(let_go, lesson)
+    after = who_holds(path)
+    assert (after.chains, after.mapped) == ((), 0)
+    assert not any(region.path == str(path) for region in regions())
+
+
+def test_a_local_and_it_is_let_go_as_without_a_look(path: Path) -> None:
+    def function() -> tuple:
+        held = np.memmap(path, mode="r")
+        during = who_holds(path)
+        assert held.size
+        del held
+        return during, who_holds(path)
+
+    during, after = function()
+    assert [name for name, _ in named(during)] == ["held"]
+    assert during.chains[0].where.startswith("local of ") and during.chains[0].where.endswith("function()")
+    assert after.mapped == 0
+
+
+def test_what_locals_returned_stays_as_it_was(path: Path) -> None:
+    held = np.memmap(path, mode="r")
+    mine = locals()
+    who_holds(path)
+    assert mine["held"] is held
+
+
+def test_a_local_in_another_thread(path: Path) -> None:
+    there, enough = threading.Event(), threading.Event()
+
+    def work() -> None:
+        block = np.memmap(path, mode="r")
+        there.set()
+        enough.wait(30)
+        assert block.size
+
+    thread = threading.Thread(target=work, name="loader")
+    thread.start()
+    assert there.wait(30)
+    (chain,) = who_holds(path).chains
+    enough.set()
+    thread.join()
+    assert chain.name == "block" and chain.where.endswith("work(), in the thread loader")
+    assert who_holds(path).mapped == 0
+
+
+def test_an_exception_on_its_way(lesson: dict, path: Path) -> None:
+    exec("def see(look):\n    try:\n        failing()\n    except RuntimeError:\n        return look(path)", lesson)
+    (chain,) = lesson["see"](who_holds).chains
+    on_its_way = "in the traceback of `RuntimeError`, the exception that is being handled"
+    assert (chain.name, chain.where) == ("head", f"local of failing(), {on_its_way}")
+    assert who_holds(path).mapped == 0
+
+
+def test_carts_and_yokes_are_told_by_name_and_what_escaped_apart(lesson: dict, path: Path) -> None:
+    lesson["file"] = MappedFile(path)
+    assert [str(chain) for chain in who_holds(path).chains] == ["MappedFile: `lesson.file`, global"]
+    lesson["yoke"] = Yoke.attach(lesson["file"], lambda view: np.frombuffer(view, np.uint8))
+    assert [chain.what for chain in who_holds(path).chains] == ["MappedFile", "Yoke"]
+    lesson["view"] = lesson["yoke"].get()
+    lesson["yoke"].release()
+    lesson["file"].close()
+    assert [str(chain) for chain in who_holds(path).chains] == ["ndarray of 64 KiB: `lesson.view`, global"]
+    del lesson["view"]
+    assert who_holds(path).mapped == 0
+
+
+def test_many_in_one_container_are_one_line(lesson: dict, path: Path) -> None:
+    exec("tensors = {str(i): load()[i:] for i in range(50)}", lesson)
+    (chain,) = who_holds(path).chains
+    assert chain.name == "lesson.tensors['0']" and chain.what.endswith(", and 49 more there")
+
+
+def test_a_deleted_and_a_replaced_file_are_still_found(lesson: dict, path: Path) -> None:
+    exec("row = load()", lesson)
+    assert not who_holds(path).deleted
+    other = path.with_name("other")
+    other.write_bytes(bytes(2**16))
+    other.replace(path)
+    assert who_holds(path).deleted and named(who_holds(path)) == [("lesson.row", "global")]
+    path.unlink()
+    assert who_holds(path).deleted and "deleted or replaced" in who_holds(path).summary
+
+
+def test_another_name_of_the_same_file(lesson: dict, path: Path) -> None:
+    exec("row = load()", lesson)
+    for make in (os.link, os.symlink):
+        other = path.with_name(make.__name__)
+        make(path, other)
+        assert named(who_holds(other)) == [("lesson.row", "global")]
+
+
+def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
+    on_the_way = [lesson["load"](), who_holds(path)][1]  # a value that no name has yet
+    assert [chain.where for chain in on_the_way.chains] == [holders.NAMELESS]
+    c = ctypes.CDLL(None, use_errno=True)
+    c.mmap.restype, c.mmap.argtypes = (
+        ctypes.c_void_p,
+        (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long),
+    )
+    c.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    with path.open("rb") as file:
+        address = c.mmap(None, 2**16, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0)
+    by_hand = who_holds(path)
+    c.munmap(address, 2**16)
+    assert (by_hand.mapped, by_hand.chains) == (2**16, ())
+    assert "no Python object" in by_hand.unseen[0]
+
+
+def test_other_processes(path: Path) -> None:
+    code = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, access=1); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        found = who_holds(path)
+        other.communicate(b"\n")
+    assert [words.split()[0] for words in found.processes] == [str(other.pid)]
+    assert (found.mapped, found.chains) == (0, ())
+
+
+def test_without_proc_it_knows_those_that_keep_the_name(
+    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holders, "_regions", lambda *_: None)  # as where there is no /proc
+    lesson["file"], lesson["plain"] = MappedFile(path), np.memmap(path, mode="r")[3:]
+    found = who_holds(path)
+    assert [(chain.what, chain.name) for chain in found.chains] == [
+        ("MappedFile", "lesson.file"),
+        ("memmap of 64 KiB", "lesson.plain"),
+    ]
+    assert found.mapped is None and holders.NO_MAPS in found.unseen
+    assert who_holds(__file__).chains == ()
+
+
+def test_it_is_words(lesson: dict, path: Path) -> None:
+    exec("row = load()", lesson)
+    found = who_holds(path)
+    assert repr(found).splitlines()[2].split("  ")[0] == "memmap of 64 KiB" and "lesson.row" in repr(found)
+    assert "<caption>weights.bin: 64 KiB mapped" in found._repr_html_() and "Not seen" in found._repr_html_()
+    del lesson["row"]
+    assert "nobody was found" in repr(who_holds(path)) and "not mapped" in repr(who_holds(path))
+
+
+# --- in IPython ----------------------------------------------------------------------------------------------
+def notebook(path: str, folder: str) -> dict[str, Any]:
+    """In a child: cells, and who holds the file after some of them."""
+    os.environ["IPYTHONDIR"] = folder
+    from IPython.core.history import HistoryManager
+    from IPython.core.interactiveshell import InteractiveShell
+
+    HistoryManager.enabled = False
+    shell = InteractiveShell.instance(colors="nocolor")
+    look = "names{} = [(chain.name, chain.where) for chain in who_holds(path).chains]"
+    for cell in (
+        f"import sys, numpy as np\nfrom helpers.measure import who_holds\npath = {path!r}",
+        "np.memmap(path, mode='r')[:5]",
+        look.format(1),
+        "1 + 1",
+        look.format(2),
+        "Out.clear(); del _2, __",
+        look.format(3),
+        "def load():\n    head = np.memmap(path, mode='r')\n    raise RuntimeError",
+        "load()",
+        look.format(4),
+    ):
+        shell.run_cell(cell, store_history=True)
+    return {name: shell.user_ns[name] for name in ("names1", "names2", "names3", "names4")}
+
+
+def test_what_ipython_keeps(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run = measure(notebook, str(path), str(tmp_path))
+    assert run.ended == "returned", run.error
+    shown = "what a cell showed, kept by IPython"
+    assert set(run.value["names1"]) == {("Out[2]", shown), ("_", shown), ("_2", shown)}
+    assert set(run.value["names2"]) == {("Out[2]", shown), ("__", shown), ("_2", shown)}
+    assert not [name for name, _ in run.value["names3"] if name.startswith(("Out", "_"))]
+    heads = [(name, where) for name, where in run.value["names4"] if "head" in name]
+    assert len(heads) == 1 and heads[0][0] == "head"
+    assert heads[0][1].startswith("local of load(), in the traceback of `sys.last_")

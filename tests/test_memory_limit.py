@@ -1,0 +1,127 @@
+import mmap
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.measure import NotMeasuredHere, drop_from_cache, in_memory_limit, memory_limit
+from helpers.units import MiB
+
+LIMIT = 48 * MiB
+FILE = 4 * LIMIT
+
+
+def own(length: int) -> int:
+    block = bytearray(length)
+    for page in range(0, length, mmap.PAGESIZE):
+        block[page] = 1
+    return len(block)
+
+
+def read_through(path: Path) -> int:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        return sum(mapping[:: mmap.PAGESIZE])
+
+
+def write_through(path: Path) -> int:
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+        for page in range(0, len(mapping), mmap.PAGESIZE):
+            mapping[page] = 2
+        return len(mapping)
+
+
+def groups() -> set[str]:
+    """Of ours, below every place where one could be made."""
+    texts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
+    return {str(one) for parent, _ in memory_limit._places(*texts) for one in parent.glob(f"zero-copy-{os.getpid()}-*")}
+
+
+@pytest.fixture(scope="module")
+def limited() -> None:
+    try:
+        in_memory_limit(own, MiB, limit=LIMIT)
+    except NotMeasuredHere as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture
+def path(file: Path) -> Iterator[Path]:
+    """On the disk, 4 times the limit, nothing of it in memory; whoever brings a page in pays for it."""
+    path = file.with_name("limited.bin")
+    with path.open("wb") as out:
+        for _ in range(FILE // MiB):
+            out.write(b"\1" * MiB)
+        out.flush()
+        os.fsync(out.fileno())
+    drop_from_cache(path)
+    yield path
+    path.unlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+@pytest.mark.usefixtures("limited")
+class TestLimited:
+    def test_anonymous_memory_past_the_limit_is_killed(self) -> None:
+        run = in_memory_limit(own, FILE, limit=LIMIT)
+        assert run.ended == "SIGKILL" and run.peak.anonymous < LIMIT
+        assert groups() == set()
+
+    def test_a_mapping_of_four_times_the_limit_is_read_through(self, path: Path) -> None:
+        run = in_memory_limit(read_through, path, limit=LIMIT)
+        assert (run.ended, run.value) == ("returned", FILE // mmap.PAGESIZE)
+        assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
+        assert groups() == set()
+
+    def test_a_shared_mapping_of_four_times_the_limit_is_written(self, path: Path) -> None:
+        run = in_memory_limit(write_through, path, limit=LIMIT)
+        assert (run.ended, run.value) == ("returned", FILE)
+        assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
+        assert np.memmap(path, np.uint8)[:: mmap.PAGESIZE].sum() == 2 * FILE // mmap.PAGESIZE
+
+    def test_the_least_limit_is_enough_for_the_interpreter(self) -> None:
+        assert in_memory_limit(own, MiB, limit=memory_limit.LEAST).ended == "returned"
+
+    def test_nothing_is_left_where_the_function_cannot_travel(self) -> None:
+        with pytest.raises(TypeError, match="carried"):
+            in_memory_limit(own, threading.Lock())
+        assert groups() == set()
+
+
+def test_limits_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match=r"39 MiB .* 40 MiB or more"):
+        in_memory_limit(own, 1, limit="39 MiB")
+    with pytest.raises(ValueError, match="more than this machine's memory"):
+        in_memory_limit(own, 1, limit=2**60)
+
+
+def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "_places", lambda *_: iter([(Path("/proc"), ("a", "b"))]))
+    monkeypatch.setattr(memory_limit, "_by_systemd_not", lambda: "there is no systemd-run(1)")
+    with pytest.raises(NotMeasuredHere, match=r"/proc: .*; there is no systemd-run"):
+        in_memory_limit(own, 1)
+
+
+def test_where_a_group_could_be_made(tmp_path: Path) -> None:
+    """Version 1 below our own; version 2 where "memory" is handed on, from our own group upwards, and not above it."""
+    one = "30 29 0:26 {root} {point} rw shared:1 - cgroup cgroup rw,memory\n"
+    text = "4:cpu:/x\n3:memory:/docker/abc\n0::/\n"
+    files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+    whole = memory_limit._places(text, one.format(root="/", point=tmp_path))
+    assert list(whole) == [(tmp_path / "docker/abc", files)]
+    part = memory_limit._places(text, one.format(root="/docker/abc", point=tmp_path))
+    other = "3:memory:/lxc/another/container\n"
+    elsewhere = memory_limit._places(other, one.format(root="/docker/abc", point=tmp_path))
+    assert list(part) == list(elsewhere) == [(tmp_path, files)]
+
+    session = tmp_path / "user.slice/app.slice/terminal.scope"
+    session.mkdir(parents=True)
+    for folder, hands_on in ((session, ""), (session.parent, "cpu memory"), (tmp_path / "user.slice", "memory")):
+        (folder / "cgroup.subtree_control").write_text(hands_on)
+    (tmp_path.parent / "cgroup.subtree_control").write_text("memory")
+    mounts = f"31 23 0:27 / {tmp_path} rw - cgroup2 cgroup2 rw\n"
+    found = memory_limit._places("0::/user.slice/app.slice/terminal.scope\n", mounts)
+    assert [parent for parent, _ in found] == [session.parent, tmp_path / "user.slice"]
