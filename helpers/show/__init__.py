@@ -3,14 +3,20 @@
 `curves` one panel a method over time · `bars` and `table` method x meter · `shared_table` process x meter ·
 `quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
-`owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where.
+`owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where ·
+`file_layout` the bytes of a safetensors file · `copy_budget` what each step from the disk to the object copies ·
+`fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read.
 Every picture is made by `picture`, so that none lacks its alternative text.
 """
 
+from .copy_budget import copy_budget
 from .crossover import crossover, crossover_figure
 from .curves import curves
 from .explorer import page_explorer
 from .figure import Interactive, Picture, picture
+from .file_layout import file_layout
+from .fractions import fractions
+from .gallery import gallery
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .owners import owners
@@ -26,10 +32,14 @@ __all__ = [
     "Picture",
     "Table",
     "bars",
+    "copy_budget",
     "copy_paths",
     "crossover",
     "crossover_figure",
     "curves",
+    "file_layout",
+    "fractions",
+    "gallery",
     "memory_words",
     "owners",
     "page_explorer",

@@ -1,0 +1,89 @@
+"""How much is borrowed and how much is owned: a bar from 0 to 100 % for each way, in the look of the two memories."""
+
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from .boxes import LINE, WIDE, sheet
+from .figure import ANONYMOUS, FILE, PREDICTED, QUIET, Picture, key, legend, look, paint, picture
+from .fitting import width, wrapped
+
+KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the percentages below, between bars, a bar
+LABEL = 190  # at most
+
+
+def fractions(
+    rows: Mapping[str, float],
+    caption: str = "",
+    words: tuple[str, str] = ("borrowed", "owned"),
+    predicted: Mapping[str, float | None] | None = None,
+) -> Picture:
+    """A bar a row: the part of it that is borrowed (blue, plain), and the rest, which is owned (orange, hatched).
+
+    `rows` has a fraction from 0 to 1 for each name, `words` says what the two parts are, and `predicted` has the
+    reader's fractions, a dashed outline each; None is no prediction yet. ValueError where nothing is given, for a
+    number outside 0 to 1, or for a prediction of a row that is not there.
+    """
+    if not rows:
+        raise ValueError("nothing to show: give at least one row with its fraction")
+    guesses = {name: guess for name, guess in (predicted or {}).items() if guess is not None}
+    for name in guesses:
+        if name not in rows:
+            raise ValueError(f"a prediction for {name!r}, but the rows are: {', '.join(rows)}")
+    for told, of in (("fraction", rows), ("predicted fraction", guesses)):
+        for name, fraction in of.items():
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"the {told} of {name!r} is {fraction}; it should be from 0 to 1")
+    with look():
+        return picture(_drawn(rows, words, guesses), _alt(rows, words, guesses), caption)
+
+
+def percent(fraction: float) -> str:
+    """ "94 %"; a little is never said to be nothing, nor nearly all to be all."""
+    if 0 < fraction < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < fraction < 1 else f"{100 * fraction:.0f} %"
+
+
+def _drawn(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[str, float]) -> Figure:
+    labels = {name: wrapped(name.replace(" %", "\N{NO-BREAK SPACE}%"), LABEL) for name in rows}
+    said = {name: _said(fraction, words, guesses.get(name)) for name, fraction in rows.items()}
+    left = 14 + max(width(line) for lines in labels.values() for line in lines)
+    across = WIDE - left - 14 - max(map(width, said.values()))
+    talls = {name: max(THICK, LINE * len(lines)) + GAP for name, lines in labels.items()}
+    fig, ax = sheet(KEYS + sum(talls.values()) + SCALE)
+    foot = KEYS + sum(talls.values()) - GAP / 2
+    for part in (0, 0.25, 0.5, 0.75, 1):
+        ax.text(left + part * across, foot + 5, f"{100 * part:.0f} %", ha="center", va="top", color=QUIET, fontsize=8)
+        ax.plot((left + part * across,) * 2, (foot, foot + 4), color=QUIET, linewidth=0.7)
+    top = KEYS
+    for name, fraction in rows.items():
+        middle = top + (talls[name] - GAP) / 2
+        bar = middle - THICK / 2
+        for kind, start, end in ((FILE, 0, fraction), (ANONYMOUS, fraction, 1)):
+            ax.add_patch(
+                Rectangle((left + start * across, bar), (end - start) * across, THICK, linewidth=0, **paint(kind))
+            )
+        if name in guesses:
+            corner, tall = (left, bar - 3), THICK + 6
+            ax.add_patch(Rectangle(corner, guesses[name] * across, tall, fill=False, zorder=3, **PREDICTED))
+        ax.text(left - 8, middle, "\n".join(labels[name]), ha="right", va="center", linespacing=1.25)
+        ax.text(left + across + 8, middle, said[name], va="center")
+        top += talls[name]
+    parts = [key(kind._replace(word=word)) for kind, word in zip((FILE, ANONYMOUS), words, strict=True)]
+    legend(fig, *parts, *[Patch(fill=False, label="you predicted", **PREDICTED)] * bool(guesses))
+    return fig
+
+
+def _said(fraction: float, words: tuple[str, str], guess: float | None) -> str:
+    return f"{percent(fraction)} {words[0]}" + (f" (you: {percent(guess)})" if guess is not None else "")
+
+
+def _alt(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[str, float]) -> str:
+    told = [
+        f"{name}: {percent(fraction)} {words[0]}, {percent(1 - fraction)} {words[1]}"
+        + (f"; you predicted {percent(guesses[name])}" if name in guesses else "")
+        for name, fraction in rows.items()
+    ]
+    return f"Bars from 0 to 100 %, parts {words[0]} and {words[1]}. {'. '.join(told)}."

@@ -1,0 +1,355 @@
+"""Pictures of files and of loading: what lies where, what is copied, what is borrowed, what was read."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from test_show_ideas import arrows, assert_fits, texts
+
+from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
+from helpers.show import Picture, copy_budget, file_layout, fractions, gallery
+from helpers.show.boxes import shortened
+from helpers.show.copy_budget import kinds
+from helpers.show.figure import ABSENT, ANONYMOUS, FILE, PREDICTED, WARNING
+from helpers.show.fitting import width
+from helpers.show.fractions import percent
+from helpers.units import MiB
+
+LOOKS = {kind: (kind.face, kind.hatch) for kind in (ANONYMOUS, FILE, ABSENT)}
+
+
+def drawn(shown: Picture, kind) -> list[Rectangle]:
+    """The rectangles in the look of one kind of memory, in face and hatch."""
+    found = [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle) and one.get_fill()]
+    return [one for one in found if (to_hex(one.get_facecolor()), one.get_hatch()) == LOOKS[kind]]
+
+
+def keys(shown: Picture) -> list[str]:
+    return [text.get_text() for text in shown.figure.legends[0].get_texts()]
+
+
+def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object) -> bytes:
+    """A file of (name, dtype, shape, bytes), in this order, with as many spaces after the header."""
+    table, begin = dict(more), 0
+    for name, dtype, shape, size in tensors:
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
+        begin += size
+    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode() + b" " * pad
+    return len(header).to_bytes(8, "little") + header + bytes(begin)
+
+
+# --- the bytes of a file ----------------------------------------------------------------------------------------
+
+
+def test_a_file_from_its_first_byte_to_its_last(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save({"weight": np.zeros((16, 16), "f4"), "bias": np.zeros(16, "f4"), "empty": np.zeros((0, 3), "f4")}, path)
+    shown = file_layout(path, "A model.")
+    start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
+    text = path.read_bytes()[8:start]
+    spaces = len(text) - len(text.rstrip())
+    assert f"the length of the header, {len(text)}; bytes 8 to {start - spaces} the header" in shown.alt
+    assert f"; then {spaces} of padding. " in shown.alt
+    with TensorFile(path) as file:
+        places = [shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
+                  for name, one in file.entries.items()]  # fmt: skip
+    assert len(places) == 3 and places == sorted(places) and "with 3 tensors" in shown.alt
+    assert shown.alt.count("borrowed as it lies") == 2 and shown.alt.count("no bytes") == 1
+    assert shown.caption == f"A model. {path.stat().st_size / 1024:.3g} KiB in all; boxes not to scale."
+    assert {"length", "header", "padding", "weight", "F32 [16, 16]", "borrowed as it lies"} <= set(texts(shown))
+    assert any(words.startswith('{"') and words in text.decode() for words in texts(shown))
+    assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
+    assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(memoryview(path.read_bytes())).alt
+    assert_fits(shown)
+
+
+def test_what_the_reader_copies_is_marked_by_hatch_and_word_and_nothing_else_is(tmp_path):
+    path = tmp_path / "odd.safetensors"
+    path.write_bytes(
+        raw(("flags", "BOOL", [3], 3), ("w", "F32", [2], 8), ("none", "F64", [0], 0), ("half", "F16", [1], 2),
+            ("bytes", "U8", [1], 1), ("last", "F64", [1], 8))
+    )  # fmt: skip
+    shown = file_layout(path)
+    with TensorFile(path) as file:
+        dict(file)
+        copied, entries = set(file.copied), file.entries
+    assert copied and copied < set(entries)
+    for name, one in entries.items():
+        (told,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
+        assert ("misaligned: copied" in told) == (name in copied)
+        assert (f"({one.begin:,} is no multiple of" in told) == (name in copied)
+    assert texts(shown).count("misaligned: copied") - 1 == len(copied) == len(drawn(shown, ANONYMOUS))
+    assert keys(shown) == ["length and header", "borrowed as it lies", "misaligned: copied"]
+    assert_fits(shown)
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 40])
+def test_many_tensors_are_summed_up_after_the_eighth(count):
+    names = [(f"model.layers.{i}.self_attention.query_projection.weight", "F32", [4], 16) for i in range(count)]
+    shown = file_layout(raw(*names, pad=3))
+    boxes = [text for text in texts(shown) if text.startswith("model.layers.")]
+    assert len(boxes) == (count if count <= 9 else 8)
+    assert (f"and {count - 8} more" in texts(shown)) == (count > 9)
+    assert all("…" in words and words.endswith("weight") for words in boxes)
+    assert all(name in shown.alt for name, *_ in names[:8])
+    assert_fits(shown)
+
+
+def test_the_rest_tells_its_kinds_its_bytes_and_what_of_it_is_copied():
+    first = [(f"a{i}", "F32", [1], 4) for i in range(8)]
+    odd = [*first, ("b", "U8", [1], 1), ("c", "F16", [2], 4), ("d", "F64", [1], 8), ("e", "F64", [0], 0)]
+    shown = file_layout(raw(*odd, pad=-int.from_bytes(raw(*odd)[:8], "little") % 8))
+    assert "and 4 more, U8, F16, F64, bytes" in shown.alt and "2 misaligned: copied" in texts(shown)
+    assert len(drawn(shown, FILE)) == 8 and len(drawn(shown, ANONYMOUS)) == 1
+    even = file_layout(raw(*first, ("b", "U8", [1], 1), ("c", "U8", [2], 2)))
+    assert "and 2 more, U8, bytes" in even.alt and "all borrowed as they lie." in even.alt
+
+
+@pytest.mark.filterwarnings("error::UserWarning")  # the font lacks a glyph
+def test_names_of_any_letters_and_numbers_of_any_size():
+    shown = file_layout(raw(("new\nline", "F32", [1], 4), ("权重", "F32", [1] * 40, 4), ("", "F32", [], 4),
+                            __metadata__={"note": "héllo 权" * 40}))  # fmt: skip
+    assert r"new\nline" in texts(shown) and not any("\n" in text for text in texts(shown))
+    assert shown.png
+    assert_fits(shown)
+
+
+def test_no_picture_of_a_damaged_file(tmp_path):
+    damaged = raw(("a", "F32", [1], 4)) + b"more"
+    path = tmp_path / "damaged.safetensors"
+    path.write_bytes(damaged)
+    with pytest.raises(SafetensorsError, match="the last tensor ends") as caught:
+        file_layout(damaged)
+    assert caught.value.rule == "file length" and caught.value.path is None
+    with pytest.raises(SafetensorsError, match=r"damaged\.safetensors: the last"):
+        file_layout(path)
+    path.write_bytes(b"")
+    with pytest.raises(SafetensorsError):
+        file_layout(path)
+    with pytest.raises(FileNotFoundError):
+        file_layout(tmp_path / "nothing")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a file of zeros takes its room")
+def test_a_file_is_not_read_beyond_its_header(tmp_path):
+    path = tmp_path / "sparse.safetensors"
+    small, data = raw(("a", "U8", [2**36], 0)), 2**36
+    header = small[8:].replace(b"[0,0]", b"[0,%d]" % data)
+    with open(path, "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + data)
+    assert "64 GiB in all" in file_layout(path).caption
+    with open(path, "r+b") as file:
+        file.write(b"\xff" * 8)
+    with pytest.raises(SafetensorsError):
+        file_layout(path)
+
+
+def test_a_header_that_is_nearly_all_one_name():
+    shown = file_layout(raw(("long" * 10**6, "F32", [1], 4)))
+    assert len([text for text in texts(shown) if "…" in text]) == 2
+    assert_fits(shown)
+
+
+def test_what_is_too_long_loses_its_middle():
+    assert shortened("short", 100) == "short"
+    cut = shortened("model.layers.0.weight", 80, bold=True)
+    assert cut.startswith("mode") and cut.endswith("ght") and cut.count("…") == 1 and width(cut, bold=True) <= 80
+
+
+# --- copies on the way ------------------------------------------------------------------------------------------
+
+WAYS = {
+    "json.loads(path.read_text())": {
+        "disk": MiB,
+        "page cache": MiB,
+        "bytes": MiB,
+        "long text": MiB,
+        "list": 4 * MiB,
+    },
+    "np.frombuffer(read())": {"disk": MiB, "page cache": MiB, "bytes": MiB, "array": 0},
+    "mapping": {"page cache": MiB, "mapping": 0, "array": 0},
+}
+
+
+def test_every_copy_has_its_arrow_and_its_bytes_and_every_loan_its_word():
+    shown = copy_budget(WAYS, "Three ways.")
+    assert len(arrows(shown)) == 6 and texts(shown).count("copied") == 6 and texts(shown).count("lent") == 3
+    assert texts(shown).count("1 MiB") == 5 and texts(shown).count("4 MiB") == 1
+    assert {"7 MiB copied: 7 × the disk's 1 MiB", "2 MiB copied: 2 × the disk's 1 MiB"} <= set(texts(shown))
+    assert "nothing copied" in texts(shown)
+    for words in (
+        "json.loads(path.read_text()), from disk: copied (1 MiB) to page cache, copied (1 MiB) to bytes, copied (1 MiB)"
+        " to long text, copied (4 MiB) to list; 7 MiB copied: 7 × the disk's 1 MiB.",
+        "mapping, from page cache: lent to mapping, lent to array; nothing copied.",
+    ):
+        assert words in shown.alt
+    assert shown.caption == "Three ways." and keys(shown) == ["anonymous", "file-backed", "no memory"]
+    assert len(drawn(shown, ANONYMOUS)) == 5 and len(drawn(shown, FILE)) == 5 and len(drawn(shown, ABSENT)) == 2
+    assert_fits(shown)
+
+
+def test_a_place_that_bytes_are_lent_to_is_the_memory_that_they_lie_in():
+    assert [*kinds(WAYS["np.frombuffer(read())"]).values()] == [ABSENT, FILE, ANONYMOUS, ANONYMOUS]
+    assert [*kinds(WAYS["mapping"]).values()] == [FILE, FILE, FILE]
+
+
+def test_what_was_not_measured_and_what_is_next_to_nothing():
+    shown = copy_budget({"a name that is far too long for a line " * 4: {"page cache": MiB, "x": None},
+                         "header only": {"page cache": MiB, "dict": 80, "array": 0}})  # fmt: skip
+    assert "copied (not measured here) to x; copied: not measured here." in shown.alt
+    assert {"?", "80 B copied", "80 B"} <= set(texts(shown)) and "no memory" not in texts(shown)
+    unknown, known = [one for one in arrows(shown) if isinstance(one, FancyArrowPatch)]
+    assert unknown.get_edgecolor() != known.get_edgecolor()
+    assert_fits(shown)
+
+
+@pytest.mark.parametrize(
+    ("ways", "words"),
+    [
+        ({}, "at least one way"),
+        ({"a": {"disk": 1}}, "'a' has 1 places; a chain has 2 to 5"),
+        ({"a": dict.fromkeys("bcdefg", 1)}, "'a' has 6 places"),
+        ({"a": {"disk": 1, "b": -1}}, "'a' copies -1 bytes into 'b'; it should be a number from 0 up"),
+        ({"a": {"disk": 1, "b": float("nan")}}, "'a' copies nan bytes"),
+    ],
+)
+def test_ways_that_are_none(ways, words):
+    with pytest.raises(ValueError, match=words):
+        copy_budget(ways)
+
+
+# --- borrowed and owned -----------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_a_bar_and_its_prediction():
+    rows = {"json.loads": 0.0, "a parser that borrows the strings without any escape": 0.94, "safetensors": 1}
+    shown = fractions(rows, "Three loaders.", predicted={"json.loads": 0.5, "safetensors": None})
+    borrowed, owned = drawn(shown, FILE), drawn(shown, ANONYMOUS)
+    whole = borrowed[-1].get_width()
+    assert [one.get_width() / whole for one in borrowed] == pytest.approx([0, 0.94, 1])
+    assert [one.get_width() / whole for one in owned] == pytest.approx([1, 0.06, 0])
+    (dashed,) = [one for one in shown.figure.axes[0].patches if not one.get_fill()]
+    assert dashed.get_width() / whole == pytest.approx(0.5) and dashed.get_linestyle() == PREDICTED["linestyle"]
+    assert {"0 % borrowed (you: 50 %)", "94 % borrowed", "100 % borrowed"} <= set(texts(shown))
+    assert keys(shown) == ["borrowed", "owned", "you predicted"]
+    assert "json.loads: 0 % borrowed, 100 % owned; you predicted 50 %. a parser that" in shown.alt
+    assert "escape: 94 % borrowed, 6 % owned. safetensors: 100 % borrowed, 0 % owned." in shown.alt
+    assert shown.caption == "Three loaders."
+    assert_fits(shown)
+
+
+def test_other_words_and_many_rows():
+    shown = fractions({f"row {i}": i / 20 for i in range(21)}, words=("lent", "copied"))
+    assert keys(shown) == ["lent", "copied"] and "row 5: 25 % lent, 75 % copied." in shown.alt
+    assert_fits(shown)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [
+        (0, "0 %"),
+        (0.001, "under 1 %"),
+        (0.01, "1 %"),
+        (0.5, "50 %"),
+        (0.9999, "over 99 %"),
+        (0.99, "99 %"),
+        (1, "100 %"),
+    ],
+)
+def test_a_little_is_not_nothing(fraction, words):
+    assert percent(fraction) == words
+
+
+@pytest.mark.parametrize(
+    ("rows", "predicted", "words"),
+    [
+        ({}, None, "at least one row"),
+        ({"a": 94}, None, "the fraction of 'a' is 94; it should be from 0 to 1"),
+        ({"a": float("nan")}, None, "the fraction of 'a' is nan"),
+        ({"a": 0.5}, {"a": -0.1}, "the predicted fraction of 'a' is -0.1"),
+        ({"a": 0.5}, {"b": 0.1}, "a prediction for 'b', but the rows are: a"),
+    ],
+)
+def test_rows_that_are_none(rows, predicted, words):
+    with pytest.raises(ValueError, match=words):
+        fractions(rows, predicted=predicted)
+
+
+# --- small pictures ---------------------------------------------------------------------------------------------
+
+
+def digits(count: int, height: int = 8, across: int = 8) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 17, (count, height, across), np.uint8)
+
+
+def frames(shown: Picture) -> list[Rectangle]:
+    return [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle)]
+
+
+def test_each_picture_has_its_words_and_the_wrong_ones_a_frame_and_a_sign():
+    images, read = digits(12), [3, 7, 1, "8, not 9", *range(8)]
+    images[5] //= 4  # a faint one stays faint
+    shown = gallery(images, read, wrong=[3], caption="Twelve.")
+    assert shown.alt == (
+        "12 pictures of 8 by 8 pixels, with the words: 3; 7; 1; 8, not 9; 0; 1; 2; 3; 4; 5; 6; 7."
+        " Marked as wrong: picture 4 (8, not 9)."
+    )
+    assert texts(shown).count("✗ 8, not 9") == 1 and len(texts(shown)) == 12
+    heavy = [one for one in frames(shown) if one.get_linewidth() > 2]
+    assert len(frames(shown)) == 12 and heavy == [frames(shown)[3]] and to_hex(heavy[0].get_edgecolor()) == WARNING
+    pictures = shown.figure.axes[0].images
+    for image, seen, frame in zip(images, pictures, frames(shown), strict=True):
+        assert np.array_equal(seen.get_array(), image) and seen.get_clim() == (0, 16)
+        assert seen.get_cmap()(0.0)[:3] == (1, 1, 1)  # no ink is white
+        left, right, bottom, top = seen.get_extent()
+        assert (left, right, top, bottom) == pytest.approx(
+            (frame.get_x(), frame.get_x() + frame.get_width(), frame.get_y(), frame.get_y() + frame.get_height())
+        )
+        assert bottom > top  # y grows downwards, and the first row of pixels is at the top
+    assert_fits(shown)
+
+
+def test_bools_say_the_same_as_numbers():
+    images, read = digits(4), np.array([1, 2, 3, 4])
+    truth = np.array([1, 0, 3, 0])
+    assert gallery(images, read, read != truth).alt == gallery(images, read, [1, 3]).alt
+    assert "Marked as wrong: picture 2 (2), picture 4 (4)." in gallery(images, read, read != truth).alt
+    assert "wrong" not in gallery(images, read, read != read).alt
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 24])
+@pytest.mark.parametrize("words", ["8", "read as 8, is a 9", "a line that is longer than any picture is wide, by far"])
+def test_any_number_of_pictures_with_short_and_long_words(count, words):
+    shown = gallery(digits(count, 6, 9), [words] * count, wrong=range(0, count, 2))
+    assert len(shown.figure.axes[0].images) == count and shown.figure.get_figheight() < 10
+    one = frames(shown)[0]
+    assert any("\n" in text for text in texts(shown)) == (len(words) > 20)
+    assert one.get_width() / one.get_height() == pytest.approx(9 / 6)
+    assert_fits(shown)
+
+
+@pytest.mark.parametrize(
+    ("images", "words", "wrong", "told"),
+    [
+        (digits(2)[0], "ab", (), r"images of shape \(8, 8\); a gallery takes \(n, height, width\)"),
+        (digits(25), "a" * 25, (), "n from 1 to 24"),
+        (digits(0), "", (), r"images of shape \(0, 8, 8\)"),
+        (digits(2), "a", (), "1 words for 2 pictures"),
+        (digits(2), "ab", [2], "wrong has 2; the pictures are numbered from 0 to 1"),
+        (digits(2), "ab", [-1], "wrong has -1"),
+        (digits(2), "ab", [True], r"bools of shape \(1,\); there should be one for each of 2 pictures"),
+        (digits(2) - 5.0, "ab", (), "numbers are from -5.0 to 11.0; they should be from 0 up"),
+        (digits(2) * np.nan, "ab", (), "numbers are from nan"),
+    ],
+)
+def test_pictures_that_are_none(images, words, wrong, told):
+    with pytest.raises(ValueError, match=told):
+        gallery(images, words, wrong)
+
+
+def test_a_blank_picture():
+    assert gallery(np.zeros((1, 8, 8)), ["nothing"]).alt == "1 picture of 8 by 8 pixels, with the words: nothing."
