@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.util import find_spec
@@ -29,12 +29,12 @@ MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
 
-def recorded(name: str, made: M | Callable[[], M], needs: str | None = None) -> M:
+def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
     """`made`, or where this machine cannot measure what matters, what data/recorded/`name`.json holds.
 
     `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
     recorded run stands in where one of NEEDED is in `made.missing`, where the function raises NotMeasuredHere, or where
-    the library that it `needs` is not installed (then it is not called).
+    a library that it `needs`, one or several, is not installed (then it is not called).
     One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
     function that made nothing is an error then: NotMeasuredHere.
 
@@ -44,8 +44,9 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | None = None) -> 
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
     try:
-        if needs and find_spec(needs) is None:
-            raise NotMeasuredHere(f"the library {needs} is not installed")
+        for library in (needs,) if isinstance(needs, str) else needs:
+            if find_spec(library) is None:
+                raise NotMeasuredHere(f"the library {library} is not installed")
         value = made() if callable(made) else made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
     except NotMeasuredHere as error:
