@@ -35,7 +35,8 @@ def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
 
 RUNTIME = ranges(PROJECT["project"]["dependencies"])
 DEV = ranges(PROJECT["project"]["optional-dependencies"]["dev"])
-DIRECT = sorted((RUNTIME | DEV).items())
+LIBRARIES = ranges(PROJECT["project"]["optional-dependencies"]["libraries"])
+DIRECT = sorted((RUNTIME | LIBRARIES | DEV).items())
 
 
 def locked() -> dict[str, list[str]]:
@@ -46,10 +47,10 @@ def locked() -> dict[str, list[str]]:
     return versions
 
 
-def imported(path: Path) -> set[str]:
-    """The top-level packages that a module imports, anywhere in it, its own room's apart."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imported(path: Path, everywhere: bool = True) -> set[str]:
+    """The top-level packages that a module imports, its own room's apart; everywhere, or as soon as it is imported."""
+    found, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
             found |= {name.name.partition(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -58,15 +59,18 @@ def imported(path: Path) -> set[str]:
 
 
 def test_no_dependency_is_listed_twice():
-    assert RUNTIME.keys() & DEV.keys() == set()
+    assert len(RUNTIME) + len(LIBRARIES) + len(DEV) == len(DIRECT)
 
 
 def test_what_helpers_imports_is_listed():
     names = packages_distributions()
     for path in sorted((ROOT / "helpers").rglob("*.py")):
         for package in sorted(imported(path) - sys.stdlib_module_names - {"helpers"}):
-            listed = {canonicalize_name(name) for name in names.get(package, [])} & RUNTIME.keys()
-            assert listed, f"{path.relative_to(ROOT)} imports {package}, which pyproject.toml does not list"
+            distributions = {canonicalize_name(name) for name in names.get(package, [])}
+            wanted = RUNTIME if package in imported(path, everywhere=False) else dict(DIRECT)
+            assert distributions & wanted.keys(), (
+                f"{path.relative_to(ROOT)} imports {package}, which pyproject.toml does not list"
+            )
 
 
 def test_conda_lists_the_same_ranges():

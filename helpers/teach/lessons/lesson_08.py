@@ -272,7 +272,7 @@ one of its matrices does, one with another kind. The numbers in it may be anythi
 have looked at it.
 """,
     starter='''def read(path):
-    """name -> array, each a read-only view of the mapped file. ValueError if damaged."""
+    """A dict of arrays, each a read-only view of the mapped file; or ValueError."""
     ...
 ''',
     judge=check_read,
@@ -550,7 +550,7 @@ mapped file itself, in all of them.
 The check hands it a dozen loaders under names that mean nothing. Nobody writes into the arrays.
 """,
     starter='''def liars(loaders):
-    """Names of the loaders that copy. loaders: name -> (load, path); load(path) is a dict."""
+    """The names of the loaders that copy, of a dict: name -> (load, path)."""
     ...
 ''',
     judge=check_liars,

@@ -176,7 +176,8 @@ The check makes three models and asks each of them {ROUNDS} times, to and fro.
     for number, x in requests:
         model = models[number]
         for i in range({LAYERS}):
-            x = np.maximum(model[f"layers.{{i}}.weight"] @ x + model[f"layers.{{i}}.bias"], 0)
+            weight, bias = model[f"layers.{{i}}.weight"], model[f"layers.{{i}}.bias"]
+            x = np.maximum(weight @ x + bias, 0)
         answers.append(x)
     return answers
 ''',
@@ -198,7 +199,8 @@ The check makes three models and asks each of them {ROUNDS} times, to and fro.
     for number, x in requests:
         model = models[number]
         for i in range({LAYERS}):
-            x = np.maximum(model[f"layers.{{i}}.weight"] @ x + model[f"layers.{{i}}.bias"], 0)
+            weight, bias = model[f"layers.{{i}}.weight"], model[f"layers.{{i}}.bias"]
+            x = np.maximum(weight @ x + bias, 0)
         answers.append(x)
     return answers
 ''',

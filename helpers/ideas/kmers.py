@@ -1,0 +1,108 @@
+"""KmerIndex: where does a word of k letters stand in a DNA text? An index that is built once, and mapped from then on.
+
+Each place of the text where a word of k letters A, C, G, T begins is a k-mer. A letter is two bits, so that a word is a
+number below 4**k, and the order of the numbers is that of the words. The index is two arrays in an arena (arena.py):
+
+    codes      uint64, sorted: the word of each k-mer
+    positions  where it begins in the text; equal words from front to back
+
+A query is a binary search: of n codes it looks at about log2(n), the first of them on pages of their own, the last on
+one page. The other pages are not touched, and need not be in memory.
+"""
+
+import os
+
+import numpy as np
+
+from .arena import Arena, Builder, snapshot
+
+LONGEST = 32  # letters of two bits, in 64
+OTHER = 4
+LETTERS = np.full(256, OTHER, np.uint8)
+LETTERS[list(b"ACGT")] = LETTERS[list(b"acgt")] = range(4)  # small letters mark repeats, and are the same letters
+ROOT = np.dtype([("k", "u8"), ("codes", "u8"), ("positions", "u8")])  # codes, positions: their offsets in the arena
+LAYOUT = f"k-mer index 1: {ROOT.descr}"
+
+
+class KmerIndex:
+    """The k-mers of a text, by word. Made by `KmerIndex.of`.
+
+    k                 letters of a word
+    codes, positions  (count,) each, read-only views of the arena's mapping
+    """
+
+    def __init__(self, arena: Arena) -> None:
+        root = arena.array(arena.root)
+        self.arena, self.k = arena, int(root["k"])
+        self.codes, self.positions = arena.array(root["codes"]), arena.array(root["positions"])
+
+    @classmethod
+    def of(cls, text_path: str | os.PathLike[str], k: int, snapshot_path: str | os.PathLike[str]) -> "KmerIndex":
+        """The index in the snapshot; built first if there is none, or one of another k or of another text.
+
+        Another text is one of another size or time of change. Any byte but a letter ends a run: no word lies across
+        an N or a line's end. To build takes about 40 bytes of memory a letter, to open takes none. ValueError for k
+        outside 1 to 32; SnapshotError if what lies at the path is foreign or damaged; OSError.
+        """
+        if not 1 <= k <= LONGEST:
+            raise ValueError(f"a word has 1 to {LONGEST} letters here, two bits each, not {k}")
+        text = os.stat(text_path)
+        origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
+
+        def build(builder: Builder) -> None:
+            _place(builder, np.fromfile(text_path, np.uint8), k)
+
+        return cls(snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size))
+
+    @property
+    def count(self) -> int:
+        """How many k-mers there are; a word that stands twice counts twice."""
+        return len(self.codes)
+
+    def find(self, word: str) -> np.ndarray:
+        """The positions at which `word` begins, sorted: a view of the mapping. ValueError if it has not k letters."""
+        if self.codes is None:
+            raise ValueError("this index is closed: make it again, with KmerIndex.of")
+        letters = LETTERS[np.frombuffer(word.encode(), np.uint8)]
+        if len(letters) != self.k or OTHER in letters:
+            raise ValueError(f"a word of this index is {self.k} letters A, C, G, T, and {word!r} is not")
+        code = codes_of(letters, self.k)[0]  # a uint64, as they are: for an int, numpy would make floats of all codes
+        begin, end = np.searchsorted(self.codes, code), np.searchsorted(self.codes, code, "right")
+        return self.positions[begin:end]
+
+    def close(self) -> None:
+        """Unmaps the arena, unless somebody has a view of it still."""
+        self.codes = self.positions = None
+        self.arena.close()
+
+    def __enter__(self) -> "KmerIndex":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"KmerIndex(words of {self.k} letters, {self.arena})"
+
+
+def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
+    """(n - k + 1,) uint64: the word that begins at each of n letters, (n,) uint8 of 0 to 3; (0,) where n < k."""
+    codes = np.zeros(max(len(letters) - k + 1, 0), np.uint64)
+    for i in range(k):
+        codes <<= 2
+        codes |= letters[i : i + len(codes)]
+    return codes
+
+
+def _place(builder: Builder, text: np.ndarray, k: int) -> None:
+    """The index of a text, (n,) uint8, as the root of an arena."""
+    letters = LETTERS[text]
+    codes = codes_of(letters, k)
+    known = np.ones(len(codes), bool)
+    for i in range(k):
+        known &= letters[i : i + len(codes)] != OTHER
+    positions, codes = np.flatnonzero(known), codes[known]
+    order = np.argsort(codes, kind="stable")  # equal words stay from front to back
+    narrow = np.uint32 if len(text) < 2**32 else np.uint64
+    placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))
+    builder.root = builder.place(np.array((k, *placed), ROOT))

@@ -1,0 +1,138 @@
+"""VarBuilder: a model asks for its weights by name and shape, and is told which of them had to be copied.
+
+>>> with VarBuilder.from_mapped("model.safetensors", "f4") as weights:
+...     layer = weights.prefix("layers.0")
+...     weight, bias = layer.get((64, 64), "weight"), layer.get((64,), "bias")
+...     weights
+VarBuilder(all, 16 tensors, 2 taken)
+  layers.0.weight  F16  (64, 64)  copied: float16 to float32
+  layers.0.bias    F32  (64,)     borrowed
+
+After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from .cow import read_only
+from .safetensors import ShardedFile, TensorFile, dtype_of, open_tensors
+from .tensor_header import Entry
+
+ROWS = 12
+
+
+class LoadError(ValueError):
+    """A tensor that is not there, twice there, or not as the model needs it."""
+
+
+@dataclass
+class Tree:
+    """What all prefixes of a model share: its open files, the tensors in them by full name, and which were taken."""
+
+    dtype: np.dtype | None
+    files: ExitStack
+    tensors: dict[str, tuple[TensorFile | ShardedFile, Entry]] = field(default_factory=dict)
+    taken: dict[str, str] = field(default_factory=dict)
+
+
+class VarBuilder:
+    """The weights of a model, or of the part of it whose names begin with a prefix. Made by `VarBuilder.from_mapped`.
+
+    taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; of the whole model
+    """
+
+    def __init__(self, tree: Tree, path: str = "") -> None:
+        self._tree, self._path, self.taken = tree, path, tree.taken
+        self._below = f"{path}." if path else ""
+
+    @classmethod
+    def from_mapped(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+                    dtype: Any = None) -> "VarBuilder":  # fmt: skip
+        """Maps a safetensors file, several, or those of an index, and reads their headers.
+
+        Weights are handed out in `dtype`, numpy's name or type; None leaves each as it is stored. LoadError for a name
+        that is in two files; SafetensorsError, OSError. On an error no file stays open.
+        """
+        with ExitStack() as files:
+            tree = Tree(None if dtype is None else np.dtype(dtype), files)
+            for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+                file = files.enter_context(open_tensors(path))
+                for name, entry in file.entries.items():
+                    if name in tree.tensors:
+                        raise LoadError(f"{name} is in {tree.tensors[name][0].path} and again in {file.path}")
+                    tree.tensors[name] = file, entry
+            tree.files = files.pop_all()
+        return cls(tree)
+
+    def prefix(self, name: str) -> "VarBuilder":
+        """The part whose names begin with `name` and a dot, over the same files."""
+        return VarBuilder(self._tree, self._full(name))
+
+    def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
+        """The tensor, read-only: a view of the mapping, or a copy where `taken` then says why.
+
+        A copy into another dtype is made at each call, and is the caller's alone. It may round; LoadError for what
+        would lose more (floats into integers, complex into real), for a tensor that is not there, and for another shape
+        than `shape`. ValueError after close().
+        """
+        full, wanted = self._full(name), self._tree.dtype
+        if full not in self._tree.tensors:
+            near = ", ".join(get_close_matches(full, self._tree.tensors)) or "none"
+            raise LoadError(f"{full}: expected {_words(wanted, shape)}, found no such tensor; names like it: {near}")
+        file, entry = self._tree.tensors[full]
+        stored = dtype_of(entry.dtype)
+        why = ""
+        if stored is None:
+            why = f"; numpy has no {entry.dtype}; most such types are in ml_dtypes, if installed"
+        elif wanted is not None and not np.can_cast(stored, wanted, "same_kind"):
+            why = f"; {stored} to {wanted} would lose more than digits"
+        if why or entry.shape != tuple(shape):
+            raise LoadError(f"{full}: expected {_words(wanted, shape)}, found {_words(entry.dtype, entry.shape)}{why}")
+        tensor = file.cow(full)
+        if wanted is None or wanted == stored:
+            self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
+            return read_only(tensor.value)
+        self.taken[full] = f"copied: {stored} to {wanted}"
+        return read_only(tensor.value.astype(wanted))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all tensors in this part, without the prefix."""
+        return tuple(name.removeprefix(self._below) for name in self._tree.tensors if name.startswith(self._below))
+
+    def __contains__(self, name: str) -> bool:
+        return self._full(name) in self._tree.tensors
+
+    def close(self) -> None:
+        """Closes the files, of all prefixes; tensors that were taken stay valid."""
+        self._tree.files.close()
+
+    def __enter__(self) -> "VarBuilder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _full(self, name: str) -> str:
+        return self._below + name
+
+    def __repr__(self) -> str:
+        taken = [name for name in self.taken if name.startswith(self._below)]
+        lines = [f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"]
+        entries = [self._tree.tensors[name][1] for name in taken[:ROWS]]
+        rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            words = (word.ljust(width) for word, width in zip(row, widths, strict=True))
+            lines.append(f"  {'  '.join(words)}  {self.taken[row[0]]}")
+        return "\n".join(lines + [f"  … and {len(taken) - ROWS} more"] * (len(taken) > ROWS))
+
+
+def _words(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{'any dtype' if dtype is None else dtype} of shape {tuple(shape)}"

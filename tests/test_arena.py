@@ -1,0 +1,460 @@
+"""Arena and KmerIndex: what goes in comes out, as a view; what does not fit is refused; few pages are touched."""
+
+import gc
+import io
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from helpers.ideas.arena import (
+    ALIGNMENT,
+    Arena,
+    Builder,
+    DamagedSnapshot,
+    ForeignSnapshot,
+    SnapshotError,
+    StaleSnapshot,
+    snapshot,
+)
+from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
+from helpers.ideas.kmers import KmerIndex
+from helpers.make import dna
+from helpers.measure import PageState, advise, drop_from_cache, measure, page_map, region_at
+from helpers.measure.maps import why_not
+from helpers.units import MiB
+
+LINUX = sys.platform == "linux"
+SIZE = FORMAT.size
+PAGES = pytest.mark.skipif(bool(why_not()), reason=why_not() or "pages can be read")
+RECORD = np.dtype([("id", "u4"), ("where", "u8"), ("name", "S3")])
+
+
+def mapped(folder: Path) -> bool:
+    """Is a file in this folder mapped?"""
+    return LINUX and str(folder) in Path("/proc/self/maps").read_text()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "snapshot.arena"
+    gc.collect()
+    assert not mapped(tmp_path)
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")], "a half file stayed"
+
+
+def fill(builder: Builder) -> None:
+    builder.place(np.arange(7, dtype="f4"))
+    builder.root = builder.place(np.array((1, SIZE, b"abc"), RECORD))
+
+
+def made(path: Path, layout: str = "test", origin: bytes = b"origin") -> bytes:
+    with Arena.create(path, layout, origin) as builder:
+        fill(builder)
+    return path.read_bytes()
+
+
+def refused(path: Path, data: bytes, layout: str = "test", origin: bytes | None = b"origin") -> SnapshotError:
+    path.write_bytes(data)
+    with pytest.raises(SnapshotError) as caught:
+        Arena.open(path, layout, origin)
+    assert str(path) in str(caught.value) and path.read_bytes() == data
+    assert not mapped(path.parent), "the traceback holds what was open"
+    return caught.value.with_traceback(None)
+
+
+def sealed(head: bytes, **changed: int | bytes) -> bytes:
+    """A header with other values and the checksum that belongs to them."""
+    names = ("magic", "order", "version", "layout", "body", "size", "root", "origin")
+    values = dict(zip(names, FORMAT.unpack(head)[:-1], strict=True)) | changed
+    head = FORMAT.pack(*values.values(), 0)[:-4]
+    return head + struct.pack("=I", zlib.crc32(head))
+
+
+# --- what goes in comes out
+DTYPES = npst.scalar_dtypes() | npst.byte_string_dtypes() | npst.unicode_string_dtypes()
+RECORDS = st.lists(DTYPES, min_size=1, max_size=3).map(lambda types: np.dtype(",".join(dtype.str for dtype in types)))
+ARRAYS = npst.arrays(DTYPES | RECORDS, npst.array_shapes(min_dims=0, min_side=0, max_side=5))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(ARRAYS | ARRAYS.map(np.transpose) | ARRAYS.map(np.atleast_1d).map(lambda a: a[::2]), max_size=6))
+def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "arena")
+        with Arena.create(path, "any") as builder:
+            offsets = [builder.place(array) for array in arrays]
+        with Arena.open(path, "any") as arena:
+            arena.verify()
+            assert arena.size == path.stat().st_size
+            mapped, end = np.frombuffer(arena._yoke.get(), np.uint8), SIZE
+            for array, offset in zip(arrays, offsets, strict=True):
+                view = arena.array(offset)
+                assert view.dtype == array.dtype and view.shape == array.shape
+                assert view.tobytes() == array.tobytes()
+                assert not view.flags.writeable and view.ctypes.data % ALIGNMENT == 0
+                assert offset % ALIGNMENT == 0 and offset >= end, "one lies on the other"
+                begin = view.ctypes.data - mapped.ctypes.data
+                assert offset < begin and begin + view.nbytes <= arena.size
+                assert np.may_share_memory(view, mapped) or not view.nbytes
+                end = begin + view.nbytes
+            del mapped
+
+
+@pytest.mark.skipif(not LINUX, reason="/proc tells which file is mapped at an address")
+def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
+    made(path)
+    with Arena.open(path, "test") as arena:
+        view = arena.array(SIZE)
+        record = arena.array(arena.root)
+        assert region_at(view.ctypes.data).path == str(path)
+        assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, "a record leads to the rest"
+        assert repr(arena) == f"Arena({str(path)!r}, {arena.size} B)"
+    assert view.tolist() == list(range(7))
+    for use in (arena.verify, lambda: arena.array(SIZE)):
+        with pytest.raises(ValueError, match="released"):
+            use()
+    arena.close()
+
+
+def test_what_numpy_itself_reads(path: Path):
+    """An array in the arena is an .npy file."""
+    made(path)
+    with path.open("rb") as file:
+        file.seek(SIZE)
+        assert np.load(file).tolist() == list(range(7))
+
+
+@pytest.mark.parametrize("pointers", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), "bfloat16"])
+def test_pointers_are_not_placed(path: Path, pointers: object):
+    if pointers == "bfloat16":  # not pointers, but .npy would forget what it is
+        pointers = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
+    with pytest.raises(TypeError, match="cannot be placed"), Arena.create(path, "test") as builder:
+        builder.place(pointers)
+    assert not path.exists()
+
+
+# --- what does not fit
+def test_every_byte_of_the_header_counts(path: Path):
+    data = made(path)
+    for i in range(SIZE):
+        for flip in (0x01, 0x80, 0xFF):
+            error = refused(path, data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :])
+            expected = ForeignSnapshot if i < len(MAGIC) else StaleSnapshot if 12 <= i < 16 else DamagedSnapshot
+            assert type(error) is expected, i
+
+
+def test_a_file_that_was_cut_short_or_made_longer(path: Path):
+    data = made(path)
+    for end in range(len(data)):
+        assert type(refused(path, data[:end])) is DamagedSnapshot
+    assert "were written" in str(refused(path, data + b"\0"))
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04" + bytes(500), b"x", bytes(4096), b"\x89PNG\r\n\x1a\n" + bytes(200)])
+def test_a_file_of_somebody_else(path: Path, data: bytes):
+    assert type(refused(path, data)) is ForeignSnapshot
+    with pytest.raises(ForeignSnapshot):
+        snapshot(path, "test", fill)
+    assert path.read_bytes() == data, "it is not ours to replace"
+
+
+def test_another_byte_order_and_another_version(path: Path):
+    data = made(path)
+    swapped = struct.unpack("<I", struct.pack(">I", ORDER))[0]
+    error = refused(path, sealed(data[:SIZE], order=swapped) + data[SIZE:])
+    assert type(error) is ForeignSnapshot and "byte order" in str(error)
+    error = refused(path, sealed(data[:SIZE], version=2) + data[SIZE:])
+    assert type(error) is StaleSnapshot and "version 2" in str(error)
+
+
+def test_another_layout_and_another_origin(path: Path):
+    data = made(path)
+    assert "another layout than 'other'" in str(refused(path, data, layout="other"))
+    assert type(refused(path, data, layout="other")) is StaleSnapshot
+    for other in (b"", b"origin\0", b"Origin"):
+        assert type(refused(path, data, origin=other)) is StaleSnapshot
+    Arena.open(path, "test").close()  # any origin
+    with pytest.raises(ValueError, match="at most 64 bytes, not 65"), Arena.create(path, "test", bytes(65)):
+        pass
+    assert path.read_bytes() == data
+    made(path, origin=bytes(64))
+    Arena.open(path, "test", bytes(64)).close()
+
+
+def test_verify_finds_what_opening_does_not(path: Path):
+    data = made(path)
+    for i in range(SIZE, len(data)):
+        path.write_bytes(data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :])
+        with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot, match="changed after its header"):
+            arena.verify()
+
+
+def test_no_offset_leads_out_of_the_file(path: Path):
+    data = made(path)
+    with Arena.open(path, "test") as arena:
+        for offset in (-64, SIZE + 1, SIZE + 32, -(-len(data) // 64) * 64, 2**62, 2**64, -(2**70)):
+            with pytest.raises(DamagedSnapshot, match=f"has nothing at offset {offset}"):
+                arena.array(offset)
+        for offset in (0, 64, SIZE + 64, len(data) // 64 * 64):
+            with pytest.raises(DamagedSnapshot, match=f"has no array at offset {offset}"):
+                arena.array(offset)
+        with pytest.raises(TypeError):
+            arena.array(128.0)
+    with Arena.create(path, "test"):
+        pass
+    with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot):
+        arena.array(arena.root)  # nobody set one
+
+
+def test_an_offset_between_two_places(path: Path):
+    """Where what looks like an array lies in the data of one."""
+    inner = io.BytesIO()
+    np.save(inner, np.arange(3))
+    with Arena.create(path, "test") as builder:
+        offset = builder.place(np.frombuffer(b"_" + inner.getvalue(), "u1"))
+    with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot, match="has nothing at"):
+        arena.array(offset + 128 + 1)
+
+
+LIES = ["'descr': '|O'", "'descr': '|V99999'", "'descr': 'f4'*9**9", "'shape': (99,)", "'shape': (-7,)", "'shape': 7",
+        "'shape': (4611686018427387905,)", "'shape': (9223372036854775807, 0)", "'shape': (1,1.)",
+        "(((((((((("]  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_no_array_leads_out_of_the_file(path: Path, lie: str):
+    data = bytearray(made(path))
+    key = lie.partition(":")[0]
+    text = data[SIZE + 10 : SIZE + 128].decode()
+    line = re.sub(key + r": ('[^']*'|\([^)]*\))", lie, text) if ":" in lie else lie + text
+    assert line != text
+    data[SIZE + 10 : SIZE + 128] = line.rstrip()[:118].ljust(117).encode() + b"\n"
+    path.write_bytes(data)
+    with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot, match=f"no array at offset {SIZE}"):
+        arena.array(SIZE)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+def test_random_damage_is_refused_or_lies_in_the_file(draw: st.DataObject):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "arena")
+        data = bytearray(made(path))
+        for _ in range(draw.draw(st.integers(1, 4))):
+            data[draw.draw(st.integers(SIZE, SIZE + 127))] = draw.draw(st.integers(0, 255))
+        path.write_bytes(data)
+        with Arena.open(path, "test") as arena:
+            try:
+                view = arena.array(SIZE)
+            except DamagedSnapshot:
+                return
+            mapped = np.frombuffer(arena._yoke.get(), np.uint8).ctypes.data
+            assert mapped < view.ctypes.data and view.ctypes.data + view.nbytes <= mapped + arena.size
+            view.tobytes()
+            del view
+
+
+# --- how it is built
+def test_built_once_and_again_when_stale(path: Path):
+    calls = []
+
+    def build(builder: Builder) -> None:
+        calls.append(1)
+        fill(builder)
+
+    for times, (layout, origin) in enumerate([("a", b"1"), ("a", b"2"), ("b", b"2")], start=1):
+        for _ in range(2):
+            with snapshot(path, layout, build, origin) as arena:
+                assert arena.array(SIZE)[6] == 6 and len(calls) == times
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    with pytest.raises(DamagedSnapshot):
+        snapshot(path, "b", build, b"2")
+    assert len(calls) == 3 and path.read_bytes() == data[:-1]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_build_that_fails_leaves_what_was_there(path: Path, error: type[BaseException]):
+    def build(builder: Builder) -> None:
+        builder.place(np.zeros(MiB, "u1"))
+        assert os.listdir(path.parent) != before, "it is being written"
+        raise error("in the middle")
+
+    for before in ([], [path.name]):
+        data = made(path) if before else None
+        with pytest.raises(error, match="in the middle"):
+            snapshot(path, "other", build)
+        assert os.listdir(path.parent) == before
+        assert data is None or path.read_bytes() == data
+
+
+def test_a_disk_that_is_too_small_is_found_before(path: Path):
+    with pytest.raises(OSError, match="free"), Arena.create(path, "test", size=2**60):
+        raise AssertionError("the block was entered")
+
+
+def test_the_old_snapshot_stays_for_whoever_has_it_mapped(path: Path):
+    if not LINUX:
+        pytest.skip("Windows replaces no mapped file")
+    made(path)
+    with Arena.open(path, "test") as old:
+        view = old.array(SIZE)
+        with snapshot(path, "new", lambda builder: builder.place(np.zeros(7, "f4"))) as new:
+            assert view.tolist() == list(range(7)) and new.array(SIZE).tolist() == [0] * 7
+            old.verify()
+
+
+BUILDS = """
+    import sys, time
+    import numpy as np
+    from helpers.ideas.arena import snapshot
+
+    def build(builder):
+        print("builds", flush=True)
+        sys.stdin.readline()
+        builder.root = builder.place(np.full(100_000, 7))
+
+    with snapshot(sys.argv[1], "two", build) as arena:
+        arena.verify()
+        print(arena.array(arena.root).sum())
+"""
+
+
+def test_two_processes_build_at_once(path: Path):
+    children = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(BUILDS), path], text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]  # fmt: skip
+    try:
+        for child in children:
+            assert child.stdout.readline() == "builds\n", "both are in the middle"
+        for child in children:
+            assert child.communicate("go\n", timeout=60)[0] == "700000\n"
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+    with Arena.open(path, "two") as arena:
+        arena.verify()
+
+
+@PAGES
+def test_opening_touches_the_same_pages_of_every_size(path: Path):
+    touched = []
+    for size in (MiB, 64 * MiB):
+        with Arena.create(path, "test") as builder:
+            builder.root = builder.place(np.zeros(size, "u1"))
+        os.sync()
+        with Arena.open(path, "test") as arena:
+            touched.append(page_map(arena._yoke.get()).present)
+            assert len(page_map(arena._yoke.get())) > size // 4096
+    assert touched[1] <= max(2 * touched[0], 32), "at most what the kernel brings around one page"
+
+
+# --- the index of a text
+def naive(text: bytes, k: int) -> dict[str, list[int]]:
+    """Each word of k letters, and where it begins."""
+    found: dict[str, list[int]] = {}
+    for i in range(len(text) - k + 1):
+        word = text[i : i + k].upper().decode("latin1")
+        if set(word) <= set("ACGT"):
+            found.setdefault(word, []).append(i)
+    return found
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text("ACGT", max_size=60) | st.text("ACGTNacgt\n", max_size=300), st.integers(1, 6) | st.just(32))
+def test_every_word_is_found_where_it_stands(text: str, k: int):
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "text")
+        source.write_bytes(text.encode())
+        expected = naive(text.encode(), k)
+        with KmerIndex.of(source, k, Path(folder, "index")) as index:
+            assert index.count == sum(map(len, expected.values()))
+            for word, places in expected.items():
+                assert index.find(word).tolist() == index.find(word.lower()).tolist() == places
+            for word in {word[1:] + letter for word in list(expected)[:20] for letter in "ACGT"} | {"A" * k, "T" * k}:
+                assert index.find(word).tolist() == expected.get(word, [])
+            assert (np.diff(index.codes.astype(object)) >= 0).all()
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dna(tmp_path_factory.mktemp("dna") / "text", "2 MiB")
+
+
+def test_the_last_word_of_all(path: Path):
+    source = path.with_name("text")
+    source.write_bytes(b"T" * 34)
+    with KmerIndex.of(source, 32, path) as index:
+        assert index.codes.tolist() == [2**64 - 1] * 3 and index.find("T" * 32).tolist() == [0, 1, 2]
+
+
+def test_the_index_follows_its_text(text: Path, path: Path):
+    source = path.with_name("text")
+    source.write_bytes(b"ACGTACGT")
+    inode = []
+    for k, word, places in ((3, "CGT", [1, 5]), (3, "CGT", [1, 5]), (4, "CGTA", [1])):
+        with KmerIndex.of(source, k, path) as index:
+            assert index.find(word).tolist() == places
+        inode.append(path.stat().st_ino)
+    assert inode[0] == inode[1], "built once"
+    source.write_bytes(b"TTCGTATT")
+    os.utime(source, ns=(0, 123_456_789))
+    with KmerIndex.of(source, 4, path) as index:
+        assert index.find("CGTA").tolist() == [2]
+        assert index.find("CGTC").tolist() == []
+        for word in ("CGT", "CGTAA", "CGTN", "CGTé", ""):
+            with pytest.raises(ValueError, match="4 letters A, C, G, T"):
+                index.find(word)
+    with pytest.raises(ValueError, match="closed"):
+        index.find("CGTA")
+    for k in (0, 33, -1):
+        with pytest.raises(ValueError, match=f"1 to 32 letters here, two bits each, not {k}"):
+            KmerIndex.of(source, k, path)
+
+
+@PAGES
+def test_a_query_touches_few_pages(text: Path, data: Path):
+    path = data / "index"
+    KmerIndex.of(text, 21, path).close()
+    word = text.read_bytes()[10_000:10_021].decode()
+    with KmerIndex.of(text, 21, path) as index:
+        everything = index.arena._yoke.get()
+        advise(everything, "random")  # or the kernel reads neighbours that nobody asked for
+        advise(everything, "dontneed")
+        if (left := drop_from_cache(path)).count:  # it would map those that it has beside the one that is touched
+            pytest.skip(left.why)
+        found, codes = index.find(word), page_map(index.codes)
+        assert found.tolist() == [10_000]
+        assert region_at(found.ctypes.data).path == str(path), "what is found is a view, too"
+        assert len(codes) > 4096 and 2 <= codes.count(PageState.FILE) == codes.present <= math.log2(len(codes)) + 4
+        assert page_map(index.positions).present == 1
+    path.unlink()
+
+
+@pytest.mark.skipif(bool(why_not()), reason="anonymous memory is not measured here")
+def test_a_query_needs_no_memory_of_its_own(text: Path, path: Path):
+    KmerIndex.of(text, 21, path).close()
+
+    def query(text: Path, path: Path) -> int:
+        with KmerIndex.of(text, 21, path) as index:
+            return len(index.find("ACGTACGTACGTACGTACGTA"))
+
+    peak = measure(query, text, path).peak.anonymous
+    assert peak < path.stat().st_size / 10, "numpy made floats of all codes"

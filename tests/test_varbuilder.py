@@ -1,0 +1,210 @@
+"""VarBuilder: names and shapes are checked, what need not be copied is not, and it says what was."""
+
+import gc
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.ideas import safetensors
+from helpers.ideas.safetensors import SafetensorsError, save
+from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
+from helpers.measure import region_at
+
+LINUX = sys.platform == "linux"
+
+
+def mapped(folder: Path) -> bool:
+    """Is a file in this folder mapped?"""
+    return LINUX and str(folder) in Path("/proc/self/maps").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    gc.collect()
+    assert not mapped(tmp_path)
+
+
+@pytest.fixture
+def model(folder: Path) -> Path:
+    """Three layers: 0 float32, 1 float16, 10 float64; and a step, an integer."""
+    tensors = {"step": np.array(7)}
+    for i, dtype in ((0, "f4"), (1, "f2"), (10, "f8")):
+        tensors[f"layers.{i}.weight"] = np.arange(12, dtype=dtype).reshape(3, 4) + i
+        tensors[f"layers.{i}.bias"] = np.full(3, i, dtype)
+    save(tensors, folder / "model.safetensors")
+    return folder / "model.safetensors"
+
+
+def misaligned(path: Path) -> Path:
+    """Floats after one byte."""
+    table = {
+        "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+        "b": {"dtype": "F32", "shape": [2], "data_offsets": [1, 9]},
+        "c": {"dtype": "F32", "shape": [], "data_offsets": [9, 13]},
+    }
+    header = json.dumps(table).encode()
+    header += b" " * (-len(header) % 8)
+    data = b"\x05" + np.array([1.5, 2.5, 3.5], "<f4").tobytes()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+    return path
+
+
+def of_file(array: np.ndarray, path: Path) -> bool:
+    """Does it lie in a mapping of this file?"""
+    return region_at(array.ctypes.data).path == str(path) if LINUX else array.base is not None
+
+
+def message(weights: VarBuilder, shape: tuple, name: str) -> str:
+    with pytest.raises(LoadError) as caught:
+        weights.get(shape, name)
+    assert not weights.taken, "what was not handed out was not taken"
+    return str(caught.value)
+
+
+def test_as_stored_everything_is_borrowed(model: Path):
+    with VarBuilder.from_mapped(model) as weights:
+        for i, dtype in ((0, "f4"), (1, "f2"), (10, "f8")):
+            layer = weights.prefix("layers").prefix(str(i))
+            weight = layer.get((3, 4), "weight")
+            assert weight.dtype == dtype and weight.tolist() == (np.arange(12.0).reshape(3, 4) + i).tolist()
+            assert of_file(weight, model) and not weight.flags.writeable
+        assert weights.get((), "step") == 7
+        assert set(weights.taken.values()) == {"borrowed"} and layer.taken is weights.taken
+        assert list(weights.taken) == ["layers.0.weight", "layers.1.weight", "layers.10.weight", "step"]
+    assert weight[0, 0] == 10, "it outlives the files"
+    with pytest.raises(ValueError, match="closed"):
+        layer.get((3,), "bias")
+
+
+def test_another_dtype_is_copied_and_says_so(model: Path):
+    with VarBuilder.from_mapped([str(model)], np.float32) as weights:
+        arrays = {i: weights.get([3, 4], f"layers.{i}.weight") for i in (0, 1, 10)}
+        for i, array in arrays.items():
+            assert array.dtype == np.float32 and array[2, 3] == 11 + i and not array.flags.writeable
+            assert of_file(array, model) == (i == 0)
+        assert weights.get((), "step").dtype == np.float32
+        assert weights.taken == {
+            "layers.0.weight": "borrowed",
+            "layers.1.weight": "copied: float16 to float32",
+            "layers.10.weight": "copied: float64 to float32",
+            "step": "copied: int64 to float32",
+        }
+        again = weights.get((3, 4), "layers.1.weight")
+        assert not np.shares_memory(again, arrays[1])
+
+
+def test_bfloat16(folder: Path):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    path = folder / "model.safetensors"
+    save({"x": np.array([1, 1.5, -2], bfloat16), "y": np.array([1.25], "f4")}, path)
+    with VarBuilder.from_mapped(path, "f4") as weights:
+        assert weights.get((3,), "x").tolist() == [1, 1.5, -2]
+        assert weights.taken == {"x": "copied: bfloat16 to float32"}
+    with VarBuilder.from_mapped(path, "bfloat16") as weights:
+        assert of_file(weights.get((3,), "x"), path) and weights.get((1,), "y")[0] == 1.25
+        assert weights.taken == {"x": "borrowed", "y": "copied: float32 to bfloat16"}
+
+
+def test_a_dtype_that_numpy_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """bfloat16 without ml_dtypes: bytes, which are no tensor of that shape, nor of theirs."""
+    path = folder / "model.safetensors"
+    save({"x": np.zeros(3, pytest.importorskip("ml_dtypes").bfloat16)}, path)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    safetensors.dtype_of.cache_clear()
+    try:
+        for dtype in (None, "f4", "u1"):
+            for shape in ((3,), (6,)):
+                with VarBuilder.from_mapped(path, dtype) as weights:
+                    assert "numpy has no BF16; most such types are in ml_dtypes" in message(weights, shape, "x")
+    finally:
+        safetensors.dtype_of.cache_clear()
+
+
+def test_what_is_misaligned_is_copied(folder: Path):
+    path = misaligned(folder / "model.safetensors")
+    with VarBuilder.from_mapped(path) as weights:
+        assert weights.get((2,), "b").tolist() == [1.5, 2.5] and weights.get((), "c") == 3.5
+        assert weights.get((1,), "a") == 5
+        assert weights.taken == {"b": "copied: misaligned", "c": "copied: misaligned", "a": "borrowed"}
+        for name, shape in (("b", (2,)), ("a", (1,))):
+            array = weights.get(shape, name)
+            assert array.flags.aligned and not array.flags.writeable and of_file(array, path) == (name == "a")
+
+
+def test_errors_name_what_was_expected_and_what_was_found(model: Path):
+    with VarBuilder.from_mapped(model, "f2") as weights:
+        layer = weights.prefix("layers.0")
+        assert message(layer, (4, 3), "weight") == (
+            "layers.0.weight: expected float16 of shape (4, 3), found F32 of shape (3, 4)"
+        )
+        assert message(layer, (3, 4), "wieght").startswith(
+            "layers.0.wieght: expected float16 of shape (3, 4), found no such tensor; names like it: layers.0.weight, "
+        )
+        assert "names like it: layers.1.bias, " in message(weights.prefix("layers"), (3,), "1bias")
+        assert message(weights, (1,), "zzz").endswith("names like it: none")
+    with VarBuilder.from_mapped(model) as weights:
+        assert message(weights, (1,), "step") == "step: expected any dtype of shape (1,), found I64 of shape ()"
+    with VarBuilder.from_mapped(model, "i4") as weights:
+        assert message(weights, (3,), "layers.0.bias") == (
+            "layers.0.bias: expected int32 of shape (3,), found F32 of shape (3,); "
+            "float32 to int32 would lose more than digits"
+        )
+
+
+def test_names(model: Path):
+    with VarBuilder.from_mapped(model) as weights:
+        assert sorted(weights.prefix("layers.1").names) == ["bias", "weight"], "not those of layer 10"
+        assert sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"]
+        assert len(weights.names) == 7 and weights.prefix("none").names == ()
+        assert "layers.0.bias" in weights and "bias" in weights.prefix("layers.10") and "bias" not in weights
+
+
+def test_several_files(folder: Path, model: Path):
+    other = folder / "other.safetensors"
+    save({"head": np.ones(2, "f4")}, other)
+    with VarBuilder.from_mapped((model, other)) as weights:
+        assert of_file(weights.get((2,), "head"), other) and of_file(weights.get((3,), "layers.0.bias"), model)
+        assert len(weights.names) == 8
+    save({"head": np.ones(2, "f4"), "step": np.array(8)}, other)
+    with pytest.raises(LoadError, match=r"step is in .*model.safetensors and again in .*other.safetensors"):
+        VarBuilder.from_mapped([model, other])
+    other.write_bytes(b"")
+    for error, last in ((SafetensorsError, other), (FileNotFoundError, folder / "none")):
+        with pytest.raises(error) as caught:
+            VarBuilder.from_mapped([model, last])
+        assert not mapped(folder), caught  # whose traceback holds what was open
+
+
+def test_shards(folder: Path):
+    shards = {"a.safetensors": {"x": np.ones(2, "f4")}, "b.safetensors": {"y.z": np.zeros((1, 2), "f2")}}
+    for name, tensors in shards.items():
+        save(tensors, folder / name)
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {name: file for file, part in shards.items() for name in part}}))
+    with VarBuilder.from_mapped(index, "f4") as weights:
+        assert of_file(weights.get((2,), "x"), folder / "a.safetensors")
+        assert weights.prefix("y").get((1, 2), "z").dtype == np.float32
+        assert weights.taken == {"x": "borrowed", "y.z": "copied: float16 to float32"}
+
+
+def test_the_table(model: Path, folder: Path):
+    with VarBuilder.from_mapped(model, "f4") as weights:
+        assert repr(weights) == "VarBuilder(all, 7 tensors, 0 taken)"
+        layer = weights.prefix("layers.10")
+        layer.get((3, 4), "weight"), weights.get((3,), "layers.0.bias"), layer.get((3,), "bias")
+        assert repr(layer).splitlines() == [
+            "VarBuilder(layers.10, 2 tensors, 2 taken)",
+            "  layers.10.weight  F64  (3, 4)  copied: float64 to float32",
+            "  layers.10.bias    F64  (3,)    copied: float64 to float32",
+        ]
+        assert "  layers.0.bias     F32  (3,)    borrowed" in repr(weights).splitlines()
+    save({str(i): np.zeros(1) for i in range(ROWS + 3)}, folder / "many.safetensors")
+    with VarBuilder.from_mapped(folder / "many.safetensors") as weights:
+        for name in weights.names:
+            weights.get((1,), name)
+        assert len(repr(weights).splitlines()) == ROWS + 2 and repr(weights).endswith("  … and 3 more")
