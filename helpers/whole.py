@@ -43,6 +43,8 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     try:
         while not (file := _locked(unfinished)):
             unfinished = _beside(path)
+        with suppress(OSError):
+            shutil.copymode(path, unfinished)  # who could not read the old file cannot read the new one
         with file:
             yield file
             file.flush()

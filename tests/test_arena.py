@@ -138,13 +138,34 @@ def test_what_numpy_itself_reads(path: Path):
         assert np.load(file).tolist() == list(range(7))
 
 
-@pytest.mark.parametrize("pointers", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), "bfloat16"])
+MASKED = np.ma.masked_array([1, 2], [False, True])
+
+
+@pytest.mark.parametrize(
+    "pointers", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"]
+)
 def test_pointers_are_not_placed(path: Path, pointers: object):
-    if pointers == "bfloat16":  # not pointers, but .npy would forget what it is
+    if type(pointers) is str:  # not pointers, but .npy would forget what it is
         pointers = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
     with pytest.raises(TypeError, match="cannot be placed"), Arena.create(path, "test") as builder:
         builder.place(pointers)
     assert not path.exists()
+
+
+def test_a_record_of_many_fields(path: Path):
+    record = np.zeros(2, [(f"field {i}", "u1") for i in range(2000)])
+    with Arena.create(path, "test") as builder:
+        offset = builder.place(record)
+    with Arena.open(path, "test") as arena:
+        assert np.array_equal(arena.array(offset), record)
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(path: Path):
+    link = path.with_name("link")
+    link.symlink_to(path.name)
+    for layout in ("one", "two"):
+        with snapshot(link, layout, fill) as arena:
+            assert link.is_symlink() and arena.size == path.stat().st_size
 
 
 # --- what does not fit

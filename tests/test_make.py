@@ -429,6 +429,17 @@ def test_a_bar_for_a_long_wait(tmp_path, monkeypatch, capfd, title):
     assert any("/12.0M" in line and "iB/s" in line for line in shown), shown
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps who may read a file elsewhere")
+def test_who_may_read_the_old_file_may_read_the_new_one(tmp_path):
+    for mode in (0o600, 0o640, 0o444):
+        (tmp_path / "a").write_bytes(b"old")
+        (tmp_path / "a").chmod(mode)
+        with whole_file(tmp_path / "a", 3) as file:
+            file.write(b"new")
+        assert (tmp_path / "a").read_bytes() == b"new" and stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+        (tmp_path / "a").unlink()
+
+
 def test_small_pieces_are_written_whole(tmp_path):
     """write(2) may take less than it is given."""
 

@@ -96,7 +96,7 @@ BROKEN = [
     ("not JSON", file_of(b"{}\0"), "Extra data"),
     ("not JSON", file_of(b'{"a\x01":1}'), "control character"),
     ("not JSON", file_of(b'{"a":01}'), "delimiter"),
-    ("not JSON", raw(more=b","), "property name"),
+    ("not JSON", raw(more=b","), "line 1 column"),
     ("not JSON", raw(shape=b"[" * 100_000 + b"]" * 100_000), "recursion"),
     ("not JSON", raw(offsets=b"[0," + b"1" * 10_000 + b"]"), "4300 digits"),
     ("duplicate key", raw(more=b',"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'), "'a' does"),
@@ -224,6 +224,12 @@ def test_messages_stay_short():
     with pytest.raises(SafetensorsError) as caught:
         read_header(file_of({name: {"dtype": [[[[[[[[name]]]]]]]], "shape": [9] * 99, "data_offsets": []}}))
     assert caught.value.tensor == name and len(str(caught.value)) < 500
+    wide: object = "x" * 1000
+    for _ in range(6):
+        wide = [wide] * 6
+    with pytest.raises(SafetensorsError) as caught:
+        read_header(file_of({"a": wide}))
+    assert caught.value.rule == "fields" and len(str(caught.value)) < 500
 
 
 @given(
@@ -333,6 +339,17 @@ def test_names_that_are_not_there(path: Path):
         with pytest.raises(KeyError, match=r"none; list\(file\)"):
             file["?"]
         assert file.get("?") is None and file == file and file != dict(file) and {file}
+        assert file.get("layers.0.bias").tolist() == [0] and file.get("?", 3) == 3
+        with pytest.raises(KeyError) as caught:
+            file["layers.0.bias" * 10_000]
+        assert len(str(caught.value)) < 500
+
+
+def test_to_ask_for_what_may_be_missing_looks_for_no_names_like_it(path: Path, monkeypatch: pytest.MonkeyPatch):
+    save({"a": np.zeros(1)}, path)
+    monkeypatch.setattr(ours, "get_close_matches", None)
+    with TensorFile(path) as file:
+        assert file.get("b") is None and file.get("a") is not None
 
 
 def test_a_damaged_file_is_named_and_not_kept_mapped(path: Path):
@@ -403,6 +420,7 @@ def test_tensors_are_aligned_in_the_file(path: Path):
         (TypeError, ({"a": [1.0]},), "tensor 'a' is a list"),
         (TypeError, ({"a": np.array(["x"])},), "tensor 'a' is an array of <U1"),
         (TypeError, ({"a": np.zeros(1, "c16")},), "complex128"),
+        (TypeError, ({"a": np.ma.masked_array([1.0, 2.0], [False, True])},), "a MaskedArray"),
         (TypeError, ({"a": np.array([None])},), "object"),
         (TypeError, ({}, {"k": 1}), "'k' to 1"),
         (TypeError, ({}, {1: "v"}), "1 to 'v'"),
@@ -485,6 +503,7 @@ def test_an_index_that_leads_astray(tmp_path: Path, rule: str, weight_map: objec
 @pytest.mark.parametrize(
     ("rule", "text"),
     [("index", b"{"), ("index", b"\xff"), ("index", b"[]"), ("index", b"[" * 100_000),
+     ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'), ("index", b'{"weight_map":{},"metadata":[]}'),
      ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}')],
 )  # fmt: skip
 def test_an_index_that_is_none(tmp_path: Path, rule: str, text: bytes):
@@ -493,6 +512,27 @@ def test_an_index_that_is_none(tmp_path: Path, rule: str, text: bytes):
     with pytest.raises(SafetensorsError, match=r"x\.index\.json") as caught:
         open_tensors(path)
     assert caught.value.rule == rule
+
+
+def test_an_index_of_any_size_is_not_read(tmp_path: Path):
+    path = tmp_path / "x.index.json"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(SafetensorsError, match="has 1,099,511,627,776 bytes, and may have 100,000,000"):
+        ShardedFile(path)
+
+
+def test_of_two_threads_that_open_a_shard_the_first_one_s_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with ShardedFile(sharded(tmp_path)) as model:
+        real, first = TensorFile, []
+
+        def slow(path: Path) -> TensorFile:
+            monkeypatch.setattr(ours, "TensorFile", real)
+            first.append(model.cow("b"))  # what another thread does meanwhile
+            return real(path)
+
+        monkeypatch.setattr(ours, "TensorFile", slow)
+        assert model.cow("b") is first[0], "copied once"
 
 
 def test_shards_that_are_not_there_or_damaged(tmp_path: Path):

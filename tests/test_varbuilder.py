@@ -156,6 +156,27 @@ def test_errors_name_what_was_expected_and_what_was_found(model: Path):
         )
 
 
+@pytest.mark.parametrize(("stored", "wanted", "lost"), [
+    ("i8", "i4", True), ("u8", "i8", True), ("u1", "i1", True), ("u1", "i2", False), ("?", "i8", False),
+    ("i8", "f2", False), ("f8", "f2", False), ("c8", "f4", True), ("c8", "bfloat16", True), ("f4", "c8", False),
+])  # fmt: skip
+def test_numbers_do_not_wrap_around_nor_lose_their_other_half(folder: Path, stored: str, wanted: str, lost: bool):
+    pytest.importorskip("ml_dtypes")
+    path = folder / "model.safetensors"
+    save({"x": np.ones(3, stored)}, path)
+    with VarBuilder.from_mapped(path, wanted) as weights:
+        if lost:
+            assert "would lose more than digits" in message(weights, (3,), "x")
+        else:
+            assert weights.get((3,), "x").tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"])
+def test_a_dtype_that_no_tensor_has(model: Path, dtype: str):
+    with pytest.raises(LoadError, match=r"cannot be handed out as .* choose one of bool, uint8"):
+        VarBuilder.from_mapped(model, dtype)
+
+
 def test_names(model: Path):
     with VarBuilder.from_mapped(model) as weights:
         assert sorted(weights.prefix("layers.1").names) == ["bias", "weight"], "not those of layer 10"

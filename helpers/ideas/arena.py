@@ -10,7 +10,8 @@ an arena refers to what it holds by its distance from the file's first byte, and
 
 To open is to read the header, which takes the same time for every size; to look at an array is to check that it lies in
 the file. Bytes that changed further on are found by verify() alone, because it has to read them all. The checksums are
-against accidents, not against an opponent.
+against accidents, not against an opponent. What nothing here can find: a file that is cut short while it is mapped ends
+the process that reads what is gone (SIGBUS); snapshot() never does that, because it writes another file and renames it.
 """
 
 import io
@@ -20,6 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -47,6 +49,8 @@ class Builder:
         array = np.asarray(thing)
         if array.dtype.hasobject or descr_to_dtype(dtype_to_descr(array.dtype)) != array.dtype:
             raise TypeError(f"{array.dtype} cannot be placed: numpy's numbers, text (U, S) and records of them can")
+        if isinstance(thing, np.ma.MaskedArray):
+            raise TypeError("a MaskedArray cannot be placed: place its .data and its .mask")
         self.write(bytes(-self.size % ALIGNMENT))
         offset = self.size
         write_array(self, array, version=(1, 0), allow_pickle=False)
@@ -77,7 +81,7 @@ class Arena:
         size    bytes that will be placed, if that is known: the free space is checked before
         """
         header = Header.of(layout, origin)
-        with whole_file(path, Header.SIZE + size) as file:
+        with whole_file(Path(path).resolve(), Header.SIZE + size) as file:  # through a link: the link stays
             file.write(bytes(Header.SIZE))
             builder = Builder(file)
             yield builder
@@ -109,7 +113,7 @@ class Arena:
             begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")  # .npy, version 1.0
             file = io.BytesIO(lent[offset:begin])
             read_magic(file)
-            shape, by_column, dtype = read_array_header_1_0(file)
+            shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # a record of many fields has a long one
             if dtype.hasobject:
                 raise ValueError("it has pointers, and they lead nowhere")
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy sees that it fits

@@ -37,7 +37,7 @@ def cart_of(x: Buffer | Cart) -> Cart:
     """The cart of bytes, a bytearray, a mapping or a SharedMemory; a cart as it is; TypeError for anything else."""
     if isinstance(x, Buffer):
         return BufferCart(x)
-    if isinstance(x, Cart):
+    if isinstance(x, (BufferCart, MappedFile, Cart)):  # those of the house first: a protocol takes long to ask
         return x
     owners = "the owner of the bytes (bytes, bytearray, mmap.mmap, SharedMemory), a MappedFile"
     raise TypeError(f"{type(x).__name__} is no cart: hand over {owners}, or an object with lend(), close() and size")

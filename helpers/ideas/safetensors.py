@@ -23,7 +23,7 @@ from ..units import in_words
 from ..whole import whole_file
 from .carts import MappedFile
 from .cow import Cow, read_only
-from .tensor_header import BITS, METADATA, RULES, Entry, Header, SafetensorsError, once, read_header, shown
+from .tensor_header import LONGEST, METADATA, RULES, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
 
 __all__ = ["RULES", "Entry", "Header", "SafetensorsError", "ShardedFile", "TensorFile", "open_tensors", "read_header",
@@ -59,8 +59,13 @@ class Tensors(Mapping[str, np.ndarray]):
     _names: Mapping[str, Any]
 
     def _unknown(self, name: str) -> KeyError:
-        near = ", ".join(map(repr, get_close_matches(str(name), self._names))) or "none; list(file) gives all names"
-        return KeyError(f"{self.path} has no tensor {name!r}; names like it: {near}")
+        near = ", ".join(map(shown, get_close_matches(str(name), self._names))) or "none; list(file) gives all names"
+        return KeyError(f"{self.path} has no tensor {shown(name)}; names like it: {near}")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self:  # Mapping would call __getitem__, which looks for names like it
+            return default
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -129,12 +134,12 @@ class TensorFile(Tensors):
         self._copies.clear()
 
     def _view(self, name: str) -> tuple[np.ndarray, bool]:
-        if name not in self.entries:
+        if (entry := self.entries.get(name)) is None:
             raise self._unknown(name)
-        if self._yoke is None:
+        if (yoke := self._yoke) is None:
             raise ValueError(f"{self.path} is closed: open it again")
-        mapped, _ = self._yoke.get()
-        _, dtype_name, shape, begin, end = self.entries[name]
+        mapped, _ = yoke.get()
+        _, dtype_name, shape, begin, end = entry
         if (dtype := dtype_of(dtype_name)) is None:
             dtype, shape = np.dtype(np.uint8), (end - begin,)
         return np.ndarray(shape, dtype, mapped, begin), begin % dtype.itemsize == 0 or begin == end
@@ -191,11 +196,11 @@ class ShardedFile(Tensors):
         if name not in self._names:
             raise self._unknown(name)
         beside = self._names[name]
-        if self._shards is None:
+        if (shards := self._shards) is None:
             raise ValueError(f"{self.path} is closed: open it again")
-        if beside not in self._shards:
-            self._shards[beside] = TensorFile(self.path.parent / beside)
-        shard = self._shards[beside]
+        if beside not in shards:
+            shards.setdefault(beside, TensorFile(self.path.parent / beside))  # of two threads, the first
+        shard = shards[beside]
         if name not in shard:
             raise SafetensorsError("missing", f"{beside} has no such tensor", name, self.path)
         return shard
@@ -211,7 +216,10 @@ class ShardedFile(Tensors):
 def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     """The file of each tensor, as a path relative to the index, and the metadata. SafetensorsError, OSError."""
     try:
+        if (size := path.stat().st_size) > LONGEST:
+            raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
         index = json.loads(path.read_text("utf-8"), object_pairs_hook=once)
+        json.dumps(index, ensure_ascii=False).encode()  # ValueError for half a character, which no file name has
     except SafetensorsError as error:
         raise error.of(path) from None
     except (ValueError, RecursionError) as error:
@@ -219,12 +227,15 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:
         raise SafetensorsError("index", f"there is {shown(index)}", path=path)
+    metadata = index.get("metadata", {})
+    if type(metadata) is not dict:
+        raise SafetensorsError("index", f"its metadata is {shown(metadata)}", path=path)
     for name, shard in weight_map.items():
         # As Windows reads a path, so that C:\\x and ..\\x are seen for what they are there, wherever this runs.
         inside = type(shard) is str and "\0" not in shard and PureWindowsPath(shard)
         if not inside or inside.anchor or ".." in inside.parts or not inside.parts:
             raise SafetensorsError("shard", f"its file is {shown(shard)}", name, path)
-    return weight_map, index.get("metadata", {})
+    return weight_map, metadata
 
 
 def open_tensors(path: str | os.PathLike[str]) -> TensorFile | ShardedFile:
@@ -248,28 +259,20 @@ def save(
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:
             raise ValueError(f"{name!r} cannot name a tensor: choose a str other than {METADATA!r}")
-        if not isinstance(array, np.ndarray) or array.dtype.name not in NAMES:
-            kind = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
+        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)  # whose mask would be lost
+        if not plain or array.dtype.name not in NAMES:
+            kind = f"an array of {array.dtype}" if plain else f"a {type(array).__name__}"
             raise TypeError(f"tensor {name!r} is {kind}; the format holds arrays of {', '.join(NAMES)}")
     for pair in (metadata or {}).items():
         if not all(isinstance(text, str) for text in pair):
             raise TypeError(f"metadata maps strings to strings, not {pair[0]!r} to {pair[1]!r}")
-    kinds = {name: NAMES[array.dtype.name] for name, array in tensors.items()}
-    ranks = {kind: rank for rank, kind in enumerate(BITS)}
-    table: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
-    end = 0
-    for name in sorted(tensors, key=lambda name: (-ranks[kinds[name]], name)):
-        begin, end = end, end + tensors[name].nbytes
-        table[name] = {"dtype": kinds[name], "shape": tensors[name].shape, "data_offsets": (begin, end)}
-    header = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
-    head = len(header).to_bytes(8, "little") + header
-    read_header(head, len(head) + end)  # what is written can be read
-    with whole_file(Path(path).resolve(), len(head) + end) as file:
+    head, sizes = head_of({name: (NAMES[array.dtype.name], array.shape) for name, array in tensors.items()}, metadata)
+    size = len(head) + sum(sizes.values())
+    read_header(head, size)  # what is written can be read
+    with whole_file(Path(path).resolve(), size) as file:
         file.write(head)
-        for name in table:
-            if name != METADATA:
-                file.write(little_endian(tensors[name]))
+        for name in sizes:
+            file.write(little_endian(tensors[name]))
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:

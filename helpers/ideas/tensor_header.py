@@ -19,7 +19,9 @@ import math
 import mmap
 import reprlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 Buffer = bytes | bytearray | memoryview | mmap.mmap
@@ -27,9 +29,11 @@ Buffer = bytes | bytearray | memoryview | mmap.mmap
 LONGEST = 100_000_000
 LIMIT = 2**64
 METADATA = "__metadata__"
-FIELDS = {"dtype", "shape", "data_offsets"}
+three_fields = itemgetter("dtype", "shape", "data_offsets")
+LINE = 160
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
+SHORT.maxlevel = 3  # six lists of six lists of six
 
 # Bits of one element. The order is the reference implementation's, whose writer lays the last kinds first.
 BITS = {
@@ -60,7 +64,7 @@ RULES = {
 }
 
 INDEX_RULES = {
-    "index": 'an index is a JSON object with "weight_map", an object of tensor names and file names',
+    "index": 'an index is a JSON object with "weight_map", an object of tensor names and file names; "metadata" is one',
     "shard": "the files of an index lie in its folder, or below it",
     "missing": "a tensor is in the file that the index says",
 }
@@ -118,9 +122,31 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     table = parsed(view[8:start])
     metadata = strings(table.pop(METADATA, ()))
     entries = [entry(name, pairs, start) for name, pairs in table.items()]
-    entries.sort(key=lambda entry: entry[3:])
+    entries.sort(key=attrgetter("begin", "end"))
     check_layout(entries, start, size)
     return Header({entry.name: entry for entry in entries}, metadata, start)
+
+
+def head_of(
+    tensors: Mapping[str, tuple[str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None, odd: int = 0
+) -> tuple[bytes, dict[str, int]]:
+    """What the reference writer puts before the data, and the bytes of each tensor, in the order in which they lie.
+
+    tensors  name -> dtype in the format's words, and shape
+    odd      bytes by which the data misses the place it should begin at, a multiple of 8
+    """
+    ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
+    order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
+    table: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
+    sizes, end = {}, 0
+    for name in order:
+        dtype, shape = tensors[name]
+        sizes[name] = BITS[dtype] * math.prod(shape) // 8
+        begin, end = end, end + sizes[name]
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": (begin, end)}
+    text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * ((odd - len(text)) % 8)
+    return len(text).to_bytes(8, "little") + text, sizes
 
 
 def header_end(view: memoryview, size: int) -> int:
@@ -182,9 +208,10 @@ def strings(pairs: Any) -> dict[str, str]:
 
 def entry(name: str, pairs: Any, start: int) -> Entry:
     """What the header says of one tensor, each field by itself."""
-    if type(pairs) is not tuple or len(pairs) != 3 or (fields := dict(pairs)).keys() != FIELDS:
-        raise SafetensorsError("fields", f"there is {shown(pairs)}", name)
-    dtype, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
+    try:
+        dtype, shape, offsets = three_fields(dict(pairs if type(pairs) is tuple and len(pairs) == 3 else ()))
+    except KeyError:
+        raise SafetensorsError("fields", f"there is {shown(pairs)}", name) from None
     if type(dtype) is not str or dtype not in BITS:
         raise SafetensorsError("dtype", f"its dtype is {shown(dtype)}", name)
     if not whole_numbers(shape) or len(shape) > 64:
@@ -212,11 +239,9 @@ def check_layout(entries: list[Entry], start: int, size: int) -> None:
             raise SafetensorsError("hole or overlap", f"it begins at {begin - start}, not {place - start}", name)
         if end < begin:
             raise SafetensorsError("end before begin", f"it goes from {begin - start} to {end - start}", name)
-        bits = BITS[dtype] * math.prod(filter(None, shape))
-        if bits >= LIMIT:
+        bits = BITS[dtype] * math.prod(shape)
+        if (bits or math.prod(filter(None, shape)) * BITS[dtype]) >= LIMIT:
             raise SafetensorsError("overflow", f"its shape is {shown(shape)}", name)
-        if 0 in shape:
-            bits = 0
         if bits % 8:
             raise SafetensorsError("part of a byte", f"{dtype} of shape {shown(shape)} takes {bits} bits", name)
         if end - begin != bits // 8:
@@ -229,4 +254,5 @@ def check_layout(entries: list[Entry], start: int, size: int) -> None:
 
 def shown(value: Any) -> str:
     """What a message shows of a value that may be long: a name of 100 MB, a list a thousand lists deep."""
-    return SHORT.repr(value)
+    words = SHORT.repr(value)
+    return words if len(words) <= LINE else f"{words[: LINE - 1]}…"

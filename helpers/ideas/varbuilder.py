@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .cow import read_only
-from .safetensors import ShardedFile, TensorFile, dtype_of, open_tensors
+from .safetensors import NAMES, ShardedFile, TensorFile, dtype_of, open_tensors
 from .tensor_header import Entry
 
 ROWS = 12
@@ -56,11 +56,15 @@ class VarBuilder:
                     dtype: Any = None) -> "VarBuilder":  # fmt: skip
         """Maps a safetensors file, several, or those of an index, and reads their headers.
 
-        Weights are handed out in `dtype`, numpy's name or type; None leaves each as it is stored. LoadError for a name
-        that is in two files; SafetensorsError, OSError. On an error no file stays open.
+        Weights are handed out in `dtype`, numpy's name or type; None leaves each as it is stored. LoadError for a dtype
+        that no tensor can have, or a name that is in two files; SafetensorsError, OSError. On an error no file stays
+        open.
         """
+        wanted = None if dtype is None else np.dtype(dtype)
+        if wanted is not None and wanted.name not in NAMES:
+            raise LoadError(f"weights cannot be handed out as {wanted}; choose one of {', '.join(NAMES)}")
         with ExitStack() as files:
-            tree = Tree(None if dtype is None else np.dtype(dtype), files)
+            tree = Tree(wanted, files)
             for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
                 file = files.enter_context(open_tensors(path))
                 for name, entry in file.entries.items():
@@ -77,9 +81,10 @@ class VarBuilder:
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
         """The tensor, read-only: a view of the mapping, or a copy where `taken` then says why.
 
-        A copy into another dtype is made at each call, and is the caller's alone. It may round; LoadError for what
-        would lose more (floats into integers, complex into real), for a tensor that is not there, and for another shape
-        than `shape`. ValueError after close().
+        A copy into another dtype is made at each call, and is the caller's alone. It may round, and what is too large
+        for a float becomes infinite. LoadError for what would lose more (floats into integers, integers into narrower
+        ones, complex into real), for a tensor that is not there, and for another shape than `shape`. ValueError after
+        close().
         """
         full, wanted = self._full(name), self._tree.dtype
         if full not in self._tree.tensors:
@@ -90,7 +95,7 @@ class VarBuilder:
         why = ""
         if stored is None:
             why = f"; numpy has no {entry.dtype}; most such types are in ml_dtypes, if installed"
-        elif wanted is not None and not np.can_cast(stored, wanted, "same_kind"):
+        elif wanted is not None and _loses(stored, wanted):
             why = f"; {stored} to {wanted} would lose more than digits"
         if why or entry.shape != tuple(shape):
             raise LoadError(f"{full}: expected {_words(wanted, shape)}, found {_words(entry.dtype, entry.shape)}{why}")
@@ -132,6 +137,13 @@ class VarBuilder:
             words = (word.ljust(width) for word, width in zip(row, widths, strict=True))
             lines.append(f"  {'  '.join(words)}  {self.taken[row[0]]}")
         return "\n".join(lines + [f"  … and {len(taken) - ROWS} more"] * (len(taken) > ROWS))
+
+
+def _loses(stored: np.dtype, wanted: np.dtype) -> bool:
+    if wanted.kind in "iu":
+        return not np.can_cast(stored, wanted)  # or numbers would wrap around
+    imaginary = stored.kind == "c" != wanted.kind  # ml_dtypes has numpy take complex64 to bfloat16
+    return imaginary or not np.can_cast(stored, wanted, "same_kind")
 
 
 def _words(dtype: Any, shape: tuple[int, ...]) -> str:

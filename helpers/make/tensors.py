@@ -18,22 +18,14 @@ import numpy as np
 
 from .. import units
 from ..folders import generated
+from ..ideas.safetensors import NAMES
+from ..ideas.tensor_header import BITS, METADATA, head_of
 from .pieces import Made, checked_seed, make, place, random_bytes
 
 Tensors = Mapping[str, tuple[object, tuple[int, ...]]]  # name -> (dtype, shape)
 
 CHUNK = units.MiB
 LARGEST = 0.05  # of the values that are floats
-BITS = {  # of an item; in the reference writer's order, which lays the last kinds first
-    "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
-    "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
-    "C64": 64, "F64": 64, "I64": 64, "U64": 64,
-}  # fmt: skip
-NUMPY = {"bool": "BOOL", "bfloat16": "BF16", "complex64": "C64"} | {
-    f"{kind}{bits}": f"{letter}{bits}"
-    for kind, letter in (("int", "I"), ("uint", "U"), ("float", "F"))
-    for bits in (8, 16, 32, 64)
-}
 INDEX = "model.safetensors.index.json"
 
 
@@ -112,29 +104,16 @@ def _model(size: int, layers: int, part: Iterable[int]) -> dict[str, tuple[str, 
 
 def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> Made:
     stored = {name: (_stored(dtype), tuple(map(operator.index, shape))) for name, (dtype, shape) in tensors.items()}
-    kinds = list(BITS)
-    order = sorted(stored, key=lambda name: (-kinds.index(stored[name][0]), name.encode()))
-    sizes = {name: _bytes(name, *stored[name]) for name in order}
-    head = _head(stored, sizes, misaligned)
+    for name, each in stored.items():
+        _bytes(name, *each)  # ValueError for what cannot be
+    head, sizes = head_of(stored, odd=int(misaligned))
 
     def pieces() -> Iterator[bytes | np.ndarray]:
         yield head
-        for name in order:
-            yield from _values(name, stored[name][0], sizes[name], seed)
+        for name, size in sizes.items():
+            yield from _values(name, stored[name][0], size, seed)
 
     return Made(path, len(head) + sum(sizes.values()), pieces)
-
-
-def _head(stored: Mapping[str, tuple[str, tuple[int, ...]]], sizes: Mapping[str, int], misaligned: bool) -> bytes:
-    """What comes before the data; `sizes` is in the order of the data."""
-    header, begin = {}, 0
-    for name, size in sizes.items():
-        dtype, shape = stored[name]
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
-        begin += size
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * ((-len(text) + misaligned) % 8)
-    return len(text).to_bytes(8, "little") + text
 
 
 def _stored(dtype: object) -> str:
@@ -142,14 +121,14 @@ def _stored(dtype: object) -> str:
     if isinstance(dtype, str) and dtype in BITS:
         return dtype
     with suppress(TypeError):
-        if (word := NUMPY.get(np.dtype(dtype).name)) in BITS:
+        if word := NAMES.get(np.dtype(dtype).name):
             return word
     raise ValueError(f"{dtype!r} is no dtype of a safetensors file; there are: {', '.join(BITS)}")
 
 
 def _bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
     bits = prod(shape) * BITS[dtype]
-    if name == "__metadata__" or any(length < 0 for length in shape) or bits % 8:
+    if name == METADATA or any(length < 0 for length in shape) or bits % 8:
         raise ValueError(
             f"no tensor can be called {name!r}, be {dtype} and of shape {list(shape)}: a name is not '__metadata__', "
             f"no length is negative, and all items together are whole bytes"
