@@ -28,7 +28,7 @@ RIGHT = {
     arrays = {}
     for name, kind, rows, columns, offset in table.tolist():
         dtype = {1: "<f4", 2: "<i8", 3: "u1"}.get(kind)
-        if dtype is None or offset > len(view):
+        if dtype is None or offset % 8 or not 8 + table.nbytes <= offset <= len(view):
             raise ValueError("damaged")
         arrays[name.decode()] = np.frombuffer(view[offset:], dtype, rows * columns).reshape(rows, columns)
     return arrays
@@ -44,12 +44,15 @@ RIGHT = {
         head = file.read(8)
         if len(head) < 8 or head[:4] != b"ZCM1":
             raise Damaged(head)
-        for _ in range(int.from_bytes(head[4:], "little")):
+        count = int.from_bytes(head[4:], "little")
+        for _ in range(count):
             entry = file.read(36)
             if len(entry) < 36:
                 raise Damaged("the table")
             name, kind, rows, columns, offset = struct.unpack("<16s3IQ", entry)
             if kind not in (1, 2, 3) or offset + rows * columns * (4, 8, 1)[kind - 1] > end:
+                raise Damaged(name)
+            if offset % 8 or offset < 8 + 36 * count:
                 raise Damaged(name)
             name, dtype = name.strip(b"\\0").decode(), (0, "<f4", "<i8", "|u1")[kind]
             arrays[name] = np.memmap(path, dtype, "r", offset, (rows, columns))

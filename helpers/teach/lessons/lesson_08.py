@@ -40,6 +40,8 @@ DAMAGES = {
     "offset": "with an array that begins beyond its end",
     "far": "with an offset of 2**64 - 8",
     "shape": "with an array of 2**31 rows and 2**31 columns",
+    "inside": "with an array that begins inside the table",
+    "odd": "with an offset that is no multiple of 8",
 }
 
 
@@ -124,6 +126,8 @@ def damaged(path: Path, kind: str) -> Path:
         "offset": b"".join(written(arrays, offset=4096)),
         "far": b"".join(written(arrays, offset=2**64 - 8)),
         "shape": b"".join(written(arrays, rows=2**31, columns=2**31)),
+        "inside": b"".join(written(arrays, offset=16)),
+        "odd": b"".join(written(arrays, rows=1, offset=len(sound) - 20)),
     }
     path.write_bytes(data[kind])
     return path
@@ -219,6 +223,8 @@ READ = '''def read(path):
         name = name.rstrip(b"\\0").decode()
         if kind not in kinds:
             raise ValueError(f"{name!r} is of kind {kind}; there are {list(kinds)}")
+        if offset % 8 or offset < 8 + 36 * count:
+            raise ValueError(f"{name!r} begins at byte {offset}, in the table or beside a multiple of 8")
         if offset + rows * columns * kinds[kind].itemsize > end:
             raise ValueError(f"{name!r} ends beyond the file's {end:,} bytes")
         array = np.frombuffer(mapping, kinds[kind], rows * columns, offset)
@@ -239,7 +245,9 @@ def read_by(*changes: tuple[str, str]) -> str:
 
 MAPS = "mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)"
 MAKES = "np.frombuffer(mapping, kinds[kind], rows * columns, offset)"
-LONG = """        if offset + rows * columns * kinds[kind].itemsize > end:
+LONG = """        if offset % 8 or offset < 8 + 36 * count:
+            raise ValueError(f"{name!r} begins at byte {offset}, in the table or beside a multiple of 8")
+        if offset + rows * columns * kinds[kind].itemsize > end:
             raise ValueError(f"{name!r} ends beyond the file's {end:,} bytes")
 """
 TABLE = """    if end < 8 or 8 + 36 * count > end:
@@ -263,13 +271,13 @@ A format for matrices, so small that thirty lines of Python read it. All numbers
 
 Kind 1 is `float32`, 2 is `int64`, 3 is `uint8`. With `struct` an entry of the table is `"<16s3IQ"`.
 
-Write `read(path)`. It returns a dict, name to array, each of the shape (rows, columns).
+Write `read(path)`; `path` is a str. It returns a dict, name to array, each of the shape (rows, columns).
 
 - Every array borrows from a mapping of the file, and is read-only. At most 1 MiB of anonymous memory, for 64 MiB of \
 data.
 - A damaged file is refused with a ValueError: one that does not begin with `ZCM1`, one that ends before its table or \
-one of its matrices does, one with another kind. The numbers in it may be anything, so no number is used before you \
-have looked at it.
+one of its matrices does, one with another kind, one with an offset inside the table or beside a multiple of 8. The \
+numbers in it may be anything, so no number is used before you have looked at it.
 """,
     starter='''def read(path):
     """A dict of arrays, each a read-only view of the mapped file; or ValueError."""
@@ -533,9 +541,9 @@ LIAR = Exercise(
     title="find the loaders that lie",
     minutes=12,
     prompt=f"""
-A user writes: “Our workers load the weights with `np.load("weights.npz", mmap_mode="r")`, so that they share one \
-copy. There is no error and no warning, and yet each worker has all of them to itself.” (numpy/numpy#5976, open since \
-2015) Four loaders that are called zero-copy, 64 MiB of weights, a fresh process each:
+Some workers load the weights with `np.load("weights.npz", mmap_mode="r")`, so that they share one copy. There is no \
+error and no warning, and yet each worker has all of them to itself (as in numpy/numpy#5976, open since 2015). Four \
+loaders that are called zero-copy, 64 MiB of weights, a fresh process each:
 
 {as_table(REPORT)}
 
@@ -670,8 +678,8 @@ KEEPS = Exercise(
     title="take one tensor, and let go of the file",
     minutes=8,
     prompt="""
-A user asks: “I need one small tensor out of each model, and keep it in a dict. Why does my process go on holding the
-whole files?” (huggingface/safetensors#355) The server does it as below. After 40 models it has 40 biases of 4 KiB, and
+A server needs one small tensor out of each model, and keeps it in a dict. Its process goes on holding the whole files
+(as in huggingface/safetensors#574). It does it as below. After 40 models it has 40 biases of 4 KiB, and
 40 mappings of 64 MiB: on Windows none of the files can be deleted, on Linux a deleted one gives back no byte of the
 disk.
 
