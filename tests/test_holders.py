@@ -21,7 +21,7 @@ from helpers.measure.maps import regions
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
 
 LESSON = """
-import mmap, sys
+import contextvars, mmap, sys, threading
 import numpy as np
 def load():
     return np.memmap(path, mode="r")
@@ -34,6 +34,13 @@ def rows():
     yield block[1]
 class Model: pass
 class Slim: __slots__ = ("weight",)
+class Guarded(dict):  # as proxies and lazy objects are: whoever looks the usual way runs its code
+    def refused(self, *_): raise RuntimeError("not now")
+    __getattribute__ = __class__ = __eq__ = __repr__ = __iter__ = __bool__ = items = get = refused
+    __hash__ = object.__hash__
+class Kind(type):
+    __eq__ = Guarded.refused  # and no __hash__
+class Odd(metaclass=Kind): pass
 """
 # What is done in the lesson; how it is let go; what is found in between: (name, where).
 KINDS = {
@@ -64,6 +71,36 @@ KINDS = {
         "try:\n    failing()\nexcept RuntimeError as error:\n    sys.last_value = error",
         "del sys.last_value",
         ("head", "local of failing(), in the traceback of `sys.last_value`"),
+    ),
+    "exception's argument": (
+        "kept = KeyError(); kept.__context__ = ValueError(load())",
+        "del kept",
+        ("lesson.kept.__context__.args[0]", "global"),
+    ),
+    "context variable": (
+        "var = contextvars.ContextVar('var'); var.set([load()])",
+        "var.set(None)",
+        ("var[0]", "value of a context variable"),
+    ),
+    "thread's own": ("own = threading.local(); own.weight = load()", "del own", ("lesson.own.weight", "global")),
+    "loop of a generator": (
+        "def f():\n    for one in (load(),):\n        one = None\n        yield\nit = f(); next(it)",
+        "it.close()",
+        (
+            "?[0]",
+            "inside of this tuple_iterator; in a loop or an expression of f(), in the suspended generator `lesson.it`",
+        ),
+    ),
+    "class with code of its own": ("guard = Guarded(a=load())", "del guard", ("lesson.guard['a']", "global")),
+    "key with code of its own": (
+        "cache = {(Guarded(),): load()}",
+        "del cache",
+        ("lesson.cache[a tuple]", "global"),
+    ),
+    "class that cannot be hashed": (
+        "odd = Odd(); odd.weight = load()",
+        "del odd",
+        ("lesson.odd.weight", "global"),
     ),
     "local in a dict in a frame": (
         "def g():\n    d = {'a': load()}\n    yield\nit = g(); next(it)",
@@ -179,6 +216,37 @@ def test_many_in_one_container_are_one_line(lesson: dict, path: Path) -> None:
     assert chain.name == "lesson.tensors['0']" and chain.what.endswith(", and 49 more there")
 
 
+def test_a_list_of_many_pairs_is_one_line_and_no_longer_way_is_walked(lesson: dict, path: Path) -> None:
+    exec("pairs = [(load()[i:], i) for i in range(30)]", lesson)
+    (chain,) = who_holds(path).chains
+    assert chain.name == "lesson.pairs[0][0]" and chain.what.endswith(", and 29 more there")
+    exec("del pairs[20:]", lesson)
+    assert [chain.name for chain in who_holds(path).chains] == [f"lesson.pairs[{i}][0]" for i in range(20)]
+    exec("del pairs\nlast, block = None, load()\nfor i in range(300): last = block[i:], last", lesson)
+    found = [chain.name for chain in who_holds(path).chains]
+    assert {"lesson.last[0]", "lesson.last" + 9 * "[1]" + "[0]"} < set(found) and len(found) < 20
+
+
+def test_no_module_is_loaded_by_the_search(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lazy(ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            pytest.fail("importlib.util.LazyLoader would load it now")
+
+    monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
+    exec("row = load()", lesson)
+    assert named(who_holds(path)) == [("lesson.row", "global")]
+
+
+def test_what_the_collector_frees_meanwhile_is_not_said_to_be_mapped(
+    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exec("cycle = [load()]; cycle.append(cycle)", lesson)
+    monkeypatch.setattr(holders, "_chains", lambda *_: [*range(gc.collect() * 0)])  # it comes when it likes
+    lesson["cycle"] = None
+    found = who_holds(path)
+    assert found.mapped == 0 and "no Python object" not in repr(found)
+
+
 def test_a_deleted_and_a_replaced_file_are_still_found(lesson: dict, path: Path) -> None:
     exec("row = load()", lesson)
     assert not who_holds(path).deleted
@@ -192,10 +260,12 @@ def test_a_deleted_and_a_replaced_file_are_still_found(lesson: dict, path: Path)
 
 def test_another_name_of_the_same_file(lesson: dict, path: Path) -> None:
     exec("row = load()", lesson)
-    for make in (os.link, os.symlink):
+    for make in (os.symlink, os.link):
         other = path.with_name(make.__name__)
         make(path, other)
         assert named(who_holds(other)) == [("lesson.row", "global")]
+    path.unlink()
+    assert who_holds(path).deleted and not who_holds(other).deleted
 
 
 def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:

@@ -1,5 +1,6 @@
 import mmap
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -84,6 +85,22 @@ class TestLimited:
 
     def test_the_least_limit_is_enough_for_the_interpreter(self) -> None:
         assert in_memory_limit(own, MiB, limit=memory_limit.LEAST).ended == "returned"
+
+    def test_what_a_killed_one_left_is_removed_by_the_next_and_that_of_a_running_one_is_not(self) -> None:
+        texts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
+        parents = [parent for parent, _ in memory_limit._places(*texts) if os.access(parent, os.W_OK)]
+        if not parents:
+            pytest.skip("groups are made by systemd here")
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        left, used = (parents[0] / memory_limit.GROUP.format(pid, "0") for pid in (ended.pid, os.getppid()))
+        left.mkdir()
+        used.mkdir()
+        try:
+            in_memory_limit(own, MiB, limit=LIMIT)
+            assert used.exists() and not left.exists()
+        finally:
+            used.rmdir()
 
     def test_nothing_is_left_where_the_function_cannot_travel(self) -> None:
         with pytest.raises(TypeError, match="carried"):

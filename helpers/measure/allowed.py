@@ -94,7 +94,7 @@ WINDOWS = (
             "FILE_DISPOSITION_INFORMATION_EX (with POSIX semantics too, STATUS_CANNOT_DELETE while a view is mapped)"),
     Attempt("rename another file over it", False, "PermissionError", "old bytes", SHARE_DELETE),
     Attempt("rename it", False, "PermissionError", "old bytes", SHARE_DELETE),
-    Attempt("overwrite it in place", True, "", "new bytes",
+    Attempt("overwrite it in place", True, "", "new bytes, as a rule",
             "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
     Attempt("append to it", None),
     Attempt("make it shorter", False, "error 1224", "old bytes", SET_END),

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from .referrers import Roots, local_names
+from .referrers import Roots, is_a, local_names, own_dict
 
 SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+")
@@ -57,7 +58,7 @@ def names(way: Sequence[Any], roots: Roots) -> list[Named]:
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    found = [name for name, one in list(space.items()) if one is value] or ["?"]  # it may have gone meanwhile
+    found = [name for name, one in list(dict.items(space)) if one is value] or ["?"]  # it may have gone meanwhile
     if module == "builtins" and "_" in found:
         return [Named("_", "the last result, kept by the interactive interpreter")]
     if module != "__main__":
@@ -75,25 +76,27 @@ def _along(named: Named, way: list[Any]) -> Named:
     while at < len(way) - 1:
         one, to, *after = way[at:]
         steps = 1
-        if isinstance(one, FrameType):
-            named = named if isinstance(to, FrameType) else _local(one, to, after, f"a frame that {named} keeps")
+        if is_a(one, FrameType):
+            named = named if is_a(to, FrameType) else _local(one, to, after, f"a frame that {named} keeps")
             steps = 1 + _is_copy(one, to)
-        elif isinstance(one, BaseException) and isinstance(to, TracebackType):
+        elif is_a(one, BaseException) and is_a(to, TracebackType):
             steps, named = _traceback(way[at + 1 :], named)
-        elif isinstance(one, TracebackType):
+        elif is_a(one, TracebackType):
             steps, named = _traceback(way[at:], named)
             steps -= 1
-        elif type(one) in SUSPENDED:
+        elif is_a(one, tuple(SUSPENDED)):
             kind, frame = SUSPENDED[type(one)]
             frame = getattr(one, frame)
             steps, named = 1 + _is_copy(frame, to), _local(frame, to, after, f"the suspended {kind} {named}")
-        elif isinstance(one, FunctionType):
+        elif is_a(one, FunctionType):
             steps, named = _function(one, [to, *after], named)
-        elif after and isinstance(to, dict) and (isinstance(one, type) or to is own_dict(one)):
-            steps, named = 2, named.then(_attribute(vars(one) if isinstance(one, type) else to, after[0]))
-            if named.name.endswith("._trait_values") and isinstance(after[0], dict) and len(after) > 1:  # traitlets
+        elif after and is_a(to, dict) and (is_a(one, type) or to is own_dict(one)):
+            steps, named = 2, named.then(_attribute(vars(one) if is_a(one, type) else to, after[0]))
+            if named.name.endswith("._trait_values") and is_a(after[0], dict) and len(after) > 1:  # traitlets
                 steps, named = 3, named._replace(name=named.name.removesuffix("._trait_values"))
                 named = named.then(_attribute(after[0], after[1]))
+        elif is_a(one, threading.local) and len(after) > 1 and is_a(after[0], dict):  # a dict for each thread
+            steps, named = 3, named.then(_attribute(after[0], after[1]))
         else:
             named = _inside(one, to, named)
         at += steps
@@ -102,8 +105,8 @@ def _along(named: Named, way: list[Any]) -> Named:
 
 def _traceback(way: Sequence[Any], named: Named) -> tuple[int, Named]:
     """Along a traceback to a local of one of its frames; and how many objects that were, with the one before."""
-    at = next((i for i, one in enumerate(way) if isinstance(one, FrameType)), None)
-    while at is not None and at + 1 < len(way) and isinstance(way[at + 1], FrameType):  # to the frame that called it
+    at = next((i for i, one in enumerate(way) if is_a(one, FrameType)), None)
+    while at is not None and at + 1 < len(way) and is_a(way[at + 1], FrameType):  # to the frame that called it
         at += 1
     if at is None or at + 1 >= len(way):
         return len(way), named
@@ -112,16 +115,17 @@ def _traceback(way: Sequence[Any], named: Named) -> tuple[int, Named]:
 
 
 def _local(frame: FrameType | None, value: Any, after: Sequence[Any], place: str) -> Named:
-    if after and (isinstance(value, CellType) or _is_copy(frame, value)):  # a cell: an inner function uses it too
+    if after and (is_a(value, CellType) or _is_copy(frame, value)):  # a cell: an inner function uses it too
         value = after[0]
     found = local_names(frame) if frame is not None else {}
-    name = next((name for name, one in found.items() if one is value), "?")
-    return Named(name, f"local of {frame.f_code.co_qualname if frame else '?'}(), in {place}")
+    name = next((name for name, one in found.items() if one is value), None)
+    kind = "local" if name else "in a loop or an expression"
+    return Named(name or "?", f"{kind} of {frame.f_code.co_qualname if frame else '?'}(), in {place}")
 
 
 def _is_copy(frame: FrameType | None, value: Any) -> bool:
     """Before Python 3.13: the copy of its locals that a frame keeps, once somebody has asked for f_locals."""
-    if frame is None or not isinstance(value, dict):
+    if frame is None or not is_a(value, dict):
         return False
     return not any(one is value for one in local_names(frame).values())
 
@@ -144,20 +148,24 @@ def _function(one: FunctionType, after: list[Any], named: Named) -> tuple[int, N
         return 2, Named(next((n for n, v in to.items() if v is rest[0]), "?"), f"default in {words}")
     if to is one.__globals__ and rest:
         return 2, Named(next((n for n, v in to.items() if v is rest[0]), "?"), f"global of {words}")
-    if isinstance(to, dict) and rest:
+    if is_a(to, dict) and rest:
         return 2, named.then(_attribute(to, rest[0]))
     return 1, _inside(one, to, named)
 
 
 def _inside(one: Any, to: Any, named: Named) -> Named:
-    if isinstance(one, dict):
-        found = [key for key, value in list(one.items()) if value is to]
-        return named.then(f"[{_key(found[0])}]") if found else Named(named.name, f"a key of it, {named.where}")
-    if isinstance(one, (list, tuple, deque)):
-        return named.then(f"[{next((i for i, value in enumerate(one) if value is to), '?')}]")
-    if isinstance(one, MethodType):
+    pairs = []
+    for kind in (dict, list, tuple, deque):
+        if is_a(one, kind):
+            pairs = list(dict.items(one) if kind is dict else enumerate(kind.__iter__(one)))
+    for key, value in pairs:
+        if value is to:
+            return named.then(f"[{_key(key)}]")
+        if key is to:
+            return Named(named.name, f"a key of it, {named.where}")
+    if is_a(one, MethodType):
         return named.then(".__self__")
-    if isinstance(one, CellType):
+    if is_a(one, CellType):
         return named
     for name, value in _attributes(one):
         if value is to:
@@ -169,16 +177,11 @@ def _attribute(space: Any, value: Any) -> str:
     return f".{next((name for name, one in list(space.items()) if one is value), '?')}"
 
 
-def own_dict(one: Any) -> dict | None:
-    """Its __dict__, without running code of its class."""
-    with suppress(AttributeError, TypeError):
-        return object.__getattribute__(one, "__dict__")
-    return None
-
-
 def _attributes(one: Any) -> Iterator[tuple[str, Any]]:
     """Of an instance, in its __dict__ and __slots__, without running code of its class."""
     yield from list((own_dict(one) or {}).items())
+    if is_a(one, BaseException):
+        yield from ((name, vars(BaseException)[name].__get__(one)) for name in ("args", "__cause__", "__context__"))
     for kind in type(one).__mro__:
         for name, member in vars(kind).items():
             if inspect.ismemberdescriptor(member):
@@ -187,5 +190,7 @@ def _attributes(one: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _key(key: Any) -> str:
-    words = repr(key) if isinstance(key, (str, bytes, int, float, tuple, type(None))) else f"a {type(key).__name__}"
+    words = f"a {type(key).__name__}"
+    with suppress(Exception):  # of a class that has a __repr__ of its own
+        words = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else words
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"

@@ -21,8 +21,11 @@ from ..units import in_words
 from . import chain_words, maps, referrers
 from .tables import NONE, html_table, text_table
 
-EACH = 3  # of one container, so many are named one by one
-NAMELESS = "no name was found: kept by C code, by a call in progress, or by a cycle that gc.collect() would free"
+EACH, MOST = 3, 20  # so many are named one by one: of one container, and of all below one object
+NAMELESS = (
+    "no name was found: kept by C code, by a call in progress, deeper down than was searched, or by a cycle that "
+    "gc.collect() would free"
+)
 UNSEEN = "references that C code keeps to itself: of other libraries, in arrays of objects, addresses in ctypes"
 NO_MAPS = (
     f"which file a mapping shows: {sys.platform} does not tell. Found are np.memmap, and mappings kept beside the "
@@ -30,6 +33,7 @@ NO_MAPS = (
 )
 PACKAGE = __name__.partition(".")[0] + "."
 Spans = list[tuple[int, int]]
+Found = tuple[Any, list[Any], int]  # what looks at the file, the way to it, and how many more there are like it
 
 
 @dataclass(frozen=True)
@@ -117,13 +121,15 @@ def who_holds(path: str | os.PathLike) -> Holding:
         others, foreign = _others(target)
     chains = _chains(target, regions) if regions or regions is None else []
     if regions and not chains:
+        regions = _regions(target)  # the search may have set off the collector, and that has let go of it
+    if regions and not chains:
         unseen.insert(0, "who has it mapped: no Python object that was found shows these addresses")
     if foreign:
         unseen.append(f"processes that this user may not ask: {foreign}")
     if frozen := gc.get_freeze_count():
         unseen.append(f"{frozen:,} objects that gc.freeze() has put aside")
     mapped = None if regions is None else sum(one.end - one.start for one in regions)
-    gone = any(one.deleted for one in regions or ())
+    gone = any(one.path == target + maps.DELETED for one in regions or ())
     return Holding(target, mapped, gone, tuple(chains), tuple(others), tuple(unseen))
 
 
@@ -178,19 +184,38 @@ def _named(heap: referrers.Heap, looking: dict[int, Any]) -> list[Chain]:
     ways = heap.ways(containers, lambda one: id(one) in looking)
 
     named = looking.keys() & heap.roots.named.keys()
-    found = [(looking[key], [looking[key]], 0) for key in looking if key in named]  # (object, way to it, more like it)
+    found = [(looking[key], [looking[key]], 0) for key in looking if key in named]
+    alone = []
     for end, way in ways.items():
         there = list({id(one): one for one in kept[end]}.values())
         named |= {id(one) for one in there}
         more = len(there) - 1 if end not in heap.roots.namespaces and len(there) > EACH else 0
-        found += [(one, [*way, one], more) for one in (there[:1] if more else there)]
+        alone += [(one, [*way, one], more) for one in (there[:1] if more else there)]
+    found += _together(alone, heap.roots)
     described = [(id(one), _by_ipython(way), list(_described(way, heap.roots, more))) for one, way, more in found]
     shown = {key for key, _, them in described if any(chain.where == chain_words.SHOWN for chain in them)}
     chains = [one for key, inside, them in described if not (inside and key in shown) for one in them]
-    below = {id(under) for one in looking.values() for under in _owners(one)[1:]}
-    nameless = Counter(_what(one) for key, one in looking.items() if key not in named | below)
+    known = named.union(id(under) for one in looking.values() for under in _owners(one)[1:])
+    nameless = Counter(_what(one) for key, one in looking.items() if key not in known)
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in nameless.items()]
     return list(dict.fromkeys(chains))
+
+
+def _together(found: list[Found], roots: referrers.Roots) -> list[Found]:
+    """With more than MOST ways through one object, a list of pairs say, the first stands for all; else as they are."""
+    for depth in range(max((len(way) for _, way, _ in found), default=0) - 2, -1, -1):
+        through: dict[int, list[Found]] = {}
+        for one in found:
+            way = one[1]
+            branches = len(way) > depth + 1 and id(way[depth]) not in roots.namespaces
+            through.setdefault(id(way[depth] if branches else way), []).append(one)
+        found = []
+        for (first, way, more), *others in through.values():
+            if len(others) < MOST:
+                found += [(first, way, more), *others]
+            else:
+                found.append((first, way, more + sum(1 + other[2] for other in others)))
+    return found
 
 
 def _by_ipython(way: list[Any]) -> bool:
@@ -207,9 +232,9 @@ def _described(way: list[Any], roots: referrers.Roots, more: int = 0) -> Iterato
 
 
 def _what(one: Any) -> str:
-    if isinstance(one, (np.ndarray, memoryview)):
+    if referrers.is_a(one, (np.ndarray, memoryview)):
         return f"{type(one).__name__} of {in_words(one.nbytes, 'bytes')}"
-    return f"mapping of {in_words(len(one), 'bytes')}" if isinstance(one, mmap.mmap) else type(one).__name__
+    return f"mapping of {in_words(len(one), 'bytes')}" if referrers.is_a(one, mmap.mmap) else type(one).__name__
 
 
 def _with_subclasses(kind: type) -> Iterator[type]:
@@ -224,7 +249,8 @@ def _owners(one: Any) -> list[Any]:
     while True:
         last, under = chain[-1], None
         with suppress(ValueError):  # a memoryview that was released
-            under = last.base if isinstance(last, np.ndarray) else last.obj if isinstance(last, memoryview) else None
+            if referrers.is_a(last, (np.ndarray, memoryview)):
+                under = last.base if referrers.is_a(last, np.ndarray) else last.obj
         if under is None:
             return chain
         chain.append(under)
@@ -237,15 +263,15 @@ def _inside(one: Any, spans: Spans) -> bool:
 
 def _address(one: Any) -> int | None:
     """Of its first element; None where it shows no bytes (any more)."""
-    with suppress(ValueError, TypeError, BufferError):
-        array = one if isinstance(one, np.ndarray) else np.frombuffer(one, np.uint8)
+    with suppress(Exception):  # what an array is a view of may be anything, and its exporter anybody's code
+        array = one if referrers.is_a(one, np.ndarray) else np.frombuffer(one, np.uint8)
         return array.__array_interface__["data"][0]
     return None
 
 
 def _beside_the_name(heap: referrers.Heap, candidates: list[Any], target: str) -> Spans:
     """Where the system does not tell: the addresses of mappings that an object keeps beside the name of the file."""
-    mappings = {id(one) for one in candidates if isinstance(one, mmap.mmap)}
+    mappings = {id(one) for one in candidates if referrers.is_a(one, mmap.mmap)}
     spans = []
     for container, one in heap.referring(mappings):
         if any(_same(_valued(container, name), target) for name in ("path", "filename")) and (start := _address(one)):
@@ -255,12 +281,14 @@ def _beside_the_name(heap: referrers.Heap, candidates: list[Any], target: str) -
 
 def _valued(container: Any, name: str) -> Any:
     """Not by its __dict__: that may be made only when asked for, and from then on it holds the values."""
-    if isinstance(container, dict):
-        return container.get(name)
+    if issubclass(type(container), dict):
+        return dict.get(container, name)
     with suppress(Exception):
         return object.__getattribute__(container, name)
     return None
 
 
 def _same(name: Any, target: str) -> bool:
-    return isinstance(name, (str, os.PathLike)) and os.path.realpath(name) == target
+    with suppress(Exception):  # anybody's attribute of that name
+        return os.path.realpath(name) == target
+    return False

@@ -103,8 +103,10 @@ def told(pid: int | str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, ProcessLookupError) as error:
+        error.__traceback__ = None  # on Python 3.12 and 3.13, contextlib's frame in it refers to the error: a cycle
         raise ProcessLookupError(error.errno, f"there is no process {pid}, or it has ended") from None
     except PermissionError as error:
+        error.__traceback__ = None
         words = f"process {pid} belongs to somebody else: only your own processes can be read"
         raise PermissionError(error.errno, words) from None
 

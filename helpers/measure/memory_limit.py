@@ -21,6 +21,7 @@ from .recording import Recording
 from .run import measured
 
 LEAST = 40 * MiB  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
+GROUP = "zero-copy-{}-{}"  # whose, and which
 ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'  # sh(1) moves itself, and then becomes the interpreter
 
 
@@ -58,7 +59,11 @@ def _group(limit: int) -> Iterator[tuple[str, ...]]:
         raise NotMeasuredHere(f"a memory limit takes control groups of Linux, and this is {sys.platform}")
     refused = []
     for parent, files in _places(*(Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))):
-        folder = parent / f"zero-copy-{os.getpid()}-{secrets.token_hex(4)}"
+        for left in parent.glob(GROUP.format("*", "*")):  # by somebody who was killed: an empty folder
+            if not psutil.pid_exists(int(left.name.split("-")[-2])):
+                with suppress(OSError):
+                    left.rmdir()
+        folder = parent / GROUP.format(os.getpid(), secrets.token_hex(4))
         try:
             folder.mkdir()
         except OSError as error:

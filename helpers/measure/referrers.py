@@ -1,16 +1,35 @@
 """What refers to an object, back to a name: for `who_holds`. Through the garbage collector's own lists, gc."""
 
+import contextvars
 import gc
 import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 DEPTH = 10  # containers in containers, from a name down to what it keeps
 AT_ONCE = 500  # containers that are asked in one call what they refer to
+
+
+def is_a(one: Any, kinds: type | tuple[type, ...]) -> bool:
+    """isinstance() of any object, without running code of its class: a proxy's `__class__` may raise."""
+    return issubclass(type(one), kinds)
+
+
+def own_dict(one: Any) -> dict | None:
+    """Its __dict__, without running code of its class: a lazy module would be loaded by vars()."""
+    with suppress(AttributeError, TypeError):
+        return object.__getattribute__(one, "__dict__")
+    return None
+
+
+def modules() -> list[tuple[str, dict]]:
+    """The name and the globals of each."""
+    return [(name, own_dict(one)) for name, one in list(sys.modules.items()) if is_a(one, ModuleType)]
 
 
 @dataclass
@@ -18,7 +37,8 @@ class Roots:
     """What names are bound in: namespaces, and the locals of what runs in every thread but in this package's search.
 
     namespaces  id of a dict of globals -> the module's name
-    named       id of an object -> (name, where): a local of a running function, or an exception on its way
+    named       id of an object -> (name, where): a local of a running function, a context variable's value, or an
+                exception on its way
     values      the objects of `named`
     """
 
@@ -31,9 +51,10 @@ class Roots:
         """As it stands; functions whose globals are in `ours` do not count. No frame is kept: one of ours would keep
         what it found."""
         roots = cls()
-        for name, module in list(sys.modules.items()):
-            if inspect.ismodule(module):  # the first name is the right one: multiprocessing calls __main__ __mp_main__
-                roots.namespaces.setdefault(id(vars(module)), name)
+        for name, space in modules():  # the first name is the right one: multiprocessing calls __main__ __mp_main__
+            roots.namespaces.setdefault(id(space), name)
+        for variable, value in contextvars.copy_context().items():
+            roots._add(value, variable.name, "value of a context variable")
         threads = {one.ident: one.name for one in threading.enumerate()}
         for ident, frame in sys._current_frames().items():
             here = "" if ident == threading.get_ident() else f", in the thread {threads.get(ident, ident)}"
@@ -77,7 +98,7 @@ class Heap:
     def __init__(self, roots: Roots):
         self.roots, self.containers = roots, gc.get_objects()
         if gc.get_freeze_count():  # what is frozen is not told, but globals must be seen
-            self.containers += [vars(module) for module in list(sys.modules.values()) if inspect.ismodule(module)]
+            self.containers += [space for _, space in modules()]
 
     def __enter__(self) -> "Heap":
         return self
@@ -87,13 +108,14 @@ class Heap:
 
     def all_of(self, kinds: Iterable[type]) -> list[Any]:
         """Every object of exactly these types that a container or a root refers to."""
-        kinds, found, untracked = frozenset(kinds), {}, set()
+        kinds, found, untracked = {id(kind) for kind in kinds}, {}, set()  # ids: a class may have an __eq__ of its own
+        plain = {id(dict), id(tuple)}
 
         def look(objects: list[Any]) -> None:
             for one in objects:
-                if type(one) in kinds:
+                if id(type(one)) in kinds:
                     found[id(one)] = one
-                elif type(one) in (dict, tuple) and not gc.is_tracked(one) and id(one) not in untracked:
+                elif id(type(one)) in plain and not gc.is_tracked(one) and id(one) not in untracked:
                     untracked.add(id(one))
                     self.containers.append(one)
 
@@ -146,7 +168,7 @@ class Heap:
         ways = {one: [one] for one in first + [one for one in nodes if one in self.roots.named]}
         left = list(ways)
         for one in left:  # it grows meanwhile
-            for to in leads_to.get(one, ()):
+            for to in leads_to.get(one, ()) if len(ways[one]) <= DEPTH else ():
                 if to not in ways:
                     ways[to] = [*ways[one], to]
                     left.append(to)

@@ -687,7 +687,8 @@ SIX = Exercise(
     minutes=12,
     prompt=f"""
 Since the weights are mapped, a model of 30 billion parameters needs only 6 GB: so say `free` and the dashboard, and the
-file has 20 (as in ggml-org/llama.cpp#864). Others have as much free memory, and wait minutes for an answer. A small server here shows the same. Its model has 64 MiB; MiB before it was mapped, and after two answers:
+file has 20 (as in ggml-org/llama.cpp#864). Others have as much free memory, and wait minutes for an answer. A small
+server here shows the same. Its model has 64 MiB; MiB before it was mapped, and after two answers:
 
                     before     after
 {printed("maps")}
