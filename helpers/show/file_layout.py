@@ -61,7 +61,8 @@ def misaligned(entry: Entry) -> bool:
 def _head(source: str | os.PathLike | Buffer) -> tuple[Buffer, int]:
     """The bytes up to the end of the header, never more than a header may have; and how many bytes the file has."""
     if isinstance(source, Buffer):
-        return source, len(memoryview(source))
+        view = memoryview(source).cast("B")
+        return view, len(view)
     with open(source, "rb") as file:
         size, length = os.fstat(file.fileno()).st_size, file.read(8)
         return length + file.read(min(int.from_bytes(length, "little"), size, LONGEST)), size

@@ -55,9 +55,9 @@ def _marked(wrong: np.ndarray, count: int) -> list[int]:
             raise ValueError(f"wrong is bools of shape {wrong.shape}; there should be one for each of {count} pictures")
         wrong = np.flatnonzero(wrong)
     for index in wrong.tolist():
-        if index not in range(count):
+        if not isinstance(index, int) or index not in range(count):
             raise ValueError(f"wrong has {index!r}; the pictures are numbered from 0 to {count - 1}")
-    return wrong.tolist()
+    return sorted(set(wrong.tolist()))
 
 
 def _columns(said: list[str]) -> int:

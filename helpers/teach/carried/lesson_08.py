@@ -30,7 +30,7 @@ def _seen(array, path) -> dict:
 
 
 def refused(function, paths: list[str], numpy_is_here) -> list[str | None]:
-    """What the reader raised for each of these damaged files; None where it raised nothing.
+    """What the reader raised for each of these files; None where it raised nothing.
 
     Nothing is read through what it returned: that may lie outside of the file.
     """

@@ -53,8 +53,10 @@ def saved(function, folder: str, source: str, numpy_is_here) -> dict:
         return watched
 
     def heard(event, args):
-        if event == "os.rename" and _same(args[1], path) and os.path.dirname(_real(args[0])) != os.path.dirname(path):
-            told["elsewhere"] = os.path.dirname(_real(args[0]))
+        if event == "os.rename" and _same(args[1], path):
+            came_from = os.path.dirname(_real(args[0]))
+            if not f"{came_from}/".startswith(f"{os.path.dirname(path)}/"):
+                told["elsewhere"] = came_from
 
     def noting(sync):
         def synced(file):

@@ -60,7 +60,7 @@ def check_read(attempt: Attempt) -> Verdict:
     verdict = within(run, BUDGET, "The arrays are right and borrowed from the file")
     if why or verdict.outcome != "right":
         return Verdict("not yet", why, recording=run) if why else verdict
-    paths = [damaged(attempt.folder / f"{kind}.zcm", kind) for kind in DAMAGES]
+    paths = [damaged(attempt.folder / f"{kind}.zcm", kind) for kind in (*DAMAGES, "none")]
     again = attempt.measure(carried.refused, [str(path) for path in paths], here, memory_limit=64 * MiB)
     if again.ended == "memory limit":
         why = (
@@ -71,7 +71,10 @@ def check_read(attempt: Attempt) -> Verdict:
     stopped = attempt.unless_returned(again)
     if stopped:
         return stopped
-    for does, raised in zip(DAMAGES.values(), again.value, strict=True):
+    *refused, sound = again.value
+    if sound is not None:
+        return Verdict("not yet", f"a sound file of {paths[-1].stat().st_size} bytes ended in {sound}", recording=again)
+    for does, raised in zip(DAMAGES.values(), refused, strict=True):
         why = not_refused(raised)
         if why:
             return Verdict("not yet", f"for a file {does}: {why}", recording=again)
@@ -113,10 +116,11 @@ def written(arrays: Mapping[str, np.ndarray], **wrong: int) -> list[bytes]:
 
 
 def damaged(path: Path, kind: str) -> Path:
-    """A small file with that damage, one of DAMAGES, and nothing else wrong."""
+    """A small file with that damage, one of DAMAGES or "none", and nothing else wrong."""
     arrays = {"one": np.arange(6, dtype="f4").reshape(2, 3), "two": np.arange(8, dtype="i8").reshape(4, 2)}
     sound = b"".join(written(arrays))
     data = {
+        "none": sound,
         "magic": b"ZCM2" + sound[4:],
         "head": sound[:6],
         "table": sound[: 8 + 2 * ENTRY.size - 4],
@@ -327,6 +331,10 @@ numbers in it may be anything, so no number is used before you have looked at it
         (read_by((".reshape(rows, columns)", "")), "has the shape"),
         (read_by(('.rstrip(b"\\0")', "")), "A name has no zeros at its end"),
         (read_by(("    return arrays", "    return list(arrays.values())")), "Return a dict"),
+        (
+            read_by((MAGIC, MAGIC + "    if end < 1024:\n        raise ValueError('too small to be one')\n")),
+            "a sound file of 200 bytes ended in ValueError: too small to be one",
+        ),
         (read_by((MAGIC, "")), "for a file whose first bytes are not ZCM1: it was read"),
         (read_by((TABLE, "")), "for a file of 6 bytes: it was read"),
         (

@@ -323,11 +323,13 @@ REFUSED = {
 def check_snapshot(attempt: Attempt) -> Verdict:
     """Three good files are lent, the large one without its numbers being read; twelve others are refused."""
     firsts = (4096, FIRST, FIRST + 8 * (1 + secrets.randbelow(99)))
-    good = {attempt.folder / f"good-{i}.bin": numbers for i, numbers in enumerate(good_numbers(attempt.size))}
+    names = secrets.SystemRandom().sample(range(100), len(firsts) + len(REFUSED))  # which tell nothing
+    paths = iter([attempt.folder / f"{name}.bin" for name in names])
+    good = dict(zip(paths, good_numbers(attempt.size), strict=False))
     for first, (path, numbers) in zip(firsts, good.items(), strict=True):
         with whole_file(path, first + numbers.nbytes) as file:
             file.write(snapshot(numbers, first))
-    bad = {attempt.folder / f"bad-{i}.bin": kind for i, kind in enumerate(REFUSED)}
+    bad = dict(zip(paths, REFUSED, strict=True))
     for path, content in zip(bad, bad_snapshots(), strict=True):
         path.write_bytes(content)
     run = attempt.measure(
