@@ -63,6 +63,7 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path):
     assert any(words.startswith('{"') and words in text.decode() for words in texts(shown))
     assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
     assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(memoryview(path.read_bytes())).alt
+    assert shown.alt == file_layout(np.fromfile(path, np.uint8)[None]).alt
     assert_fits(shown)
 
 
@@ -340,6 +341,7 @@ def test_any_number_of_pictures_with_short_and_long_words(count, words):
         (digits(0), "", (), r"images of shape \(0, 8, 8\)"),
         (digits(2), "a", (), "1 words for 2 pictures"),
         (digits(2), "ab", [2], "wrong has 2; the pictures are numbered from 0 to 1"),
+        (digits(2), "ab", [1.0], "wrong has 1.0; the pictures are numbered from 0 to 1"),
         (digits(2), "ab", [-1], "wrong has -1"),
         (digits(2), "ab", [True], r"bools of shape \(1,\); there should be one for each of 2 pictures"),
         (digits(2) - 5.0, "ab", (), "numbers are from -5.0 to 11.0; they should be from 0 up"),

@@ -333,7 +333,7 @@ numbers in it may be anything, so no number is used before you have looked at it
         (read_by(("    return arrays", "    return list(arrays.values())")), "Return a dict"),
         (
             read_by((MAGIC, MAGIC + "    if end < 1024:\n        raise ValueError('too small to be one')\n")),
-            "a sound file of 200 bytes ended in ValueError: too small to be one",
+            "a sound file of 168 bytes ended in ValueError: too small to be one",
         ),
         (read_by((MAGIC, "")), "for a file whose first bytes are not ZCM1: it was read"),
         (read_by((TABLE, "")), "for a file of 6 bytes: it was read"),

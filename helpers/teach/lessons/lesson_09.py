@@ -324,12 +324,12 @@ def check_snapshot(attempt: Attempt) -> Verdict:
     """Three good files are lent, the large one without its numbers being read; twelve others are refused."""
     firsts = (4096, FIRST, FIRST + 8 * (1 + secrets.randbelow(99)))
     names = secrets.SystemRandom().sample(range(100), len(firsts) + len(REFUSED))  # which tell nothing
-    paths = iter([attempt.folder / f"{name}.bin" for name in names])
-    good = dict(zip(paths, good_numbers(attempt.size), strict=False))
+    paths = [attempt.folder / f"{name}.bin" for name in names]
+    good = dict(zip(paths[: len(firsts)], good_numbers(attempt.size), strict=True))
     for first, (path, numbers) in zip(firsts, good.items(), strict=True):
         with whole_file(path, first + numbers.nbytes) as file:
             file.write(snapshot(numbers, first))
-    bad = dict(zip(paths, REFUSED, strict=True))
+    bad = dict(zip(paths[len(firsts) :], REFUSED, strict=True))
     for path, content in zip(bad, bad_snapshots(), strict=True):
         path.write_bytes(content)
     run = attempt.measure(
@@ -454,10 +454,10 @@ LOAD = '''def load(path):
 SNAPSHOT = Exercise(
     key="09.snapshot",
     title="refuse a damaged snapshot",
-    minutes=12,
+    minutes=15,
     prompt="""
-A server builds an index once, leaves it as a snapshot, and maps that at every start. One night the disk was full while
-the snapshot was written. Since then the server finds things that are not there, and nobody gets an error.
+A server builds an index once, leaves it as a snapshot, and maps that at every start. One night a few bytes of its
+header were damaged. Since then the server finds things that are not there, and nobody gets an error.
 
 Mend `load(path)`. A snapshot is a header and float64 numbers, little-endian but for the mark and the numbers, which \
 are in the order of the machine that wrote them:
@@ -673,7 +673,9 @@ def misread(given: object, size: int, before: Moment, after: Moment) -> str | No
         ({size}, "That is the size of the model. Which part of it does an answer touch?"),
     )
     told = next((text for figures, text in slips if given[0] in figures), "")
-    told = told or "Begin with what the processes hold: their own memory, and their share of the file's pages."
+    told = told or (
+        "Begin with what the processes hold more than before: their own memory, and their share of the file's pages."
+    )
     return f"you gave {in_words(given[0], 'bytes')} as needed. {told}"
 
 
@@ -686,7 +688,7 @@ def printed(kind: str) -> str:
 SIX = Exercise(
     key="09.six",
     title="explain “needs only 6 GB”",
-    minutes=12,
+    minutes=20,
     prompt=f"""
 Since the weights are mapped, a model of 30 billion parameters needs only 6 GB: so say `free` and the dashboard, and the
 file has 20 (as in ggml-org/llama.cpp#864). Others have as much free memory, and wait minutes for an answer. A small
@@ -704,8 +706,8 @@ smaps_rollup:
 
 VmHWM is the most that was ever resident; none of the processes has given back memory by itself. It returns two things:
 
-- **needed**: bytes of memory that the server needs to give the next answer like the last one, without waiting for the \
-disk. Pages that two processes share are needed once. 3 MiB more or less do not matter.
+- **needed**: bytes of memory that the server needs, beyond what it had before, to give the next answer like the last \
+one, without waiting for the disk. Pages that two processes share are needed once. 3 MiB more or less do not matter.
 - one word: `"copied"` if more than half of that is its own memory, else `"evicted"` if more than 8 MiB that it had \
 are gone, else `"part"` if it needs less than half of the model, else `"cached"`.
 
