@@ -228,21 +228,28 @@ def test_a_list_of_many_pairs_is_one_line_and_no_longer_way_is_walked(lesson: di
 
 
 def test_no_module_is_loaded_by_the_search(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Lazy(ModuleType):
+    asked = []
+
+    class Lazy(ModuleType):  # as importlib.util.LazyLoader's: it is loaded when it is asked for anything
         def __getattribute__(self, name: str) -> Any:
-            pytest.fail("importlib.util.LazyLoader would load it now")
+            asked.append(name)
+            return super().__getattribute__(name)
 
     monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
     exec("row = load()", lesson)
-    assert named(who_holds(path)) == [("lesson.row", "global")]
+    asked.clear()
+    assert named(who_holds(path)) == [("lesson.row", "global")] and asked == []
 
 
 def test_what_the_collector_frees_meanwhile_is_not_said_to_be_mapped(
     lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exec("cycle = [load()]; cycle.append(cycle)", lesson)
-    monkeypatch.setattr(holders, "_chains", lambda *_: [*range(gc.collect() * 0)])  # it comes when it likes
-    lesson["cycle"] = None
+    def collected(*_: object) -> list:
+        gc.collect()
+        return []
+
+    exec("cycle = [load()]; cycle.append(cycle); del cycle", lesson)
+    monkeypatch.setattr(holders, "_chains", collected)  # the search makes many objects, which may set it off
     found = who_holds(path)
     assert found.mapped == 0 and "no Python object" not in repr(found)
 

@@ -63,7 +63,7 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path):
     assert any(words.startswith('{"') and words in text.decode() for words in texts(shown))
     assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
     assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(memoryview(path.read_bytes())).alt
-    assert shown.alt == file_layout(np.fromfile(path, np.uint8)[None]).alt
+    assert shown.alt == file_layout(memoryview(np.fromfile(path, np.uint8)[None])).alt
     assert_fits(shown)
 
 

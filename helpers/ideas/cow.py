@@ -71,7 +71,8 @@ for lent, clone in {tuple: list, dict: dict, MappingProxyType: dict, str: str}.i
 
 def read_only(value: Any) -> Any:
     """A view of `value` through which it cannot be written; TypeError for a type that has none."""
-    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):  # whose mask would stay writable
+    # A masked array's mask would stay writable. A plain one is not asked, because that would import numpy.ma.
+    if type(value) is np.ndarray or (isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)):
         view = value.view()
         view.flags.writeable = False
         return view
