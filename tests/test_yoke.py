@@ -481,7 +481,7 @@ STEP = st.tuples(
 
 
 @given(st.lists(STEP, min_size=5, max_size=30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str, int, int]]):
     copies = [np.fromfile(folder / str(number), "f4") for number in range(3)]
     cache = YokeCache(4 * PAGE, lambda number: Yoke.attach(MappedFile(folder / str(number)), floats))
