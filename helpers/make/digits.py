@@ -3,11 +3,10 @@
 `helpers.make.train_digits` made both files.
 """
 
-import json
-
 import numpy as np
 
 from ..folders import DATA
+from ..ideas.safetensors import TensorFile
 
 DIGITS = DATA / "samples" / "digits.safetensors"
 IMAGES = DATA / "samples" / "digits-test.safetensors"
@@ -20,12 +19,5 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     "hidden.weight" [h, 64], "hidden.bias" [h], "out.weight" [10, h], "out.bias" [10]. With w, b, v and c for them,
     `(np.maximum(x @ w.T + b, 0) @ v.T + c).argmax(1)` is what it takes (n, 64) pictures x for.
     """
-    data = IMAGES.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
-
-    def array(name: str) -> np.ndarray:
-        begin, end = header[name]["data_offsets"]
-        return np.frombuffer(data[start + begin : start + end], np.uint8).reshape(header[name]["shape"])
-
-    return array("images"), array("labels")
+    with TensorFile(IMAGES) as file:
+        return file["images"], file["labels"]

@@ -1,7 +1,5 @@
 """Random files: made by two threads, compared when they are there already."""
 
-import errno
-import operator
 import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -15,12 +13,11 @@ from numpy.random import SFC64, SeedSequence
 from tqdm.auto import tqdm
 
 from .. import units
-from ..folders import generated
-from ..whole import remove_abandoned, whole_file
+from ..whole import whole_file
+from .pieces import PATIENCE, checked_seed, is_there, place
 
 CHUNK = units.MiB
 THREADS = 2  # one makes a chunk while the other writes: writes to one file take turns anyway
-PATIENCE = 2.0  # seconds before a progress bar shows
 
 
 def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
@@ -38,22 +35,10 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
     IsADirectoryError, OSError with errno ENOSPC (too little room). Whatever the error, also Ctrl-C, nothing
     half-written stays; what a killed process left behind is removed when the same file is made again.
     """
-    size, seed = units.size(size), operator.index(seed)
-    if not 0 <= seed < 2**32:  # a larger one would share chunks with a smaller one
-        raise ValueError(f"a seed is a whole number from 0 to 4294967295, not {seed}")
-    path = Path(path) if os.path.dirname(path) else generated() / path
-    target = path.resolve()  # through a link: its file is made, and the link stays
-    if target.is_file():
-        remove_abandoned(target)
-        if _is_ours(target, size, seed):
-            return path
-        if not (_begins_like_ours(target, seed) or target.is_relative_to(generated())):
-            raise FileExistsError(
-                errno.EEXIST,
-                f"there is a file that random_file(seed={seed}) did not make, and it was left as it is; "
-                "choose another name, or move or delete it",
-                str(target),
-            )
+    path, size, seed = place(path), units.size(size), checked_seed(seed)
+    target, by = path.resolve(), f"random_file(seed={seed})"
+    if is_there(target, by, lambda: _is_ours(target, size, seed), lambda: _begins_like_ours(target, seed)):
+        return path
     with whole_file(target, size) as file:
         # Reserved in one piece, the blocks cannot run out on the way, and two threads write them faster.
         with suppress(AttributeError, OSError):

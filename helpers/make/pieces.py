@@ -37,7 +37,7 @@ def place(path: str | os.PathLike) -> Path:
 def checked_seed(seed: int) -> int:
     """ValueError, TypeError for what is no whole number of 32 bits."""
     seed = operator.index(seed)
-    if not 0 <= seed < 2**32:
+    if not 0 <= seed < 2**32:  # a larger one would share its pieces with a smaller one
         raise ValueError(f"a seed is a whole number from 0 to 4294967295, not {seed}")
     return seed
 
@@ -71,14 +71,22 @@ def make(*wanted: Made, by: str) -> None:
 
 
 def _is_there(file: Made, by: str, bar: tqdm) -> bool:
-    target = file.path.resolve()  # through a link: its file is made, and the link stays
+    bar.set_description(f"checking {file.path.name}", refresh=False)
+    return is_there(file.path.resolve(), by, lambda: _is_ours(file, bar), lambda: _begins_like_ours(file))
+
+
+def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_ours: Callable[[], bool]) -> bool:
+    """Is the file there as `by` makes it? False if it is to be made: there is none, or one that may be replaced.
+
+    That is one in `folders.generated()`, or one that begins like ours; anything else is FileExistsError. `target` is
+    resolved: through a link its file is made, and the link stays.
+    """
     if not target.is_file():
         return False
     remove_abandoned(target)
-    bar.set_description(f"checking {file.path.name}", refresh=False)
-    if _is_ours(file, bar):
+    if is_ours():
         return True
-    if not (target.is_relative_to(generated()) or _begins_like_ours(file)):
+    if not (target.is_relative_to(generated()) or begins_like_ours()):
         raise FileExistsError(
             errno.EEXIST,
             f"there is a file that {by} did not make, and it was left as it is; "
