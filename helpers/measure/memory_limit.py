@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from ..units import MiB, in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured
+from .run import measured, why_not
 
 LEAST = 40 * MiB  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
 GROUP = "zero-copy-{}-{}"  # whose, and which
@@ -71,7 +70,7 @@ def _group(limit: int) -> Iterator[tuple[str, ...]]:
             continue
         try:
             command = ("sh", "-c", ENTER, str(folder))
-            if why := _set(folder, files, limit) or _why_not(command):
+            if why := _set(folder, files, limit) or why_not(command):
                 refused.append(f"{parent}: {why}")
                 continue
             yield command
@@ -152,12 +151,4 @@ def _by_systemd(limit: int) -> tuple[str, ...]:
 @cache
 def _by_systemd_not() -> str:
     """Found by trying, with the reason that systemd-run(1) gives; "" where it works."""
-    return _why_not(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"
-
-
-def _why_not(command: tuple[str, ...]) -> str:
-    try:
-        tried = subprocess.run((*command, "true"), capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return (tried.stderr.strip() or f"{command[0]} ended with {tried.returncode}") if tried.returncode else ""
+    return why_not(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"

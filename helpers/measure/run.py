@@ -5,6 +5,7 @@ pages. From outside, because a sampler inside would be measured too. The caller 
 """
 
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -87,6 +88,15 @@ def measured(
         traced = _Run(payload, options, label, interval, timeout * 4, more, command, silent=True)
         run = replace(run, heap_peak=traced.heap_peak())
     return run
+
+
+def why_not(command: Sequence[str]) -> str:
+    """Why `measured` could start nothing through that command: found by trying, as it says itself; "" if it could."""
+    try:
+        tried = subprocess.run((*command, "true"), capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (tried.stderr.strip() or f"{command[0]} ended with {tried.returncode}") if tried.returncode else ""
 
 
 def compare(

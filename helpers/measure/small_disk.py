@@ -1,6 +1,5 @@
 """`on_small_disk`: measure a function on a disk that is soon full, without filling anybody's disk."""
 
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from ..units import in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured
+from .run import measured, why_not
 
 
 def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> Recording:
@@ -46,8 +45,4 @@ def _why_not(command: tuple[str, ...]) -> str:
     """Found by trying, with the reason that unshare(1) or mount(8) gives; "" where it works."""
     if sys.platform != "linux":
         return f"it takes namespaces of Linux, and this is {sys.platform}"
-    try:
-        tried = subprocess.run((*command, "true"), capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return (tried.stderr.strip() or f"unshare(1) ended with {tried.returncode}") if tried.returncode else ""
+    return why_not(command)
