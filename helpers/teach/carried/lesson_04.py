@@ -1,25 +1,21 @@
 """What runs around a student's function in lesson 04, and the workers of 04.report."""
 
+from . import mapping_under, some
+
 
 def opened(function, path, numpy_is_here) -> dict:
     """What the function returned, as seen by the process that has it. It is kept, so that others can see what it costs.
 
     Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
     """
-    import mmap
-
     value = function(path)
     _kept.append(value)
     told = {"type": type(value).__name__, "dtype": None, "shape": None, "mapped": False, "sum": None, "some": None}
     if not (hasattr(value, "dtype") and hasattr(value, "sum")):
         return told
     told |= {"dtype": str(value.dtype), "shape": tuple(value.shape), "sum": float(value.sum())}
-    told["some"] = [float(one) for one in value.ravel()[:: max(1, value.size // 64)][:64]] if value.ndim == 1 else []
-    owner = value
-    while owner is not None and not told["mapped"]:
-        told["mapped"] = isinstance(owner, mmap.mmap)
-        owner = getattr(owner, "base", None) if hasattr(owner, "dtype") else getattr(owner, "obj", None)
-    return told
+    told["some"] = some(value) if value.ndim == 1 else []
+    return told | {"mapped": mapping_under(value) is not None}
 
 
 _kept: list = []

@@ -1,5 +1,7 @@
 """What runs around a student's function in lesson 07, and the processes of 07.report."""
 
+from . import mapping_under, open_files, some
+
 
 def handed_out(function, path, offset: int, count: int, numpy_is_here) -> dict:
     """What the function returned, as seen when every other name is gone: type, dtype, shape, sum, up to 64 numbers.
@@ -9,19 +11,16 @@ def handed_out(function, path, offset: int, count: int, numpy_is_here) -> dict:
     where proc_pid_maps(5) is not there. Loading the last argument, a number of numpy's, has loaded numpy.
     """
     import gc
-    import mmap
 
-    before = _open_files()
+    before = open_files()
     array = function(path, offset, count)
     told = {"type": type(array).__name__, "dtype": None, "lent": False, "counted": None, "mapped": None, "files": None}
     if not (hasattr(array, "dtype") and hasattr(array, "ravel")):
         return told
     gc.collect()
     told |= {"dtype": str(array.dtype), "shape": tuple(array.shape), "sum": float(array.sum(dtype="f8"))}
-    told["some"] = [float(one) for one in array.ravel()[:: max(1, count // 64)][:64]]
-    owner = array
-    while owner is not None and not isinstance(owner, mmap.mmap):
-        owner = getattr(owner, "base", None) if hasattr(owner, "dtype") else getattr(owner, "obj", None)
+    told["some"] = some(array)
+    owner = mapping_under(array)
     told["lent"] = owner is not None
     if owner is not None:
         try:
@@ -32,7 +31,7 @@ def handed_out(function, path, offset: int, count: int, numpy_is_here) -> dict:
     del array, owner
     gc.collect()
     if before is not None:
-        told |= {"mapped": _is_mapped(path), "files": _open_files() - before}
+        told |= {"mapped": _is_mapped(path), "files": open_files() - before}
     return told
 
 
@@ -76,7 +75,7 @@ def lent(function, name: str, wanted: bytes) -> dict:
 
     def left():
         gc.collect()
-        return None if before is None else (_is_mapped(name.lstrip("/")), _open_files() - before)
+        return None if before is None else (_is_mapped(name.lstrip("/")), open_files() - before)
 
     def closes(cart):
         try:
@@ -85,7 +84,7 @@ def lent(function, name: str, wanted: bytes) -> dict:
             return f"{type(error).__name__}: {error}"
         return None
 
-    before = _open_files()
+    before = open_files()
     cart = function(name)
     told = {"type": type(cart).__name__, "tracked": bool(signed_up)}
     told["missing"] = [one for one in ("lend", "close", "size") if not hasattr(cart, one)]
@@ -229,10 +228,3 @@ def _is_mapped(part: str) -> bool:
     """Does this process map a file with that in its path? proc_pid_maps(5)."""
     with open("/proc/self/maps") as file:
         return any(str(part) in line for line in file)
-
-
-def _open_files() -> int | None:
-    """How many file descriptors are open; None where proc_pid_fd(5) is not there."""
-    import os
-
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None

@@ -1,5 +1,7 @@
 """What runs around a student's function in lesson 08, and the loaders of 08.liar."""
 
+from . import open_files, some
+
 
 def read_whole(function, path, numpy_is_here) -> dict:
     """What the reader makes of a sound file: for each name type, dtype, shape, sum, up to 64 numbers, `lent`, `sealed`.
@@ -25,7 +27,7 @@ def _seen(array, path) -> dict:
         "lent": _lies_in(path, array),
         "sealed": not array.flags.writeable,
         "sum": float(array.sum(dtype="f8")),
-        "some": [float(one) for one in array.ravel()[:: max(1, array.size // 64)][:64]],
+        "some": some(array),
     }
 
 
@@ -146,7 +148,7 @@ def taken(function, path, name: str, all_is_here) -> dict:
     """
     import gc
 
-    before = _open_files()
+    before = open_files()
     array = function(path, name)
     gc.collect()
     told = {"type": type(array).__name__, "dtype": None, "lent": None, "mapped": None, "files": None}
@@ -154,7 +156,7 @@ def taken(function, path, name: str, all_is_here) -> dict:
         told |= {"dtype": str(array.dtype), "shape": tuple(array.shape), "lent": _lies_in(path, array)}
         told["bytes"] = array.tobytes() if array.nbytes <= 65536 else None
     if before is not None:
-        told |= {"mapped": bool(_mappings(path)), "files": _open_files() - before}
+        told |= {"mapped": bool(_mappings(path)), "files": open_files() - before}
     return told
 
 
@@ -179,10 +181,3 @@ def _mappings(path) -> list[tuple[int, int]] | None:
                     start = found.pop()[0]
                 found.append((start, end))
     return found
-
-
-def _open_files() -> int | None:
-    """How many file descriptors are open; None where proc_pid_fd(5) is not there."""
-    import os
-
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None

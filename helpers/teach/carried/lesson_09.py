@@ -1,5 +1,7 @@
 """What runs around a student's function in lesson 09, and the servers of 09.six."""
 
+from . import mapping_under
+
 
 def served(function, paths: list[str], requests: list[tuple]) -> dict:
     """What the function answered: its type, and of each answer type, dtype, shape and, of a vector, the numbers.
@@ -46,18 +48,12 @@ def loaded(function, paths: list[str], numpy_is_here) -> list[dict]:
 
 
 def _as_array(value) -> dict:
-    import mmap
-
     told = {"type": type(value).__name__, "dtype": None, "shape": None, "ends": None, "lent": False, "writable": None}
     if not (hasattr(value, "dtype") and hasattr(value, "flags")):
         return told
     told |= {"dtype": str(value.dtype), "shape": tuple(value.shape), "writable": value.flags.writeable}
     told["ends"] = [float(value[at]) for at in (0, 1, -2, -1)] if value.ndim == 1 and value.size > 1 else []
-    owner = value
-    while owner is not None and not told["lent"]:
-        told["lent"] = isinstance(owner, mmap.mmap)
-        owner = getattr(owner, "base", None) if hasattr(owner, "dtype") else getattr(owner, "obj", None)
-    return told
+    return told | {"lent": mapping_under(value) is not None}
 
 
 def serves(kind: str, path: str, size: int) -> tuple[dict, dict]:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -141,9 +142,12 @@ def not_normalised(told: dict, kind: Weights) -> str | None:
     return None
 
 
-def normalise_by(*lines: str) -> str:
-    """An answer to 05.normalise with these lines."""
-    return "\n    ".join(("def normalise(weights):", "import numpy as np", *lines)) + "\n"
+def answer(head: str, *lines: str) -> str:
+    """A student's function with these lines."""
+    return "\n    ".join((f"def {head}:", "import numpy as np", *lines)) + "\n"
+
+
+normalise_by = partial(answer, "normalise(weights)")
 
 
 NORMALISE = Exercise(
@@ -382,9 +386,7 @@ def hidden_copy(made: Sequence[tuple[str, int, float]]) -> str:
     return f"New arrays came from {', '.join(steps)}. {why}"
 
 
-def prepare_by(*lines: str) -> str:
-    """An answer to 05.pipeline with these lines."""
-    return "\n    ".join(("def prepare(layer, first, scale):", "import numpy as np", *lines)) + "\n"
+prepare_by = partial(answer, "prepare(layer, first, scale)")
 
 
 PIPELINE = Exercise(

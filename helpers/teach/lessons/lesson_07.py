@@ -14,12 +14,10 @@ from ...make import random_file
 from ...measure import measure
 from ...units import KiB, MiB, in_words
 from ..carried import lesson_07 as carried
+from ..carried import some
 from ..exercises import Attempt, Exercise, Verdict, within
 from ..quizzes import Choice, Quiz
-from .shared import on_a_file, right_for_each
-
-CRASHED = ("SIGSEGV", "SIGBUS")  # macOS says SIGBUS where Linux says SIGSEGV
-
+from .shared import CRASHED, on_a_file, right_for_each
 
 # --- 07.dangling ----------------------------------------------------------------------------------------------
 BUDGET = 8 * MiB
@@ -97,18 +95,13 @@ def not_the_layer(told: dict, data: np.ndarray, offset: int, wanted: np.ndarray)
         return f"the numbers in the file are `float32`, yours are `{told['dtype']}`."
     if told["shape"] != (wanted.size,):
         return f"your array has the shape {told['shape']}; the layer has {wanted.size:,} numbers, in one dimension."
-    if told["sum"] == float(wanted.sum(dtype="f8")) and told["some"] == sampled(wanted):
+    if told["sum"] == float(wanted.sum(dtype="f8")) and told["some"] == some(wanted):
         return None
-    if told["some"] == sampled(data[: wanted.size]):
+    if told["some"] == some(data[: wanted.size]):
         return "your array begins at the file's first byte. The layer begins at byte `offset`."
-    if told["some"] == sampled(data[offset:][: wanted.size]):
+    if told["some"] == some(data[offset:][: wanted.size]):
         return "your array begins four times too far on: `offset` counts bytes, and a float32 has four of them."
     return "your array has not the layer's numbers. Where in the file do they begin, in bytes?"
-
-
-def sampled(numbers: np.ndarray) -> list[float]:
-    """The numbers that carried.handed_out sends back."""
-    return [float(one) for one in numbers[:: max(1, numbers.size // 64)][:64]]
 
 
 def layer_by(body: str, before: str = "") -> str:

@@ -18,10 +18,7 @@ from ...units import KiB, MiB
 from ..carried import lesson_10 as carried
 from ..exercises import Attempt, Exercise, Verdict, first_difference, within
 from ..quizzes import Choice, Quiz
-from .shared import called, on_a_file
-
-CRASHED = ("SIGBUS", "SIGSEGV")  # the kernel's word for a mapped page that the file no longer has differs by system
-
+from .shared import CRASHED, called, on_a_file
 
 # --- 10.save --------------------------------------------------------------------------------------------------
 SAVE_BUDGET = 16 * MiB  # of 32; an import of the house's own way takes 11
