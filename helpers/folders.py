@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 RECORDED = DATA / "recorded"
+EXERCISES = ROOT / "exercises"
 BUILD = ROOT / "build"
 
 

@@ -12,22 +12,11 @@ from helpers.measure.tables import html_table
 from helpers.show import picture
 from helpers.teach import Choice, Claim, Exercise, Quiz, Verdict, predict
 from helpers.teach.claims import Known
+from helpers.teach.exercises import read
 
 LONG_LINE = 'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end": "of-a-long-line"}'
-EXERCISE = Exercise(
-    key="02.sample",
-    title="Copy within 8 MiB",
-    minutes=10,
-    prompt="Copy 256 MiB within 8 MiB of anonymous memory.\n\nThe copy is compared with its source.",
-    starter="def copy(source, target):\n    ...\n",
-    judge=lambda attempt: Verdict("right", ""),
-    hints=("Reuse one `bytearray`.", "`readinto` fills it."),
-    solution_source="def copy(source, target):\n    buffer = bytearray(1 << 20)  # solution-only-text\n",
-    wrong=(
-        ("def copy(source, target):\n    return 0  # wrong-answer-text\n", "is empty"),
-        ("def copy(source, target):\n    return source.read()\n", "budget is 8 MiB"),
-    ),
-)
+EXERCISES = Path(__file__).parent / "sample_exercises"
+EXERCISE = read(EXERCISES / "02" / "sample")
 QUIZ = Quiz(
     "02.sample",
     "Why does the heap counter show nothing for a mapping?",

@@ -101,7 +101,12 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
     lesson = notebook_of(tmp_path / "01_try.ipynb", "1")
     (tmp_path / "helpers").mkdir()
     (tmp_path / "recorded").mkdir()
-    inputs = [tmp_path / "helpers/a.py", tmp_path / "claims.toml", tmp_path / "recorded/rust.csv", lesson]
+    shown = tmp_path / "exercises/01/first/wrong/slip.py"
+    shown.parent.mkdir(parents=True)
+    inputs = [shown, tmp_path / "helpers/a.py", tmp_path / "claims.toml", tmp_path / "recorded/rust.csv", lesson]
+    monkeypatch.setattr(execute_module, "EXERCISES", tmp_path / "exercises")
+    another = tmp_path / "exercises/02/second/prompt.md"
+    another.parent.mkdir(parents=True)
     monkeypatch.setattr(execute_module, "ROOT", tmp_path)
     monkeypatch.setattr(execute_module, "DATA", tmp_path)
     monkeypatch.setattr(execute_module, "RECORDED", tmp_path / "recorded")
@@ -110,6 +115,7 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
         path.write_text("changed")
         keys.append(execute_module._key(lesson))
     assert len(set(keys)) == len(inputs) + 1
+    another.write_text("another lesson's")
     assert execute_module._key(lesson) == keys[-1]
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from helpers.teach import Choice, Quiz, quiz
+from helpers.teach import Quiz, quiz
 from helpers.teach.quizzes import quizzes
 
 each = pytest.mark.parametrize("one", quizzes(), ids=lambda one: one.key)
@@ -42,14 +42,3 @@ def test_feedback_without_a_mouse():
     assert one.feedback("b").startswith("Yes.") and one.feedback("(B)") == one.feedback("b")
     with pytest.raises(ValueError, match="there are: a, b, c, d"):
         one.feedback("z")
-
-
-@pytest.mark.parametrize("rights", [(), (True, True)])
-def test_a_quiz_needs_one_right_choice(rights: tuple[bool, ...]):
-    with pytest.raises(ValueError, match="it needs one"):
-        Quiz("x", "Why?", tuple(Choice("so", right, "because") for right in rights or (False,)))
-
-
-def test_a_quiz_without_feedback_is_refused():
-    with pytest.raises(ValueError, match="no feedback for 'so'"):
-        Quiz("x", "Why?", (Choice("so", True, " "),))

@@ -28,11 +28,12 @@ from helpers.measure import (
     sampler,
     workers,
 )
-from helpers.teach import Attempt, Exercise, Prediction, Verdict, exercise, kept, predict, recorded
-from helpers.teach.exercises import first_difference, is_attempted
+from helpers.teach import Prediction, Verdict, exercise, exercise_files, kept, predict, recorded
+from helpers.teach.exercises import is_attempted
+from helpers.teach.judging import Attempt, first_difference
 from helpers.teach.predict import _read
 from helpers.teach.recorded import read
-from helpers.teach.words import inline, paragraphs
+from helpers.teach.words import inline, paragraphs, plain
 from helpers.units import GiB, KiB, MiB
 
 
@@ -303,12 +304,14 @@ def test_a_check_leaves_no_process_and_no_file(monkeypatch: pytest.MonkeyPatch, 
     assert not list((tmp_path / "data").iterdir())
 
 
-def test_a_judge_that_fails_is_a_message():
+def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch):
     def judge(attempt: Attempt) -> Verdict:
         raise OSError("no space left")
 
-    one = Exercise("t.x", "t", 1, "p", "def f(a): ...\n", judge, ("a", "b"), "def f(a): return a\n", ())
-    assert one.check(function("    return a")).because == "the check could not be made: no space left"
+    one = exercise("02.chunks")
+    monkeypatch.setattr(exercise_files.check(one.folder), "judge", judge)
+    verdict = one.check(function("    return a"))
+    assert (verdict.cause, verdict.because) == ("not-checked", "the check could not be made: no space left")
 
 
 def test_hints_come_one_by_one_then_the_solution_after_a_try():
@@ -443,9 +446,14 @@ def refuses() -> None:
 # --- words ------------------------------------------------------------------------------------------------------
 def test_words_become_html():
     assert inline("a `<b>` **c** & 2*3*4") == "a <code>&lt;b&gt;</code> <strong>c</strong> &amp; 2*3*4"
-    assert paragraphs("\none\ntwo\n\n- a\n- b\n\n    x = 1\n\n    y\n").startswith(
-        '<p>one two</p><ul><li>a</li><li>b</li></ul><pre tabindex="0"><code>x = 1</code></pre>'
+    literal = "__init__, *args, a[0](x) and <pid>"
+    assert inline(literal) == literal.replace("<", "&lt;").replace(">", "&gt;")
+    text = "one\ntwo\n\n- a\n- b `c`\n\n```python\nx = 1\n\n<b>\n```\n\n<script>alert()</script>"
+    assert paragraphs(text).replace("\n", "") == (
+        "<p>onetwo</p><ul><li>a</li><li>b <code>c</code></li></ul>"
+        '<pre tabindex="0"><code>x = 1&lt;b&gt;</code></pre><p>&lt;script&gt;alert()&lt;/script&gt;</p>'
     )
+    assert plain(text).startswith("one\ntwo\n\n- a\n- b c\n\n    x = 1\n\n    <b>\n\n<script>")
 
 
 # --- in a real kernel -------------------------------------------------------------------------------------------

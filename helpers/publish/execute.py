@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from ..folders import BUILD, DATA, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
+from ..folders import BUILD, DATA, EXERCISES, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
 
 try:
     import fcntl
@@ -151,10 +151,12 @@ def _anonymous(pid: int) -> int:
 
 
 def _key(lesson: Path) -> str:
-    """A hash over the lesson, the helpers, the Rust programs, the claims, the recorded runs and the Python version."""
+    """A hash over the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the
+    Python version."""
     inputs = [
         *sorted((ROOT / "helpers").rglob("*.py")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
+        *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
         *sorted(DATA.glob("*.toml")),
         *sorted(path for path in RECORDED.rglob("*") if path.is_file()),
     ]

@@ -254,7 +254,7 @@ def _after(box: Tag) -> Tag:
 def _solution(exercise: Exercise) -> BeautifulSoup:
     hints = "".join(f"<li>{inline(hint)}</li>" for hint in exercise.hints)
     wrong = "".join(
-        f"<li>{_block(source)}The check says: “… {inline(message)} …”</li>" for source, message in exercise.wrong
+        f"<li>{_block(answer.body)}The check calls it <code>{answer.expect}</code>.</li>" for answer in exercise.wrong
     )
     return BeautifulSoup(
         f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'

@@ -4,13 +4,13 @@ from helpers.teach import claim, exercise, predict, quiz, recorded
 """
 
 from .claims import Claim, ClaimError, asserted, claim, unasserted
-from .exercises import Attempt, Exercise, Verdict, exercise
+from .exercises import Exercise, exercise
+from .judging import Verdict
 from .predict import Prediction, predict
 from .quizzes import Choice, Quiz, quiz
 from .recorded import recorded
 
 __all__ = [
-    "Attempt",
     "Choice",
     "Claim",
     "ClaimError",

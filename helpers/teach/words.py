@@ -3,6 +3,9 @@
 import re
 from dataclasses import dataclass
 from html import escape
+from textwrap import indent
+
+import mistune
 
 
 @dataclass(frozen=True)
@@ -19,38 +22,47 @@ class Said:
         return self.html
 
 
-def inline(text: str) -> str:
-    """One line as HTML: `code` and **strong**, everything else literally."""
-    parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", text)
-    return "".join(
-        f"<code>{escape(part[1:-1])}</code>"
-        if part.startswith("`") and len(part) > 2
-        else f"<strong>{escape(part[2:-2])}</strong>"
-        if part.startswith("**") and len(part) > 4
-        else escape(part)
-        for part in parts
-    )
+class _Inline(mistune.InlineParser):
+    """`code` and **strong** only: in text about Python, 2*3*4, __init__, a[i](x) and <pid> are what they look like."""
+
+    DEFAULT_RULES = ("codespan",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register("strong", r"\*\*[^*]+\*\*", self._strong)
+
+    def _strong(self, inline: mistune.InlineParser, found: re.Match[str], state: mistune.InlineState) -> int:
+        state.append_token({"type": "strong", "children": [{"type": "text", "raw": found[0].strip("*")}]})
+        return found.end()
+
+    def process_text(self, text: str, state: mistune.InlineState, parse_emphasis: bool = False) -> None:
+        super().process_text(text, state, parse_emphasis=False)
+
+
+class _Renderer(mistune.HTMLRenderer):
+    def block_code(self, code: str, info: str | None = None) -> str:
+        return block(code.removesuffix("\n"))
+
+
+_markdown = mistune.Markdown(_Renderer(escape=True), inline=_Inline())
 
 
 def paragraphs(text: str) -> str:
-    """Paragraphs as HTML, parted by blank lines. One that is indented throughout is code; one of "- " lines a list."""
-    return "".join(map(_paragraph, re.split(r"\n\s*\n", text.strip("\n"))))
+    """Markdown as HTML. HTML in it is shown, not obeyed."""
+    return _markdown(text)
+
+
+def inline(text: str) -> str:
+    """A line of Markdown as HTML that may stand within a paragraph."""
+    return _markdown.renderer(_markdown.inline(text, {}), mistune.BlockState())
 
 
 def plain(text: str) -> str:
-    """The same for a terminal: as written, but for the signs of code and strong."""
+    """The same for a terminal: as written, but for the marks of code and strong."""
+    text = re.sub(r"(?ms)^```[^\n]*\n(.*?)\n```$", lambda found: indent(found[1], "    "), text)
     return re.sub(r"`([^`]+)`|\*\*([^*]+)\*\*", lambda found: found[1] or found[2], text)
 
 
-def _paragraph(text: str) -> str:
-    lines = text.splitlines()
-    if all(line.startswith("    ") for line in lines):
-        return code("\n".join(line[4:] for line in lines))
-    if all(line.startswith("- ") for line in lines):
-        return f"<ul>{''.join(f'<li>{inline(line[2:])}</li>' for line in lines)}</ul>"
-    return f"<p>{inline(' '.join(lines))}</p>"
-
-
-def code(source: str) -> str:
+def block(source: str) -> str:
     """Source text as HTML; in reach of the keyboard, because it may scroll."""
     return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'

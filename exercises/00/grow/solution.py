@@ -1,0 +1,2 @@
+def grow():
+    return bytearray(64 * 2**20)

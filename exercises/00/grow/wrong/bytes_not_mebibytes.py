@@ -1,0 +1,3 @@
+# expect: too-little
+def grow():
+    return bytearray(64)

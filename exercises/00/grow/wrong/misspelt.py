@@ -1,0 +1,3 @@
+# expect: raised
+def grow():
+    return bytearay(64 * 2**20)

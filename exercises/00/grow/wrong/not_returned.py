@@ -1,0 +1,3 @@
+# expect: nothing-held
+def grow():
+    block = bytearray(64 * 2**20)

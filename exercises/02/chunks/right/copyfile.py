@@ -1,0 +1,4 @@
+def copy_small(source, target):
+    import shutil
+
+    shutil.copyfile(source, target)

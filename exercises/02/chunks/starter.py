@@ -1,0 +1,3 @@
+def copy_small(source, target):
+    """Make `target` equal to `source`, within 8 MiB of anonymous memory."""
+    ...

@@ -1,0 +1,5 @@
+# expect: source-gone
+def copy_small(source, target):
+    import os
+
+    os.replace(source, target)

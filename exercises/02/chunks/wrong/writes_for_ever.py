@@ -1,0 +1,7 @@
+# expect: endless-file
+def copy_small(source, target):
+    buffer = bytearray(2**20)
+    with open(source, "rb") as f, open(target, "wb") as g:
+        while True:
+            f.readinto(buffer)
+            g.write(buffer)

@@ -1,0 +1,4 @@
+# expect: too-much-memory
+def load(path):
+    with open(path, "rb") as f:
+        return bytearray(f.read())

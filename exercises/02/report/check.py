@@ -1,0 +1,108 @@
+"""02.report: lent and own bytes, and the word, for the status of five processes that hold memory in five ways."""
+
+import secrets
+import tomllib
+from pathlib import Path
+
+from helpers.make import random_file
+from helpers.measure import Recording, measure
+from helpers.measure.plain import fields
+from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, kinds_are_told_apart, right_for_each
+from helpers.units import KiB, MiB, in_words
+
+KINDS = {
+    "read": "reads a file into memory",
+    "map": "maps a file and touches every page",
+    "map, untouched": "maps a file and touches nothing",
+    "share": "fills memory that it shares with others",
+    "read and map": "reads a file, and maps it too",
+}
+WORDS = ("page cache", "own memory", "both")
+
+
+def recorded() -> dict[str, str]:
+    """The reports of such processes on another machine."""
+    return tomllib.loads(Path(__file__).with_name("recorded.toml").read_text())
+
+
+def judge(attempt: Attempt) -> Verdict:
+    """Of processes started for this check; where there is no /proc, of recorded ones."""
+    live = live_reports(attempt) if kinds_are_told_apart() else {}
+    texts = {kind: seen.value for kind, seen in live.items()} or recorded()
+    figures = tuple(
+        f"{kind}: {in_words(seen.peak.file, 'bytes')} file-backed, "
+        f"{in_words(seen.peak.anonymous + seen.peak.shared, 'bytes')} its own"
+        for kind, seen in live.items()
+    )
+    where = (
+        "processes that were running a moment ago" if live else "processes recorded on another machine: no /proc here"
+    )
+    cases = {kind: (text,) for kind, text in texts.items()}
+    done = f"You read the reports of {len(cases)} {where}."
+    return right_for_each(attempt, cases, misread, "a process that", KINDS, done, figures)
+
+
+def live_reports(attempt: Attempt) -> dict[str, Recording]:
+    """Each kind's process, measured; the Recording's value is the status that it read of itself."""
+    size = 48 * MiB + 4 * KiB * secrets.randbelow(8192)
+    path = random_file(attempt.folder / "report.bin", size, seed=secrets.randbelow(2**32))
+    return {kind: measure(report, kind, str(path), size, name=kind) for kind in KINDS}
+
+
+def report(kind: str, path: str, size: int) -> str:
+    """The status of this process, proc_pid_status(5), while it holds `size` bytes in the way that `kind` names."""
+    import mmap
+    import time
+
+    held = []
+    if kind in ("read", "read and map"):
+        with open(path, "rb") as file:
+            held.append(file.read(size))
+    if kind in ("map", "read and map", "map, untouched"):
+        with open(path, "rb") as file:
+            held.append(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
+        if kind != "map, untouched":
+            held.append(sum(held[-1][at] for at in range(0, size, mmap.PAGESIZE)))
+    if kind == "share":
+        held.append(mmap.mmap(-1, size))
+        for at in range(0, size, mmap.PAGESIZE):
+            held[-1][at] = 1
+    time.sleep(0.05)  # so that whoever samples from outside sees what this report says
+    with open("/proc/self/status") as file:
+        return file.read()
+
+
+def read_right(text: str) -> tuple[int, int, str]:
+    """Lent bytes, own bytes, and the word."""
+    found = fields(text)
+    lent, own = found["RssFile"], found["RssAnon"] + found["RssShmem"]
+    word = WORDS[0] if lent >= 0.75 * (lent + own) else WORDS[1] if own >= 0.75 * (lent + own) else WORDS[2]
+    return lent, own, word
+
+
+def misread(given: object, text: str) -> None:
+    """NotYet says what the slip was, as far as the figures tell."""
+    if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
+        words = ", ".join(map(repr, WORDS))
+        raise NotYet(
+            "other-type", f"it returned {given!r}. Return three things: lent bytes, own bytes, one of {words}."
+        )
+    found, (lent, own, word) = fields(text), read_right(text)
+    slips = {
+        found["VmRSS"]: "`VmRSS` is all that is resident, lent or owned. High is not the same as owned: "
+        f"of these {in_words(found['VmRSS'], 'bytes')}, {in_words(lent, 'bytes')} are the page cache's.",
+        found["VmSize"]: "`VmSize` is address space: what was promised, not what is there.",
+        found["RssAnon"]: "You left out `RssShmem`. No file holds these bytes, so the kernel cannot drop them.",
+        found["RssFile"] + found["RssShmem"]: "`RssShmem` is not lent: no file holds these bytes, so the kernel cannot "
+        "drop them.",
+    }
+    for name, number, right in (("lent", given[0], lent), ("own", given[1], own)):
+        if right in (round(number * 1024), round(number * 1.024)) and number != right:
+            raise NotYet("unit", f"you gave {number:,} {name} bytes. A `kB` in /proc means 1,024 bytes.")
+        if number != right:
+            told = slips.get(number, "Which of the lines that begin with Rss belong here?")
+            raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}")
+    if given[2] != word:
+        share = lent / (lent + own)
+        why = f"the bytes are right, but not the word {given[2]!r}: {share:.0%} of what is resident is lent."
+        raise NotYet("wrong-word", why)

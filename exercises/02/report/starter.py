@@ -1,0 +1,3 @@
+def explain(report):
+    """(lent bytes, own bytes, word) from the text of a /proc/<pid>/status."""
+    ...

@@ -1,0 +1,258 @@
+"""Reads exercises/: one folder an exercise, with its texts, its starter, its check and its answers as files.
+
+exercises/README.md describes the form. What does not keep to it is a Malformed: which file, which line, what would be
+right. Nothing is executed here but check.py and quizzes.py, when they are asked for.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import cloudpickle
+import yaml
+
+from .. import folders, units
+
+FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
+ANSWERS = ("right", "wrong")
+FRONT = {"title": (str, "words"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
+CLASS_EDITION = "class-edition.txt"  # where it lies in exercises/, solutions and answers are the teacher's
+EXPECT = re.compile(r"# expect: ([a-z]+(?:-[a-z]+)*)")
+ON = re.compile(r"# on: (linux|darwin|win32)")
+
+
+class Malformed(ValueError):
+    """A file of exercises/ is not in the form that exercises/README.md describes."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A right or wrong answer: its source; for a wrong one the judge's cause; the only system on which it is one."""
+
+    path: Path
+    source: str
+    expect: str = ""
+    on: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def body(self) -> str:
+        """The source without the lines for the tests."""
+        return re.sub(r"\A(# (expect|on): .*\n)+", "", self.source)
+
+    @property
+    def can_be_given(self) -> bool:
+        """Can it be given on this system?"""
+        return self.on in ("", sys.platform)
+
+
+def keys() -> list[str]:
+    """Every exercise by its key, "02.chunks", in the order of the lessons."""
+    return [f"{folder.parent.name}.{folder.name}" for folder in _exercise_folders(folders.EXERCISES)]
+
+
+def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
+    """Title, minutes and size (bytes) of an exercise, and its prompt, in Markdown."""
+    path = _there(folder, "prompt.md")
+    text = path.read_text(encoding="utf-8")
+    found = re.match(r"---\n(.*?\n)---\n(.*)", text, re.S)
+    if not found:
+        _refuse(path, 1, "begin with a line '---', then title, minutes and size, a line each, then '---'")
+    try:
+        front = yaml.safe_load(found[1])
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        _refuse(path, mark.line + 2 if mark else 2, f"not YAML: {getattr(error, 'problem', error)}")
+    if not isinstance(front, dict):
+        _refuse(path, 2, "write 'title: …', 'minutes: 10' and 'size: 256 MiB', a line each")
+    for name, (kind, wanted) in FRONT.items():
+        if not isinstance(front.get(name), kind):
+            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; {wanted} is wanted")
+    if unknown := set(front) - set(FRONT):
+        name = sorted(map(str, unknown))[0]
+        _refuse(path, _line(found[1], name, 1), f"unknown {name!r}; there are: {', '.join(FRONT)}")
+    try:
+        front["size"] = units.size(front["size"])
+    except ValueError as error:
+        _refuse(path, _line(found[1], "size", 1), str(error))
+    if not found[2].strip():
+        _refuse(path, text.count("\n"), "the prompt is empty; say what to write")
+    return front, found[2].strip()
+
+
+def hints(folder: Path) -> tuple[str, str]:
+    """The two hints of an exercise, in Markdown."""
+    path = _there(folder, "hints.md")
+    text = path.read_text(encoding="utf-8")
+    parts = re.split(r"(?m)^## (.*)\n", text)
+    if parts[0].strip() or parts[1::2] != ["Hint 1", "Hint 2"] or not all(part.strip() for part in parts[2::2]):
+        wrong = next((h for h, wanted in zip(parts[1::2], ("Hint 1", "Hint 2"), strict=False) if h != wanted), "")
+        at = _line(text, f"## {wrong}") if wrong else max(1, text.count("\n"))
+        _refuse(path, at, "two hints are wanted, under the headings '## Hint 1' and '## Hint 2', and nothing before")
+    return parts[2].strip(), parts[4].strip()
+
+
+def starter(folder: Path) -> str:
+    """What the notebook's cell holds at first: its last function is the one asked for."""
+    return source(_there(folder, "starter.py"))
+
+
+def asked_for(starter: str) -> str:
+    """The name of the function that a starter asks for."""
+    return [node.name for node in ast.parse(starter).body if isinstance(node, ast.FunctionDef)][-1]
+
+
+def solution(folder: Path, name: str) -> str | None:
+    """A solution, which defines `name`; None in a class edition, where the teacher has it."""
+    if not (folder / "solution.py").exists() and is_class_edition(folder):
+        return None
+    return source(_there(folder, "solution.py"), name)
+
+
+def answers(folder: Path, kind: str, name: str) -> list[Answer]:
+    """The `right` or the `wrong` answers, which define `name`, in the order of their file names."""
+    if not (folder / kind).is_dir():
+        if is_class_edition(folder):
+            return []
+        _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, a .py file each")
+    return [_answer(path, kind, name) for path in sorted((folder / kind).glob("*.py"))]
+
+
+def check(folder: Path) -> ModuleType:
+    """check.py as a module that travels by value: what runs in the student's process stands beside what judges it."""
+    path = _there(folder, "check.py")
+    source(path, "judge")
+    return _module(path, f"check_{folder.parent.name}_{folder.name}")
+
+
+def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name, and what quizzes.toml says, of each quiz of a lesson."""
+    path = lesson / "quizzes.toml"
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8")
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        _refuse(path, int(line[1]) if line else 0, f"not TOML: {error}")
+    for name, entry in found.items():
+        at = _line(text, f"[{name}]")
+        if set(entry) - {"question", "choices", "measured_by"} or not {"question", "choices"} <= set(entry):
+            _refuse(path, at, f"[{name}] has {', '.join(entry)}; wanted: question, [[{name}.choices]], measured_by")
+        for choice in entry["choices"]:
+            if set(choice) - {"text", "feedback", "right"} or not {"text", "feedback"} <= set(choice):
+                _refuse(path, at, f"a choice of [{name}] has {', '.join(choice)}; wanted: text, feedback, right = true")
+            if not choice["feedback"].strip():
+                _refuse(
+                    path, at, f"no feedback for the choice {choice['text']!r} of [{name}]; every choice has its own"
+                )
+        if (rights := sum(choice.get("right") is True for choice in entry["choices"])) != 1:
+            _refuse(path, at, f"[{name}] has {rights} choices with 'right = true'; one is wanted")
+        if "measured_by" in entry:
+            source(_there(lesson, "quizzes.py"), entry["measured_by"])
+        yield name, entry
+
+
+def measured_by(lesson: Path, name: str) -> int | None:
+    """What this function in a lesson's quizzes.py finds: the number of the right choice; None if it is not measured."""
+    return getattr(_module(lesson / "quizzes.py", f"quizzes_{lesson.name}"), name)()
+
+
+def is_class_edition(folder: Path) -> bool:
+    """Does `folder`, of an exercise, belong to an edition for a class?"""
+    return (folder.parent.parent / CLASS_EDITION).exists()
+
+
+def source(path: Path, name: str | None = None) -> str:
+    """A Python file that defines the function `name`, or any if that is None."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        _refuse(path, error.lineno or 1, f"not Python: {error.msg}")
+    defined = defined_in(tree)
+    if name is None and not any(isinstance(node, ast.FunctionDef) for node in tree.body):
+        _refuse(path, 1, "it defines no function; the last one it defines is what is asked for")
+    if name is not None and name not in defined:
+        near = get_close_matches(name, defined, n=1)
+        _refuse(path, 1, f"it does not define {name!r}{f' (but {near[0]!r})' if near else ''}")
+    return text
+
+
+def defined_in(tree: ast.Module) -> list[str]:
+    """The names of functions, classes and variables that a module's top level binds."""
+    names = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign):
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names += [alias.asname or alias.name for alias in node.names]
+    return names
+
+
+def _exercise_folders(root: Path) -> list[Path]:
+    return sorted(folder for folder in root.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._")
+
+
+def _there(folder: Path, name: str) -> Path:
+    """The file of that name. Malformed where it is missing, or something else has nearly its name."""
+    if not (folder / name).is_file():
+        like = folder.glob(f"*{Path(name).suffix}") if folder.is_dir() else ()
+        near = get_close_matches(name, [path.name for path in like if path.name not in FILES], n=1)
+        _refuse(folder, 0, f"{name} is missing{f'; is it {near[0]!r}?' if near else ''}")
+    return folder / name
+
+
+def _answer(path: Path, kind: str, name: str) -> Answer:
+    text = source(path, name)
+    lines = text.splitlines()
+    expect = EXPECT.fullmatch(lines[0]) if kind == "wrong" else None
+    if kind == "wrong" and not expect:
+        _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {lines[0]!r}")
+    on = next(filter(None, map(ON.fullmatch, lines[:2])), None)
+    return Answer(path, text, expect[1] if expect else "", on[1] if on else "")
+
+
+def _module(path: Path, name: str) -> ModuleType:
+    """The file as a module, which cloudpickle carries by value. Loaded again when the file has changed."""
+    stamp = path.stat().st_mtime_ns
+    known = sys.modules.get(name)
+    if known is not None and known.__file__ == str(path) and known.__stamp__ == stamp:
+        return known
+    module = ModuleType(name)
+    module.__file__, module.__stamp__ = str(path), stamp
+    sys.modules[name] = module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    except Exception as error:
+        del sys.modules[name]
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
+        _refuse(path, line, f"{type(error).__name__}: {error}")
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _line(text: str, start: str, before: int = 0) -> int:
+    """The line of `text` that begins with `start`, counted from 1 after `before` others; `before` + 1 if none does."""
+    lines = text.splitlines()
+    return before + next((i for i, line in enumerate(lines, 1) if line.startswith(start)), 1)
+
+
+def _refuse(path: Path, line: int, what: str) -> NoReturn:
+    shown = path.relative_to(folders.ROOT) if path.is_relative_to(folders.ROOT) else path
+    raise Malformed(f"{shown}{f', line {line}' if line else ''}: {what}")

@@ -1,0 +1,54 @@
+"""What runners of several exercises share, in the student's fresh process.
+
+It travels by value and imports nothing of the house: what the student's process loads must not count, and must not be
+there to be changed.
+"""
+
+
+def answers(function, cases: list[tuple]) -> list:
+    """What the function says of each case, its arguments. Anything but numbers and words is sent back as it prints."""
+    return [_as_data(function(*case)) for case in cases]
+
+
+def some(array) -> list[float]:
+    """Up to 64 numbers of an array, from all over it: enough to tell it from others, and short enough to be sent."""
+    return [float(one) for one in array.ravel()[:: max(1, array.size // 64)][:64]]
+
+
+def mapping_under(array):
+    """The mapping that an array shows, found along `.base` and `.obj`; None if its bytes are another owner's."""
+    import mmap
+
+    owner = array
+    while owner is not None and not isinstance(owner, mmap.mmap):
+        owner = getattr(owner, "base", None) if hasattr(owner, "dtype") else getattr(owner, "obj", None)
+    return owner
+
+
+def open_files() -> int | None:
+    """How many file descriptors are open; None where proc_pid_fd(5) is not there."""
+    import os
+
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+
+
+def no_file_above(most: int) -> None:
+    """A loop that never ends must not fill the disk: from `most` bytes on, writing is an OSError. setrlimit(2)."""
+    import os
+
+    if os.name == "posix":
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+
+
+def _as_data(value):
+    if isinstance(value, tuple | list) and len(value) <= 8:
+        return tuple(v if type(v) in (int, float, str) else repr(v)[:200] for v in map(_plain, value))
+    return value if value is None else repr(_plain(value))[:200]
+
+
+def _plain(value):
+    """A number of numpy's as one of Python's."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value

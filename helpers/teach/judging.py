@@ -1,0 +1,254 @@
+"""What the check.py of an exercise works with: the attempt that it judges, the verdict, and what several judges ask.
+
+A judge returns `right(…)` or `within(…)`, or raises NotYet with the cause: its one word for the slip.
+"""
+
+import linecache
+import math
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+from .. import folders
+from ..make import random_file
+from ..measure import Recording, measure, sampler
+from ..units import MiB, in_words
+from . import inside
+from .words import inline, plain
+
+Outcome = Literal["not attempted", "not yet", "right"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a check found. `figures` are measured, in words; the Recording is there for those who want to know more.
+
+    cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
+    """
+
+    outcome: Outcome
+    because: str
+    figures: tuple[str, ...] = ()
+    recording: Recording | None = field(default=None, repr=False)
+    cause: str = ""
+
+    @property
+    def lead(self) -> str:
+        return {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}[self.outcome]
+
+    def __repr__(self) -> str:
+        measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
+        return f"{self.lead} {plain(self.because)}{measured}"
+
+    def _repr_html_(self) -> str:
+        measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
+        text = f"<p><strong>{self.lead}</strong> {inline(self.because)}</p>"
+        return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}</div>'
+
+
+class NotYet(Exception):
+    """The answer is not right yet: `cause` is the judge's word for the slip, `because` says it to the student."""
+
+    def __init__(self, cause: str, because: str, figures: tuple[str, ...] = ()):
+        super().__init__(because)
+        self.cause, self.because, self.figures = cause, because, figures
+
+
+def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
+    return Verdict("right", because, figures)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """What a judge is given: the student's function, bytes of data, seconds of time, and a folder of its own.
+
+    recording  of the last run, for the verdict
+    """
+
+    function: Any
+    size: int
+    timeout: float
+    folder: Path
+    recording: Recording | None = None
+
+    def run(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
+        """`measure`, of a run that must return: NotYet says what stopped it."""
+        run = self.measure(runner, *args, memory_limit=memory_limit)
+        self._must_have_returned(run)
+        return run
+
+    def measure(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
+        """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
+
+        Where kinds of memory are not told apart, a second run gives the heap peak, which has to do.
+        """
+        self.recording = measure(
+            runner,
+            self.function,
+            *args,
+            timeout=self.timeout,
+            memory_limit=memory_limit,
+            heap=not kinds_are_told_apart(),
+            name=getattr(self.function, "__name__", "your function"),
+        )
+        return self.recording
+
+    def source_and_twin(self) -> tuple[Path, Path]:
+        """A new file, not a multiple of any chunk, and its twin that the student's code never sees.
+
+        OSError where the disk has no room for them and a copy.
+        """
+        size = self.size + 1 + secrets.randbelow(MiB - 1)
+        free = shutil.disk_usage(self.folder).free
+        if free < 3 * size:
+            needed, there = in_words(3 * size, "bytes"), in_words(free, "bytes")
+            raise OSError(f"it needs {needed} in {self.folder.parent}, and {there} are free")
+        source = random_file(self.folder / "source.bin", size, seed=secrets.randbelow(2**32))
+        return source, Path(shutil.copyfile(source, self.folder / "twin.bin"))
+
+    def _must_have_returned(self, run: Recording) -> None:
+        if run.ended == "returned":
+            return
+        if run.ended == "timed out":
+            why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
+            raise NotYet("still-running", why)
+        if run.ended == "memory limit":
+            taken = in_words(own_memory(run), "bytes")
+            raise NotYet("memory-limit", f"it was stopped when it had taken {taken} of memory for itself.")
+        if run.ended != "raised":
+            raise NotYet("crashed", f"its process was ended ({run.ended}) before the function returned.")
+        if "File too large" in (run.error or ""):
+            why = "it wrote on and on, far past the size of the source, and was stopped. What ends your loop?"
+            raise NotYet("endless-file", why)
+        raise NotYet("raised", f"it {run.ending}{self._where(run.error or '')}")
+
+    def _where(self, trace: str) -> str:
+        """The student's own line at which it was raised, with its text where the notebook still has it."""
+        file = getattr(getattr(self.function, "__code__", None), "co_filename", None)
+        lines = [int(line) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace) if name == file]
+        text = linecache.getline(file, lines[-1]).strip() if lines else ""
+        return f", in line {lines[-1]}{f': `{text}`' if text else ''}" if lines else ""
+
+
+# --- memory ---------------------------------------------------------------------------------------------------
+def kinds_are_told_apart() -> bool:
+    """Can this machine measure anonymous, file-backed and shared memory apart?"""
+    return sampler.choose().tells_kinds
+
+
+def own_memory(run: Recording) -> int | None:
+    """Peak of anonymous and shared memory together, bytes: what only this process can give back; None if not measured.
+
+    Where kinds are not told apart it is None, except for a run stopped at its memory limit: then all that is resident.
+    """
+    if run.anonymous is None:
+        return run.peak.resident if run.ended == "memory limit" else None
+    return max(0, int((run.anonymous + run.shared).max(initial=0)))
+
+
+def within(run: Recording, budget: int, done: str) -> Verdict:
+    """The last question: was it within `budget` bytes of memory of its own? `done` says what was right already.
+
+    Where kinds of memory are not told apart, the heap counter stands in (it sees what Python allocates, nothing else).
+    NotYet("too-much-memory") if it was not.
+    """
+    own, limit = own_memory(run), in_words(budget, "bytes")
+    figures = (
+        f"{in_words(own, 'bytes')} anonymous at its peak (budget {limit})" if own is not None else "",
+        f"{in_words(run.peak.file, 'bytes')} file-backed" if run.peak.file is not None else "",
+        f"{in_words(run.heap_peak, 'bytes')} on the heap" if run.heap_peak is not None else "",
+        f"{run.io.read_calls + run.io.write_calls:,} calls" if run.io.read_calls is not None else "",
+        in_words(run.wall, "seconds"),
+    )
+    figures = tuple(figure for figure in figures if figure)
+    but = f"{done[0].lower()}{done[1:]}, but"
+    if own is not None:
+        if own <= budget:
+            return right(f"{done}, and it stayed within {limit} of anonymous memory.", figures)
+        taken = f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
+        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures)
+    if run.heap_peak is not None and run.heap_peak > budget:
+        taken = f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
+        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures)
+    counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap"
+    return right(f"{done}. Anonymous memory is not measured here, so the budget was not; {counted}.", figures)
+
+
+# --- files ----------------------------------------------------------------------------------------------------
+def unharmed(source: Path, twin: Path) -> None:
+    """NotYet("source-gone") or NotYet("source-changed") if the function did not leave its input as it was."""
+    if not source.is_file():
+        raise NotYet("source-gone", "the source is gone. It must still be there, unchanged.")
+    at = first_difference(source, twin)
+    if at is not None:
+        raise NotYet("source-changed", f"the source was changed, from byte {at:,} on. Open it with `'rb'`.")
+
+
+def first_difference(path: Path, other: Path) -> int | None:
+    """The first byte at which two files differ, or at which one of them ends; None if they are equal."""
+    at = 0
+    with path.open("rb") as one, other.open("rb") as two:
+        while True:
+            a, b = one.read(MiB), two.read(MiB)
+            if a != b:
+                least = min(len(a), len(b))
+                return at + next((i for i in range(least) if a[i] != b[i]), least)
+            if not a:
+                return None
+            at += len(a)
+
+
+# --- values ---------------------------------------------------------------------------------------------------
+def right_for_each(
+    attempt: Attempt,
+    cases: Mapping[str, tuple],
+    fault: Callable[..., None],
+    who: str,
+    does: Mapping[str, str],
+    done: str,
+    figures: tuple[str, ...] = (),
+) -> Verdict:
+    """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
+
+    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments) raises NotYet if
+    that is wrong; what is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
+    The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that keeps a copy: …".
+    """
+    run = attempt.run(inside.answers, list(cases.values()), memory_limit=256 * MiB)
+    for (kind, case), said in zip(cases.items(), run.value, strict=True):
+        try:
+            fault(said, *case)
+        except NotYet as slip:
+            raise NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}") from None
+    return right(done, figures)
+
+
+def called(kind: str) -> str:
+    """What a value of the type of that name is called, if it is not what was asked for: "nothing" for None."""
+    return "nothing" if kind == "NoneType" else f"`{kind}`"
+
+
+def is_a_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+CRASHED = ("SIGSEGV", "SIGBUS")  # for the same mistake one system gives one, and another the other
+
+
+# --- quizzes --------------------------------------------------------------------------------------------------
+def on_a_file(answer: Callable[[Path], int | None]) -> Callable[[], int | None]:
+    """A quiz's answer that is found on a small file, which is there for as long as it takes."""
+
+    @wraps(answer)
+    def found() -> int | None:
+        with tempfile.TemporaryDirectory(prefix="quiz-", dir=folders.generated()) as folder:
+            return answer(random_file(Path(folder) / "quiz.bin", 16 * MiB))
+
+    return found

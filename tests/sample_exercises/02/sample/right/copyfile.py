@@ -1,0 +1,4 @@
+def copy(source, target):
+    import shutil
+
+    shutil.copyfile(source, target)

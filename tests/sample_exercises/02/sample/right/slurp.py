@@ -1,0 +1,2 @@
+def copy(source, target):
+    target.write_bytes(source.read_bytes())

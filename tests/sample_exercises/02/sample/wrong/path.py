@@ -1,0 +1,3 @@
+# expect: raised
+def copy(source, target):
+    return source.read()

@@ -1,0 +1,117 @@
+"""The form of exercises/: what does not keep to it is refused, with its file, its line and what would be right."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sample_lessons
+
+from helpers import folders
+from helpers.teach import exercise, exercise_files, quiz
+from helpers.teach.exercise_files import CLASS_EDITION, Malformed
+from helpers.teach.exercises import Exercise, exercises, read
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An exercises/ of one's own, with the sample in it."""
+    made = Path(shutil.copytree(sample_lessons.EXERCISES, tmp_path / "exercises", ignore=lambda *_: ["__pycache__"]))
+    monkeypatch.setattr(folders, "EXERCISES", made)
+    monkeypatch.setattr(folders, "ROOT", tmp_path)
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
+    return made
+
+
+def all_of(one: Exercise) -> None:
+    """Reads every file of it."""
+    assert one.right is not None and one.wrong is not None and exercise_files.check(one.folder)
+
+
+def test_a_new_folder_is_a_new_exercise(root: Path):
+    shutil.copytree(root / "02/sample", root / "03/another")
+    assert [one.key for one in exercises()] == ["02.sample", "03.another"]
+    one = exercise("03.another")
+    all_of(one)
+    assert (one.title, one.minutes, one.size) == ("Copy within 8 MiB", 10, 256 * 2**20)
+    assert one.check(one.made(one.solution_source)).outcome == "right"
+    verdict = one.check(one.made(one.wrong[0].source))
+    assert (verdict.outcome, verdict.cause) == ("not yet", "other-bytes")
+
+
+def replaced(old: str, new: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(path.read_text().replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"),
+    [
+        ("prompt.md", Path.unlink, "exercises/02/sample: prompt.md is missing"),
+        ("prompt.md", lambda path: path.rename(path.with_name("promt.md")), "prompt.md is missing; is it 'promt.md'?"),
+        ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
+        ("prompt.md", replaced("title: Copy", "title: [Copy"), "prompt.md, line 3: not YAML"),
+        ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: minutes is 'ten'; a whole number"),
+        ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
+        ("prompt.md", replaced("size:", "hard: yes\nsize:"), "prompt.md, line 4: unknown 'hard'; there are: title"),
+        ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "the prompt is empty; say"),
+        ("hints.md", replaced("## Hint 2", "## Hint two"), "hints.md, line 5: two hints are wanted"),
+        ("hints.md", replaced("## Hint 2", ""), "hints.md, line 7: two hints are wanted"),
+        ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
+        ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
+        ("solution.py", replaced("def copy", "def copi"), "line 1: it does not define 'copy' (but 'copi')"),
+        ("solution.py", Path.unlink, "solution.py is missing"),
+        ("check.py", replaced("def judge", "def judged"), "line 1: it does not define 'judge' (but 'judged')"),
+        ("check.py", replaced("import Attempt", "import Attempd"), "check.py, line 3: ImportError"),
+        ("right", shutil.rmtree, "exercises/02/sample: there is no folder right/; it holds two or more"),
+        ("wrong/nothing.py", replaced("# expect: other-bytes\n", ""), "nothing.py, line 1: begin with '# expect: '"),
+        ("wrong/nothing.py", replaced("other-bytes", "Other bytes"), "nothing.py, line 1: begin with '# expect: '"),
+        ("wrong/path.py", replaced("return", "retrun"), "wrong/path.py, line 3: not Python"),
+        ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml, line 1: not TOML"),
+        ("../quizzes.toml", replaced("right = true", ""), "[sample] has 0 choices with 'right = true'; one is wanted"),
+        ("../quizzes.toml", replaced('text = "It', 'right = true\ntext = "It'), "line 1: [sample] has 2 choices"),
+        ("../quizzes.toml", replaced('"It is as large as the file."', '" "'), "no feedback for the choice 'It is too"),
+        ("../quizzes.toml", replaced("question", "qestion"), "[sample] has qestion, measured_by, choices; wanted: "),
+        ("../quizzes.py", replaced("def seen", "def sen"), "quizzes.py, line 1: it does not define 'seen' (but 'sen')"),
+        ("../quizzes.py", Path.unlink, "exercises/02: quizzes.py is missing"),
+    ],
+)  # fmt: skip
+def test_what_is_malformed_is_named(root: Path, file: str, damage: Callable, said: str):
+    damage(root / "02/sample" / file)
+    with pytest.raises(Malformed) as error:
+        all_of(exercise("02.sample"))
+        quiz("02.sample")
+    assert said in str(error.value)
+
+
+def test_only_a_class_edition_may_lack_what_the_teacher_has(root: Path):
+    folder = root / "02/sample"
+    (folder / "solution.py").unlink()
+    shutil.rmtree(folder / "right")
+    shutil.rmtree(folder / "wrong")
+    with pytest.raises(Malformed, match=r"solution.py is missing"):
+        exercise("02.sample")
+    (root / CLASS_EDITION).write_text("for a class\n")
+    one = exercise("02.sample")
+    all_of(one)
+    assert one.right == one.wrong == [] and one.solution_source is None
+    assert repr(one.solution(now=True)) == "Your teacher has the solution."
+    assert one.check(lambda source, target: target.write_bytes(source.read_bytes())).outcome == "right"
+
+
+def test_a_check_that_was_edited_is_read_again(root: Path):
+    one = exercise("02.sample")
+    wrong = one.made(one.wrong[0].source)
+    assert one.check(wrong).cause == "other-bytes"
+    replaced("other-bytes", "no-copy")(root / "02/sample/check.py")
+    assert one.check(wrong).cause == "no-copy"
+
+
+def test_what_is_read_leaves_nothing_beside_it(root: Path):
+    before = sorted(root.rglob("*"))
+    all_of(exercise("02.sample"))
+    assert quiz("02.sample").answer() == 1
+    assert sorted(root.rglob("*")) == before
+
+
+def test_the_sample_is_read_where_it_lies():
+    assert read(sample_lessons.EXERCISES / "02/sample").key == "02.sample"
