@@ -7,6 +7,7 @@ fresh process, with a time and a memory limit, on a file made for this check; wh
 import difflib
 import dis
 import inspect
+import linecache
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -112,7 +113,9 @@ class Exercise:
     def made(self, source: str) -> Callable:
         """The function that `source` defines under the exercise's name, as if a cell had defined it."""
         space: dict[str, Any] = {"__name__": "__exercise__"}
-        exec(compile(source, f"<{self.key}>", "exec"), space)
+        cell = f"<{self.key}>"
+        linecache.cache[cell] = len(source), None, source.splitlines(keepends=True), cell
+        exec(compile(source, cell, "exec"), space)
         return space[self.name]
 
     def __repr__(self) -> str:

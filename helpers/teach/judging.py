@@ -80,9 +80,7 @@ class Attempt:
 
     def run(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
         """`measure`, of a run that must return: NotYet says what stopped it."""
-        run = self.measure(runner, *args, memory_limit=memory_limit)
-        self._must_have_returned(run)
-        return run
+        return self.returned(self.measure(runner, *args, memory_limit=memory_limit))
 
     def measure(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
@@ -113,9 +111,10 @@ class Attempt:
         source = random_file(self.folder / "source.bin", size, seed=secrets.randbelow(2**32))
         return source, Path(shutil.copyfile(source, self.folder / "twin.bin"))
 
-    def _must_have_returned(self, run: Recording) -> None:
+    def returned(self, run: Recording) -> Recording:
+        """`run`, if the function returned; else NotYet says what stopped it."""
         if run.ended == "returned":
-            return
+            return run
         if run.ended == "timed out":
             why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
             raise NotYet("still-running", why)

@@ -1,0 +1,3 @@
+def verdict(before, after):
+    """(lent bytes gained, own bytes gained, word) from two status texts."""
+    ...

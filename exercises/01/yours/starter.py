@@ -1,0 +1,3 @@
+def yours(path, pages):
+    """A mapping of the file in which exactly these pages are anonymous."""
+    ...

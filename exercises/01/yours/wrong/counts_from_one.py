@@ -1,0 +1,11 @@
+# expect: other-pages
+# on: linux
+def yours(path, pages):
+    import mmap
+
+    with open(path, "rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    for page in pages:
+        at = (page - 1) * mmap.PAGESIZE
+        mapping[at] = mapping[at]
+    return mapping

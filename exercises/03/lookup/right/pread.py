@@ -1,0 +1,9 @@
+# on: linux
+def lookup(path, positions):
+    import os
+
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return b"".join(os.pread(file, 1, at) for at in positions)
+    finally:
+        os.close(file)

@@ -1,0 +1,3 @@
+def lookup(path, positions):
+    """The bytes at these positions, for little more than a page each."""
+    ...

@@ -1,0 +1,141 @@
+"""03.report: the cause of seven loads, by the counters of each."""
+
+import json
+import mmap
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from helpers.make import random_file
+from helpers.measure import PageCache, Recording, drop_from_cache, measure, page_cache
+from helpers.teach.judging import Attempt, NotYet, Verdict, right_for_each
+from helpers.units import KiB, MiB, in_words
+
+LOADS = {
+    "read, cold": "reads a cold file as a whole",
+    "map, cold": "maps a cold file and walks through it",
+    "look up, cold": "looks up single bytes in the mapping of a cold file",
+    "look up, advised, cold": "does the same with the advice “random”",
+    "map, warm": "maps a warm file and walks through it",
+    "look up, warm": "looks up single bytes in the mapping of a warm file",
+    "read, warm": "reads a warm file as a whole",
+}
+CAUSES = ("disk", "read-ahead", "faults", "copy")
+Counters = dict[str, float]  # the prompt says what each is
+
+
+def recorded() -> dict[str, Counters]:
+    """The counters of such loads on another machine."""
+    return json.loads(Path(__file__).with_name("recorded.json").read_text())
+
+
+def judge(attempt: Attempt) -> Verdict:
+    """Of loads made for this check; where a cold file cannot be had, of recorded ones."""
+    loads, there = live_loads(attempt), recorded()
+    live = causes_of(loads) == causes_of(there)  # not so if the kernel took a warm file's pages meanwhile
+    loads = loads if live else there
+    figures = tuple(
+        f"{kind}: {in_words(one['device_bytes'], 'bytes')} from the disk for {in_words(one['used'], 'bytes')}"
+        for kind, one in loads.items()
+    )
+    where = "made a moment ago" if live else "recorded on another machine: here no file could be made cold"
+    cases = {kind: (load,) for kind, load in loads.items()}
+    done = f"You explained {len(cases)} loads {where}."
+    return right_for_each(attempt, cases, misexplained, "a program that", LOADS, done, figures)
+
+
+def live_loads(attempt: Attempt) -> dict[str, Counters]:
+    """The counters of each load; {} where a file cannot be dropped from the page cache, or the disk is not counted."""
+    size = 16 * MiB + 4 * KiB * secrets.randbelow(2048)
+    path = random_file(attempt.folder / "load.bin", size, seed=secrets.randbelow(2**32))
+    places, found = [secrets.randbelow(size) for _ in range(256)], {}
+    for kind in LOADS:
+        how, _, warmth = kind.rpartition(", ")
+        if warmth == "warm":
+            path.read_bytes()
+        elif not is_cold(path):
+            return {}
+        before = page_cache(path)
+        found[kind] = counters(measure(load, how, str(path), places, name=kind), before)
+        if None in found[kind].values():
+            return {}
+    return found
+
+
+def is_cold(path: Path) -> bool:
+    """Drops a file from the page cache; has it worked?"""
+    cached = drop_from_cache(path).share
+    return cached is not None and cached < 0.01
+
+
+def load(how: str, path: str, places: list[int]) -> int:
+    """Loads a file, or looks up the bytes at `places`; how many bytes of it were used, in whole pages."""
+    import mmap
+    import os
+
+    size, page = os.path.getsize(path), mmap.PAGESIZE
+    with open(path, "rb") as file:
+        if how == "read":
+            return len(file.read())
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+            if how == "look up, advised":
+                mapping.madvise(mmap.MADV_RANDOM)
+            at = range(0, size, page) if how == "map" else places
+            sum(mapping[one] for one in at)
+            return min(size, page * len({one // page for one in at}))
+
+
+def counters(run: Recording, before: PageCache) -> Counters:
+    """A report of one load, in which None is what was not measured."""
+    return {
+        "size": before.size,
+        "used": run.value,
+        "cached_before": None if before.count is None else min(before.size, before.count * mmap.PAGESIZE),
+        "device_bytes": run.io.device_read_bytes,
+        "read_calls": run.io.read_calls,
+        "bytes_by_calls": run.io.read_bytes,
+        "major_faults": run.faults.major,
+        "minor_faults": run.faults.minor,
+        "seconds": run.wall,
+    }
+
+
+def cause(report: Counters) -> str:
+    """The right word, by the rules of the prompt."""
+    if report["device_bytes"] > 2 * report["used"]:
+        return "read-ahead"
+    if report["device_bytes"] >= report["used"] / 2:
+        return "disk"
+    return "copy" if report["bytes_by_calls"] >= report["used"] / 2 else "faults"
+
+
+def causes_of(loads: Mapping[str, Counters]) -> dict[str, str]:
+    return {kind: cause(one) for kind, one in loads.items()}
+
+
+def misexplained(given: object, report: Counters) -> None:
+    """NotYet says what speaks against the word that was given."""
+    right = cause(report)
+    if given == repr(right):
+        return
+    if given not in map(repr, CAUSES):
+        raise NotYet("other-type", f"it returned {given}. Return one of {', '.join(map(repr, CAUSES))}.")
+    came, used, copied = (in_words(report[name], "bytes") for name in ("device_bytes", "used", "bytes_by_calls"))
+    if right == "read-ahead":
+        why = f"the disk gave {came}, and the program used {used}. Most of what it waited for, it never wanted."
+    elif right == "disk" and given == "'read-ahead'":
+        why = f"the disk gave {came}, and the program used {used}. That is not more than twice as much."
+    elif right == "disk":
+        why = f"of {used} that it used, the disk gave {came}. The bytes had to come first, and that is what takes long."
+        if given == "'faults'":
+            why += " The number of faults does not say how much came: one fault may bring hundreds of pages."
+        if given == "'copy'":
+            why += " The calls copied too, but only after they had waited."
+    elif given in ("'disk'", "'read-ahead'"):
+        right = "in-memory"
+        why = f"the disk gave {came} for {used} that were used. The bytes were in memory already."
+    elif right == "copy":
+        why = f"the calls copied {copied} of {used} that were used. Nothing was left for faults to bring."
+    else:
+        why = f"the calls copied only {copied} of {used} that were used. How did the program reach the others?"
+    raise NotYet(f"missed-{right}", f"you say {given}, but {why}")

@@ -1,0 +1,3 @@
+def explain(report):
+    """ "read-ahead", "disk", "copy" or "faults", from the counters of one load."""
+    ...

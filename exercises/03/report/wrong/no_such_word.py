@@ -1,0 +1,3 @@
+# expect: other-type
+def explain(report):
+    return "mmap" if report["read_calls"] < 2 else "read"

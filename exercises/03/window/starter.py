@@ -1,0 +1,3 @@
+def largest_sum(path, width):
+    """The largest sum of `width` bytes in a row, within 16 MiB of memory."""
+    ...

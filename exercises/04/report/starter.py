@@ -1,0 +1,3 @@
+def explain(before, after):
+    """(bytes taken, word) from what each worker had before and after."""
+    ...

@@ -1,0 +1,111 @@
+"""04.workers: four workers have the whole array, and together they take at most 1.1 times its size."""
+
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+
+from helpers.measure import maps
+from helpers.measure.workers import workers
+from helpers.teach.inside import mapping_under, some
+from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
+from helpers.units import KiB, MiB, in_words
+
+COUNT, SHARE = 4, 1.1
+_kept: list = []
+
+
+def run(function, path: str, numpy_is_here) -> dict:
+    """What the function returned, as seen by the process that has it. It is kept, so that others can see what it costs.
+
+    Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
+    """
+    value = function(path)
+    _kept.append(value)
+    told = {"type": type(value).__name__, "dtype": None, "shape": None, "mapped": False, "sum": None, "some": None}
+    if not (hasattr(value, "dtype") and hasattr(value, "sum")):
+        return told
+    told |= {"dtype": str(value.dtype), "shape": tuple(value.shape), "sum": float(value.sum())}
+    told["some"] = some(value) if value.ndim == 1 else []
+    return told | {"mapped": mapping_under(value) is not None}
+
+
+def judge(attempt: Attempt) -> Verdict:
+    path, data = numbers(attempt)
+    size, stamp = data.nbytes, path.stat()
+    one = np.float64(1)
+    told = attempt.run(run, str(path), one, memory_limit=4 * size + 64 * MiB).value
+    as_it_was(path, stamp)
+    the_array(told, data)
+    own = "each has a copy of its own. Where do all processes find the same bytes, without a copy?"
+    if without := maps.why_not():
+        if not told["mapped"]:
+            raise NotYet("own-copy", f"the array is right, but of several workers {own}")
+        done = "The array is right, and it lies in a map. What workers share isn't measured here, nor was the budget"
+        return right(f"{done}: {without}", (f"{data.size:,} numbers",))
+    crowd = workers(run, attempt.function, str(path), one, count=COUNT, timeout=attempt.timeout)
+    as_it_was(path, stamp)
+    for row in crowd.rows:
+        if row.ended != "returned":
+            raise NotYet(
+                "not-at-once",
+                f"one worker alone was fine, but of {COUNT} at once, {row.name} did not return ({row.ended}).",
+            )
+    pss, anonymous = crowd.total("pss"), crowd.total("anonymous")
+    figures = (
+        f"{COUNT} workers: {in_words(pss, 'bytes')} of PSS together (budget {in_words(SHARE * size, 'bytes')})",
+        f"{in_words(crowd.total('rss'), 'bytes')} of RSS",
+        f"{in_words(anonymous, 'bytes')} anonymous",
+    )
+    if pss <= SHARE * size:
+        done = f"{COUNT} workers have the whole array, and together they take {pss / size:.3g} times its size."
+        return right(done, figures)
+    begin = f"the array is right, but {COUNT} workers together take {pss / size:.3g} times its size"
+    if not told["mapped"]:
+        raise NotYet("own-copy", f"{begin}: {own}", figures)
+    why = (
+        f"The array lies in a map, and yet {in_words(anonymous, 'bytes')} are anonymous: something writes to it. Each "
+        "page that is written is copied, even if it gets the bytes that it had."
+    )
+    raise NotYet("copied-on-write", f"{begin}. {why}", figures)
+
+
+def numbers(attempt: Attempt) -> tuple[Path, np.ndarray]:
+    """A .npy file that the student's code has not seen. Multiples of 1/256 from 0 to 1: their sum is exact."""
+    count = attempt.size // 8 + secrets.randbelow(64 * KiB)
+    data = np.random.default_rng(secrets.randbelow(2**32)).integers(0, 256, count) / 256
+    path = attempt.folder / "weights.npy"
+    with path.open("wb") as file:
+        np.save(file, data)
+        file.flush()
+        os.fsync(file.fileno())  # pages of a file just written are dirty, whoever maps them
+    return path, data
+
+
+def as_it_was(path: Path, before: os.stat_result) -> None:
+    """NotYet if the file was cut, changed, or removed."""
+    if not path.is_file():
+        raise NotYet("source-gone", "the file is gone. It must still be there.")
+    now = path.stat()
+    if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        why = "the file has been written to. The workers only have to read it: open it so that they can't write."
+        raise NotYet("source-changed", why)
+
+
+def the_array(told: dict, data: np.ndarray) -> None:
+    """NotYet says what it is, if it is not the file's array."""
+    if told["dtype"] is None:
+        raise NotYet("no-array", f"it returned {called(told['type'])}. The workers want the array itself.")
+    if told["dtype"] != "float64":
+        why = f"the numbers in the file are `float64`, yours are `{told['dtype']}`. A conversion copies all of them."
+        raise NotYet("wrong-dtype", why)
+    if told["shape"] == (data.size + 16,):
+        why = "your array has 16 numbers too many, at its beginning: they are the header of the .npy file, 128 bytes."
+        raise NotYet("header", why)
+    if told["shape"] != (data.size,):
+        why = f"expected {data.size:,} numbers in one dimension, got an array of the shape {told['shape']}."
+        raise NotYet("wrong-shape", why)
+    if (told["sum"], told["some"]) != (float(data.sum()), some(data)):
+        why = "the array has the right length, but not the numbers of the file. Where in the file do they begin?"
+        raise NotYet("other-numbers", why)

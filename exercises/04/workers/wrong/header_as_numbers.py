@@ -1,0 +1,5 @@
+# expect: header
+def load(path):
+    import numpy as np
+
+    return np.fromfile(path)

@@ -1,0 +1,3 @@
+# expect: needless-copy
+def normalise(weights):
+    return weights / weights.sum()

@@ -1,0 +1,4 @@
+# expect: exactly-one
+def normalise(weights):
+    total = weights.sum()
+    return weights if total == 1 else weights / total

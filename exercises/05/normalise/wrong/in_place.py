@@ -1,0 +1,4 @@
+# expect: changed-input
+def normalise(weights):
+    weights /= weights.sum()
+    return weights

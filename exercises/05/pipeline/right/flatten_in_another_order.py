@@ -1,0 +1,4 @@
+def prepare(layer, first, scale):
+    flat = layer[first:].flatten("F")
+    flat.reshape(-1, len(scale))[:] /= scale
+    return flat

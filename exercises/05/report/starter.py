@@ -1,0 +1,3 @@
+def explain(report):
+    """(bytes taken, word) from what a step was given and what it made."""
+    ...

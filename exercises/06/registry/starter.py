@@ -1,0 +1,3 @@
+def registry():
+    """register(kind, function), and run(value), which dispatches on its type."""
+    ...

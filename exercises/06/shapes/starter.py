@@ -1,0 +1,3 @@
+def layout(shapes):
+    """A function total(cut): the sum of shape.area(cut) over all shapes."""
+    ...

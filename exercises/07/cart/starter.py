@@ -1,0 +1,3 @@
+def shared_cart(name):
+    """A cart for the shared memory of this name: size, lend() and close()."""
+    ...

@@ -1,0 +1,11 @@
+def layer(path, offset, count):
+    """The `count` float32 numbers that begin at byte `offset` of the file."""
+    import mmap
+
+    import numpy as np
+
+    with (
+        open(path, "rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
+    ):
+        return np.ndarray(count, np.float32, mapping, offset)

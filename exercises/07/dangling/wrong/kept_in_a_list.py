@@ -1,0 +1,14 @@
+# expect: kept-for-ever
+# on: linux
+kept = []
+
+
+def layer(path, offset, count):
+    import mmap
+
+    import numpy as np
+
+    with open(path, "rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    kept.append(mapping)
+    return np.frombuffer(mapping, np.float32, count, offset)

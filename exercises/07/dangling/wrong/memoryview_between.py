@@ -1,0 +1,8 @@
+# expect: closed
+def layer(path, offset, count):
+    import mmap
+
+    import numpy as np
+
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        return np.ndarray(count, np.float32, memoryview(mapping), offset)

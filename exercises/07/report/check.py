@@ -1,0 +1,157 @@
+"""07.report: what the last step of fifteen processes comes to; they are run for this check, and recorded."""
+
+import secrets
+import tomllib
+from pathlib import Path
+
+from helpers.make import random_file
+from helpers.measure import measure
+from helpers.teach.judging import Attempt, NotYet, Verdict, right_for_each
+from helpers.units import KiB
+
+Steps = tuple[tuple[str, str, str | None], ...]
+WORDS = ("BufferError", "crash", "done")
+LETTERS = "acdehsvw"
+NAMES = ("batch", "cache", "header", "labels", "layer", "rows", "scores", "shard", "totals")
+PYTHON = {
+    "mmap": "{name} = mmap.mmap({file})",
+    "bytearray": "{name} = bytearray(4096)",
+    "memoryview": "{name} = memoryview({source})",
+    "frombuffer": '{name} = np.frombuffer({source}, "u1")',
+    "ndarray": '{name} = np.ndarray({shape}, "u1", {source})',
+    "slice": "{name} = {source}[1:]",
+    "copy": "{name} = bytes({source})",
+    "name": "{name} = {source}",
+    "release": "{name}.release()",
+    "del": "del {name}",
+    "close": "{name}.close()",
+    "append": "{name}.append(1)",
+    "write": "{name}[0] = 1",
+}
+
+
+def run(cases: list[Steps], path: str) -> list[tuple[str, ...]]:
+    """What really happens at the last step of each case, as the exercise asks for it: each try has a process, a fork.
+
+    Which names hold the bytes is found by trial: with that name alone, and all others dropped, is the last step still
+    refused? Which ones dangle, by reading through them afterwards. wait(2) tells of the signal.
+    """
+    import mmap
+    import os
+
+    import numpy as np
+
+    def do(space: dict, what: str, name: str, source: str | None) -> None:
+        file, shape = "file.fileno(), 0, access=mmap.ACCESS_READ", f"len({source})"
+        exec(PYTHON[what].format(name=name, source=source, file=file, shape=shape), space)
+
+    def made(steps: Steps) -> dict:
+        """The names, as they are before the last step."""
+        with open(path, "rb") as file:
+            space = {"np": np, "mmap": mmap, "file": file}
+            for step in steps[:-1]:
+                do(space, *step)
+        return space
+
+    def end(steps: Steps, drop=(), read: str = "") -> int:
+        """0 if the last step was not refused, 1 if it was, less than 0 for a signal; anything else is a fault."""
+        pid = os.fork()
+        if pid:
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        code = 3
+        try:
+            space = made(steps)
+            for name in drop:
+                del space[name]
+            try:
+                do(space, *steps[-1])
+                code = 0
+            except BufferError:
+                code = 1
+            if read:
+                bytes(space[read])
+        finally:
+            os._exit(code)
+
+    found = []
+    for steps in cases:
+        space, names = made(steps), {name for _, name, _ in steps}
+        views = [name for name in names & space.keys() if not isinstance(space[name], mmap.mmap | bytearray)]
+        space.clear()
+        code = end(steps)
+        if code not in (0, 1):
+            raise OSError(f"the steps {steps} ended with {code}, before any view was read")
+        if code == 1:
+            who = [one for one in views if end(steps, drop=[other for other in views if other != one]) == 1]
+            found.append(("BufferError", *who))
+        else:
+            who = [one for one in views if end(steps, read=one) < 0]
+            found.append(("crash", *who) if who else ("done",))
+    return found
+
+
+def recorded(names: dict[str, str]) -> dict[str, dict]:
+    """Each kind of process: what it `does`, its `steps` and its `end`, with names for the letters, and `why`."""
+    cases = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
+    for case in cases.values():
+        words = (step.split() for step in case["steps"])
+        case["steps"] = tuple((what, names[name], names[of[0]] if of else None) for what, name, *of in words)
+        case["end"] = (case["end"][0], *(names[letter] for letter in case["end"][1:]))
+    return cases
+
+
+def live_ends(attempt: Attempt, cases: list[Steps]) -> list[tuple[str, ...]]:
+    """What each case's last step really comes to; nothing where there is no fork, or where they cannot be run."""
+    path = random_file(attempt.folder / "mapped.bin", 16 * KiB, seed=secrets.randbelow(2**32))
+    seen = measure(run, cases, str(path), name="the processes to be explained")
+    return seen.value if seen.ended == "returned" else []
+
+
+def judge(attempt: Attempt) -> Verdict:
+    """Of recorded processes, if those run for this check differ or cannot be run."""
+    cases = recorded(dict(zip(LETTERS, secrets.SystemRandom().sample(NAMES, len(LETTERS)), strict=True)))
+    kinds, ends = {case["steps"]: kind for kind, case in cases.items()}, [case["end"] for case in cases.values()]
+    as_recorded = [sorted(end) for end in live_ends(attempt, list(kinds))] == [sorted(end) for end in ends]
+    where = "ran a moment ago" if as_recorded else "were recorded on another machine: this one does not show them"
+    words = [end[0] for end in ends]
+    return right_for_each(
+        attempt,
+        {kind: (case["steps"],) for kind, case in cases.items()},
+        lambda said, steps: misread(said, kinds[steps], **cases[kinds[steps]]),
+        who="a process that",
+        does={kind: case["does"] for kind, case in cases.items()},
+        done=f"You explained {len(cases)} processes that {where}.",
+        figures=tuple(f"{word}: {words.count(word)}" for word in WORDS),
+    )
+
+
+def misread(said: object, kind: str, steps: Steps, end: tuple[str, ...], why: str, does: str) -> None:
+    """NotYet says what really happened, and why; its cause is the kind of process."""
+    told = (said.strip("'\""),) if isinstance(said, str) else said  # a word alone comes as its repr
+    did = f"The process did `{'; '.join(written(*step) for step in steps)}`."
+    if not isinstance(told, tuple) or not told or told[0] not in WORDS or not all(type(one) is str for one in told):
+        because = (
+            f'it returned {said if isinstance(said, str) else repr(said)}. Return `"done"` alone, or a tuple: '
+            f'`"BufferError"` or `"crash"`, and after it each name, as in `"crash", "rows"`. {did}'
+        )
+        raise NotYet("other-type", because)
+    if (told[0], set(told[1:])) == (end[0], set(end[1:])):
+        return
+    what, owner, _ = steps[-1]
+    last, who = f"the last step, `{what} {owner}`,", listed(end[1:])
+    happened = {
+        "BufferError": f"{last} raised BufferError, and {who} held the bytes",
+        "crash": f"{last} was not refused, and then reading {who} ended the process",
+        "done": f"{last} was not refused, and nothing was wrong afterwards",
+    }[end[0]]
+    answer = told[0] if len(told) == 1 else f"{told[0]}, {listed(told[1:])}"
+    raise NotYet(kind, f"you said {answer}, but {happened}. {why} {did}")
+
+
+def written(what: str, name: str, source: str | None) -> str:
+    """A step, as the prompt lists it."""
+    return PYTHON[what].format(name=name, source=source, file="…", shape="…")
+
+
+def listed(names: tuple[str, ...]) -> str:
+    return " and ".join(f"`{name}`" for name in sorted(names))

@@ -1,0 +1,3 @@
+def explain(steps):
+    """What the last step comes to: "done", or a word and the names that it is about."""
+    ...

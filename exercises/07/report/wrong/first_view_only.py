@@ -1,0 +1,21 @@
+# expect: append
+def explain(steps):
+    views = {}  # name -> [owner, is it counted?]
+    for what, name, source in steps[:-1]:
+        if what in ("memoryview", "frombuffer", "ndarray"):
+            owner = views[source][0] if source in views else source
+            views[name] = [owner, what != "ndarray"]
+        elif what == "slice" and source in views:
+            views[name] = list(views[source])
+        elif what == "name":
+            views[name] = views[source]
+        elif what == "release":
+            views[name][0] = None
+        elif what == "del":
+            views.pop(name, None)
+    what, owner, _ = steps[-1]
+    counted = [name for name, view in views.items() if view == [owner, True]]
+    uncounted = [name for name, view in views.items() if view == [owner, False]]
+    if what == "write" or not counted + uncounted:
+        return "done"
+    return ("BufferError", counted[0]) if counted else ("crash", *uncounted)

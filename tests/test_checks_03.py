@@ -1,0 +1,70 @@
+"""Lesson 03: what its checks call right, and what they do where no file gets cold."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import folders
+from helpers.measure import page_cache
+from helpers.teach import exercise
+from helpers.teach.exercise_files import check
+from helpers.teach.judging import Attempt
+from helpers.units import MiB
+
+lookup, window, report = (check(exercise(f"03.{name}").folder) for name in ("lookup", "window", "report"))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Where the generated files lie, because that is on a disk."""
+    with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as made:
+        yield Path(made)
+
+
+def test_where_no_file_gets_cold_the_bytes_are_still_judged(monkeypatch: pytest.MonkeyPatch):
+    for module in (lookup, report):
+        monkeypatch.setattr(module, "drop_from_cache", lambda path: replace(page_cache(path), cached=None))
+    one = exercise("03.lookup")
+    right = one.check(one.made(one.solution_source), size=8 * MiB)
+    assert right.outcome == "right" and "could not be dropped" in right.because
+    one_less = one.made(one.solution_source.replace("in positions)", "in positions[1:])"))
+    assert one.check(one_less, size=8 * MiB).cause == "wrong-length"
+    other = exercise("03.report")
+    assert "recorded on another machine" in other.check(other.made(other.solution_source)).because
+
+
+def test_recorded_loads_need_every_word_and_have_what_the_prompt_explains():
+    explained = re.findall(r"(?m)^- `(\w+)`:", exercise("03.report").prompt)
+    assert list(report.recorded()) == list(report.LOADS)
+    assert all(list(one) == explained for one in report.recorded().values())
+    assert set(report.causes_of(report.recorded()).values()) == set(report.CAUSES)
+
+
+def test_live_loads_have_the_causes_of_the_recorded_ones(folder: Path):
+    recorded = report.causes_of(report.recorded())
+    for _ in range(3):  # the kernel may take a warm file's pages, whoever needs them
+        live = report.live_loads(Attempt(None, 0, 20, folder))
+        if not live:
+            pytest.skip("no file gets cold here, or nobody counts what the disk gave")
+        if report.causes_of(live) == recorded:
+            break
+    assert report.causes_of(live) == recorded
+    for kind, one in live.items():
+        assert (one["cached_before"] > 0.9 * one["size"]) == kind.endswith("warm"), kind
+
+
+@pytest.mark.parametrize("where", window.MISSED)
+def test_the_largest_window_is_where_it_was_put(where: str, tmp_path: Path):
+    width = 50_001
+    path, most = window.with_largest(Attempt(None, 8 * MiB, 20, tmp_path), where, width)
+    sums = np.insert(np.cumsum(np.fromfile(path, "u1"), dtype="i8"), 0, 0)
+    found = sums[width:] - sums[:-width]
+    assert found.max() == most and (found == most).sum() == 1
+    begin, end = int(found.argmax()), path.stat().st_size - width
+    at = {"start": 0, "end": end, "middle": 4 * MiB - width + 1, "late": 4 * MiB - 1, "multiple": 120 * width - 1}
+    assert begin == at[where]
