@@ -30,7 +30,7 @@ class Process:
         self.started: list[psutil.Process] = []
 
     def start(
-        self, printed: BinaryIO, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
+        self, printed: BinaryIO | int, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
     ) -> None:
         """A fresh interpreter, to be ended with all that it has started, whatever happens.
 
