@@ -87,7 +87,7 @@ class Explorer:
             descriptors = its_end.fileno(), file
             self._process = Process("the explorer")
             self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
-        self._process.send(carried(explorer_child.serve, (*descriptors, self.size), "the explorer"), largest_result=0)
+        self._process.send(carried(explorer_child.explore, (*descriptors, self.size), "the explorer"), largest_result=0)
         self._process.greet("the explorer")
         self._process.allow(b"call")
         self.pid = self._process.mail.pid

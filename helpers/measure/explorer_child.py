@@ -132,7 +132,7 @@ class Explored:
             self.child = None
 
 
-def serve(line: int, file: int, size: int) -> None:
+def explore(line: int, file: int, size: int) -> None:
     """Serves an explorer on the descriptor `line`, for as long as it is there."""
     # On one processor: a page just read waits in a list of the processor that read it, and cannot be paged out from
     # another one until that list is full. sched_setaffinity(2)
