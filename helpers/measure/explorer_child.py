@@ -110,12 +110,12 @@ class Explored:
 
     def pass_on(self, *order) -> tuple:
         """The forked child's answer."""
-        try:
-            self.child[1].send((False, *order))
-            return self.child[1].recv()[:2]
-        except (OSError, EOFError) as error:
+        if self.child:
+            with suppress(OSError, EOFError):
+                self.child[1].send((False, *order))
+                return self.child[1].recv()[:2]
             self.end_child()
-            raise RuntimeError("the forked child has ended; fork() makes another") from error
+        raise RuntimeError("the forked child has ended; fork() makes another")
 
     def living_child(self) -> int:
         """Its process number; 0 where there is none, or none any more."""

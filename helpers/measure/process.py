@@ -1,4 +1,4 @@
-"""`Process`: the caller's end of child.py's protocol, from start to end. What it runs, run.py and workers.py say."""
+"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py say what runs there."""
 
 import os
 import pickle
