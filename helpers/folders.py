@@ -4,11 +4,11 @@ And how small files are written there: whole or not at all.
 """
 
 import os
-import secrets
-import shutil
 from pathlib import Path
 
 import platformdirs
+
+from .whole import whole_file
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -34,17 +34,7 @@ def state() -> Path:
 
 
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
-    """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: written beside it, then renamed.
-
-    For what fits in memory; `helpers.whole.whole_file` is for large files. A link stays a link, and the permissions of
-    a file that was there stay too. OSError as writing does.
-    """
-    target = Path(path).resolve()
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    try:
-        partial.write_bytes(data.encode() if isinstance(data, str) else data)
-        if target.exists():
-            shutil.copymode(target, partial)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: see `whole_file`, for what fits in memory."""
+    data = data.encode() if isinstance(data, str) else data
+    with whole_file(path, len(data)) as file:
+        file.write(data)

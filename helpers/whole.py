@@ -23,10 +23,14 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     """A file to write `size` bytes to, which becomes `path` when the block ends well, and vanishes when not.
 
     It is written in the same folder, synced, renamed, and the folder is synced (rename(2), fsync(2)), so
-    `path` holds the old bytes or all the new ones at any moment. `size` is checked against the free space
+    `path` holds the old bytes or all the new ones at any moment. A link stays a link: the file that it leads to is
+    replaced; and the permissions of a file that was there stay too. `size` is checked against the free space
     first: an old file there does not count as space, for it goes only when the new one is whole.
+
+    FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
+    replace), OSError with errno ENOSPC (too little room).
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(path.parent))
     if path.is_dir():
@@ -34,11 +38,8 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
     remove_abandoned(path)
-    free = shutil.disk_usage(path.parent).free
-    if size > free:
-        kept = "; the file there now goes only when the new one is whole" if path.exists() else ""
-        text = f"{path.name} needs {_exactly(size)}, and {_exactly(free)} are free{kept}; make room in"
-        raise OSError(errno.ENOSPC, text, str(path.parent))
+    kept = " (the file there now goes only when the new one is whole)" if path.exists() else ""
+    check_room(path.parent, size, path.name + kept)
     unfinished = _beside(path)
     try:
         while not (file := _locked(unfinished)):
@@ -60,6 +61,14 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def check_room(folder: Path, size: int, what: str) -> None:
+    """OSError with errno ENOSPC where the disk of `folder` has less than `size` bytes free; `what` needs them."""
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        need, have = (f"{units.in_words(n, 'bytes')} ({n:,} bytes)" for n in (size, free))
+        raise OSError(errno.ENOSPC, f"{what} needs {need}, and {have} are free; make room in", str(folder))
 
 
 def _beside(path: Path) -> Path:
@@ -87,7 +96,3 @@ def remove_abandoned(path: Path) -> None:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             left.unlink()
-
-
-def _exactly(size: int) -> str:
-    return f"{units.in_words(size, 'bytes')} ({size:,} bytes)"

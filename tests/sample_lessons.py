@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers.measure.tables import html_table
-from helpers.show import picture
+from helpers.show.figure import picture
 from helpers.teach import Choice, Claim, Exercise, Quiz, Verdict, predict
 from helpers.teach.claims import Known
 from helpers.teach.exercises import read

@@ -33,8 +33,8 @@ from helpers.ideas.arena import (
 from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
 from helpers.ideas.kmers import KmerIndex
 from helpers.make import dna
-from helpers.measure import PageState, advise, drop_from_cache, measure, page_map, region_at
-from helpers.measure.maps import why_not
+from helpers.measure import PageState, advise, drop_from_cache, measure, page_map
+from helpers.measure.maps import region_at, why_not
 from helpers.units import MiB
 
 LINUX = sys.platform == "linux"

@@ -15,7 +15,8 @@ import pytest
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
-from helpers.measure import Holding, holders, measure, who_holds
+from helpers.measure import holders, measure, who_holds
+from helpers.measure.holders import Holding
 from helpers.measure.maps import regions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")

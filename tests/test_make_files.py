@@ -17,8 +17,8 @@ import pytest
 from helpers.folders import generated
 from helpers.ideas.safetensors import NAMES
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
-from helpers.make import DAMAGES, RECORD, damaged, dna, pieces, record, records, sharded_model, tensor_file, tensors
-from helpers.make.records import KINDS
+from helpers.make import DAMAGES, damaged, dna, pieces, record, records, sharded_model, tensor_file, tensors
+from helpers.make.records import KINDS, RECORD
 from helpers.units import KiB, MiB
 
 

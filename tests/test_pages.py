@@ -31,12 +31,12 @@ from helpers.measure import (
     page_cache,
     page_map,
     page_out,
-    prefault,
-    region_at,
     regions,
     sharing,
     where,
 )
+from helpers.measure.advice import prefault
+from helpers.measure.maps import region_at
 from helpers.units import NOT_MEASURED, MiB
 
 PAGE = mmap.PAGESIZE

@@ -16,22 +16,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
-from helpers.measure import IO, Comparison, Faults, Machine, Recording, Shares, Sharing, measure
-from helpers.show import (
-    Interactive,
-    bars,
-    copy_paths,
-    curves,
-    picture,
-    recorded_table,
-    shared_table,
-    sweep,
-    sweep_figure,
-    table,
-)
+from helpers.measure import Comparison, Machine, Recording, Sharing, measure
+from helpers.measure.recording import IO, Faults
+from helpers.measure.sharing import Shares
+from helpers.show import bars, copy_paths, curves, recorded_table, shared_table, sweep, table
 from helpers.show.curves import POINTS, thinned
-from helpers.show.figure import ABSENT, KINDS, paint
+from helpers.show.figure import ABSENT, KINDS, Interactive, paint, picture
 from helpers.show.paths import copies
+from helpers.show.sweep import sweep_figure
 from helpers.units import MiB
 
 SIZE = 256 * MiB

@@ -10,10 +10,10 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from test_show_ideas import arrows, assert_fits, texts
 
 from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
-from helpers.show import Picture, copy_budget, file_layout, fractions, gallery
+from helpers.show import copy_budget, file_layout, fractions, gallery
 from helpers.show.boxes import shortened
 from helpers.show.copy_budget import kinds
-from helpers.show.figure import ABSENT, ANONYMOUS, FILE, PREDICTED, WARNING
+from helpers.show.figure import ABSENT, ANONYMOUS, FILE, PREDICTED, WARNING, Picture
 from helpers.show.fitting import width
 from helpers.show.fractions import percent
 from helpers.units import MiB

@@ -18,8 +18,9 @@ from matplotlib.path import Path as Path2D
 from matplotlib.text import Text
 
 from helpers.measure import exports
-from helpers.show import Picture, crossover, crossover_figure, memory_words, owners
-from helpers.show.crossover import reigns
+from helpers.show import crossover, memory_words, owners
+from helpers.show.crossover import crossover_figure, reigns
+from helpers.show.figure import Picture
 from helpers.units import MiB
 
 COUNTED = sys.implementation.name == "cpython"

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, PathPatch
 
-from helpers.measure import IO, Faults, Machine, Recording, Switches
+from helpers.measure import Machine, Recording
 from helpers.measure.cache import PageCache, page_cache
 from helpers.measure.film import Film, Step
 from helpers.measure.pages import PageMap, PageState, page_map
+from helpers.measure.recording import IO, Faults, Switches
 from helpers.show import copy_paths, page_film, page_grid, quadrants
 from helpers.show.cells import DOT, LOOKS, WIDE, Layout, Seen
 from helpers.show.figure import INK

@@ -13,14 +13,14 @@ import pytest
 from bs4 import BeautifulSoup
 
 from helpers import folders
-from helpers.make import refusal, twin, twins
-from helpers.make.twins import REFUSED, TWINS, Twin, parsed
+from helpers.measure import refusal, twin, twins
+from helpers.measure.twins import REFUSED, TWINS, Twin, figures_in
 from helpers.show import rust
 
 
 def no_rust() -> str:
     try:
-        twins.run("cow", twins._compiler())
+        twins.printed_by("cow", twins._compiler())
     except (twins.NoRust, OSError) as why:
         return str(why)
     return ""
@@ -241,7 +241,7 @@ def test_the_heap_counts_growth_once_and_passes_on_what_is_asked(monkeypatch: py
             println!("here\\tlive\\t{}", counting::live());
         }
     """)
-    figures = twins.run("probe", twins._compiler())
+    figures = twins.printed_by("probe", twins._compiler())
     assert figures["grown"] == {"peak": 2 << 20, "times": 2}
     assert figures["zeroed"] == {"peak": 1 << 30, "times": 1}
     assert figures["here"]["pages"] < 10_000, "zeroed by hand, page by page, and not passed on"
@@ -292,8 +292,8 @@ def test_names_are_checked():
     with pytest.raises(ValueError, match="there are: dangling"):
         refusal("cow")
     with pytest.raises(ValueError, match="'a b' is no figure"):
-        parsed("a b\n")
-    assert parsed("a\tb\t1\na\tc\t1.5\nd\te\t0x1f\n") == {"a": {"b": 1, "c": 1.5}, "d": {"e": "0x1f"}}
+        figures_in("a b\n")
+    assert figures_in("a\tb\t1\na\tc\t1.5\nd\te\t0x1f\n") == {"a": {"b": 1, "c": 1.5}, "d": {"e": "0x1f"}}
 
 
 @pytest.mark.parametrize("name", [*TWINS, *REFUSED])

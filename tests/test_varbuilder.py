@@ -12,7 +12,7 @@ import pytest
 from helpers.ideas import safetensors
 from helpers.ideas.safetensors import SafetensorsError, save
 from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
-from helpers.measure import region_at
+from helpers.measure.maps import region_at
 
 LINUX = sys.platform == "linux"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers import folders
-from helpers.measure import Allowed, allowed, while_mapped
+from helpers.measure import allowed, while_mapped
+from helpers.measure.allowed import Allowed
 
 POSIX = {
     "delete it": "old bytes",
@@ -51,7 +52,7 @@ def test_every_operation_is_answered_in_both_columns(here: Allowed) -> None:
 
 
 def test_no_file_stays(nothing_is_left: None, few: None) -> None:
-    assert len(while_mapped().attempts) == 2
+    assert len(while_mapped().trials) == 2
 
 
 def test_what_is_from_the_documentation_says_so_with_its_sources(
@@ -68,7 +69,7 @@ def test_a_recorded_windows_stands_in_for_the_documentation(
     here: Allowed, few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
-    windows = replace(here, attempts=allowed.WINDOWS, machine=replace(here.machine, system="Windows 11"), windows=None)
+    windows = replace(here, trials=allowed.WINDOWS, machine=replace(here.machine, system="Windows 11"), windows=None)
     (tmp_path / allowed.RECORDED).write_text(json.dumps(windows.to_json()), encoding="utf-8")
     found = while_mapped()
     assert found.windows == windows

@@ -5,33 +5,28 @@ path = random_file("weights.bin", "256 MiB")
 
 `tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that break one rule each.
 `records`, `dna`: data to parse and to index. `digits`: real pictures, and DIGITS, a small model that reads them.
-`twin`: a Rust program that does what a lesson does, compiled and run; `refusal`: one that the compiler refuses.
 """
 
+from ..scratch import scratch
 from ..whole import whole_file
 from .damaged import DAMAGES, damaged
 from .digits import DIGITS, digits
 from .dna import dna
 from .files import random_file
-from .records import RECORD, record, records
-from .scratch import scratch
+from .records import record, records
 from .tensors import sharded_model, tensor_file
-from .twins import refusal, twin
 
 __all__ = [
     "DAMAGES",
     "DIGITS",
-    "RECORD",
     "damaged",
     "digits",
     "dna",
     "random_file",
     "record",
     "records",
-    "refusal",
     "scratch",
     "sharded_model",
     "tensor_file",
-    "twin",
     "whole_file",
 ]

@@ -3,7 +3,6 @@
 import errno
 import operator
 import os
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from tqdm.auto import tqdm
 
 from .. import units
 from ..folders import generated
-from ..whole import remove_abandoned, whole_file
+from ..whole import check_room, remove_abandoned, whole_file
 
 PATIENCE = 2.0  # seconds before a progress bar shows
 
@@ -60,11 +59,11 @@ def make(*wanted: Made, by: str) -> None:
     with _bar(wanted) as bar:
         missing = [file for file in wanted if not _is_there(file, by, bar)]
     if len(missing) > 1:
-        _check_room(missing[0].path.parent, sum(file.size for file in missing), by)
+        check_room(missing[0].path.parent, sum(file.size for file in missing), by)
     with _bar(missing) as bar:
         for file in missing:
             bar.set_description(f"writing {file.path.name}", refresh=False)
-            with whole_file(file.path.resolve(), file.size) as out:
+            with whole_file(file.path, file.size) as out:
                 for piece in file.pieces():
                     out.write(piece)
                     bar.update(len(piece))
@@ -114,13 +113,6 @@ def _begins_like_ours(file: Made) -> bool:
             break
     with file.path.open("rb") as there:
         return first.startswith(there.read(max(len(first), 64)))  # a few bytes of ours may be anybody's
-
-
-def _check_room(folder: Path, size: int, by: str) -> None:
-    free = shutil.disk_usage(folder).free
-    if size > free:
-        need, have = (f"{units.in_words(n, 'bytes')} ({n:,} bytes)" for n in (size, free))
-        raise OSError(errno.ENOSPC, f"{by} needs {need}, and {have} are free; make room in", str(folder))
 
 
 def _bar(files: Sequence[Made]) -> tqdm:

@@ -56,7 +56,7 @@ CLOSED = "delete it, once the mapping is closed"
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Trial:
     """One operation on a mapped file.
 
     allowed  None where the documentation does not say
@@ -89,17 +89,17 @@ SET_END = (
 )
 # Not measured: as documented for a mapping that Python's mmap made. Numbers of errors only where a page gives them.
 WINDOWS = (
-    Attempt("delete it", False, "PermissionError", "old bytes",
-            "learn.microsoft.com, DeleteFileW (fails for a file that is open, also as a memory-mapped file), and "
-            "FILE_DISPOSITION_INFORMATION_EX (with POSIX semantics too, STATUS_CANNOT_DELETE while a view is mapped)"),
-    Attempt("rename another file over it", False, "PermissionError", "old bytes", SHARE_DELETE),
-    Attempt("rename it", False, "PermissionError", "old bytes", SHARE_DELETE),
-    Attempt("overwrite it in place", True, "", "new bytes, as a rule",
-            "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
-    Attempt("append to it", None),
-    Attempt("make it shorter", False, "error 1224", "old bytes", SET_END),
-    Attempt('open it with "wb"', False, "error 1224", "old bytes", SET_END),
-    Attempt(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
+    Trial("delete it", False, "PermissionError", "old bytes",
+          "learn.microsoft.com, DeleteFileW (fails for a file that is open, also as a memory-mapped file), and "
+          "FILE_DISPOSITION_INFORMATION_EX (with POSIX semantics too, STATUS_CANNOT_DELETE while a view is mapped)"),
+    Trial("rename another file over it", False, "PermissionError", "old bytes", SHARE_DELETE),
+    Trial("rename it", False, "PermissionError", "old bytes", SHARE_DELETE),
+    Trial("overwrite it in place", True, "", "new bytes, as a rule",
+          "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
+    Trial("append to it", None),
+    Trial("make it shorter", False, "error 1224", "old bytes", SET_END),
+    Trial('open it with "wb"', False, "error 1224", "old bytes", SET_END),
+    Trial(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
 )  # fmt: skip
 
 
@@ -107,22 +107,22 @@ WINDOWS = (
 class Allowed:
     """What one system allows: `allowed["delete it"]`. `windows`: the same of Windows, where this is another system."""
 
-    attempts: tuple[Attempt, ...]
+    trials: tuple[Trial, ...]
     machine: Machine
     windows: "Allowed | None" = None
 
-    def __getitem__(self, operation: str) -> Attempt:
+    def __getitem__(self, operation: str) -> Trial:
         """KeyError for what is none of the operations."""
-        for attempt in self.attempts:
-            if attempt.operation == operation:
-                return attempt
-        raise KeyError(f"no operation {operation!r}; there are: {', '.join(one.operation for one in self.attempts)}")
+        for trial in self.trials:
+            if trial.operation == operation:
+                return trial
+        raise KeyError(f"no operation {operation!r}; there are: {', '.join(one.operation for one in self.trials)}")
 
-    def __iter__(self) -> Iterator[Attempt]:
-        return iter(self.attempts)
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
 
     @property
-    def documented(self) -> tuple[Attempt, ...]:
+    def documented(self) -> tuple[Trial, ...]:
         """Windows' rows from its documentation: where this is not Windows, and nobody has recorded it."""
         return () if self.windows or _is_windows(self.machine) else WINDOWS
 
@@ -134,7 +134,7 @@ class Allowed:
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
             other = {one.operation: one for one in self.windows or self.documented}
             for row in rows:
-                one = other.get(row[0], Attempt(row[0], None))
+                one = other.get(row[0], Trial(row[0], None))
                 row += [one.answer, one.shows or NONE]
         return tuple(header), [tuple(row) for row in rows]
 
@@ -160,14 +160,14 @@ class Allowed:
 
     def to_json(self) -> dict:
         """Plain data; without `windows`, which is another's."""
-        attempts = [asdict(one) for one in self]
-        return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "attempts": attempts}
+        trials = [asdict(one) for one in self]
+        return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "trials": trials}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Allowed":
         """The inverse of `to_json`; ValueError for anything it did not write."""
         with reading(plain, FORMAT, VERSION):
-            return cls(tuple(Attempt(**one) for one in plain["attempts"]), Machine(**plain["machine"]))
+            return cls(tuple(Trial(**one) for one in plain["trials"]), Machine(**plain["machine"]))
 
 
 def while_mapped() -> Allowed:
@@ -181,12 +181,12 @@ def while_mapped() -> Allowed:
     """
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
-        attempts = tuple(_attempted(name, measure(_attempt, name, folder)) for name in OPERATIONS)
+        trials = tuple(_tried(name, measure(_try, name, folder)) for name in OPERATIONS)
     path = folders.RECORDED / RECORDED
     windows = None
     if not _is_windows(machine) and path.exists():
         windows = Allowed.from_json(json.loads(path.read_text(encoding="utf-8")))
-    return Allowed(attempts, machine, windows)
+    return Allowed(trials, machine, windows)
 
 
 def record() -> Path:
@@ -198,7 +198,7 @@ def record() -> Path:
     return path
 
 
-def _attempt(name: str, folder: str) -> tuple[str, str]:
+def _try(name: str, folder: str) -> tuple[str, str]:
     """In the child: the error, and what the view shows. To look at it may end the process."""
     path = os.path.join(folder, f"{list(OPERATIONS).index(name)}.bin")
     Path(path).write_bytes(OLD * PAGES * mmap.PAGESIZE)
@@ -221,13 +221,13 @@ def _attempt(name: str, folder: str) -> tuple[str, str]:
     return error, {OLD: "old bytes", NEW: "new bytes", b"\0": "zeros"}[ends.pop()] if len(ends) == 1 else "a mixture"
 
 
-def _attempted(name: str, run: Recording) -> Attempt:
+def _tried(name: str, run: Recording) -> Trial:
     if run.ended != "returned":
         if run.ended == "raised":
             raise RuntimeError(f"to {name} could not be tried: {run.error}")
-        return Attempt(name, True, "", run.ended)  # only the look at the view can end it so
+        return Trial(name, True, "", run.ended)  # only the look at the view can end it so
     error, shows = run.value
-    return Attempt(name, not error, error, shows)
+    return Trial(name, not error, error, shows)
 
 
 def _is_windows(machine: Machine) -> bool:

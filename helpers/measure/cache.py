@@ -14,7 +14,7 @@ import numpy as np
 from ..units import in_words
 from . import maps
 from .machine import here
-from .plain import from_runs, reading, runs
+from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
@@ -72,14 +72,14 @@ class PageCache:
     def to_json(self) -> dict:
         """Plain data: the name of the file without its folder, and equal neighbours as a run, [cached, pages]."""
         plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
-        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": runs(self.cached), **plain}
+        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": run_lengths(self.cached), **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":
         """The inverse of `to_json`; ValueError for anything it did not write."""
         with reading(plain, FORMAT, VERSION):
             made = {name: plain[name] for name in ("size", "why", *COUNTED)}
-            return cls(path=Path(plain["path"]), cached=from_runs(plain["runs"], bool, bool), **made)
+            return cls(path=Path(plain["path"]), cached=from_run_lengths(plain["runs"], bool, bool), **made)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:

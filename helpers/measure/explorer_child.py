@@ -1,64 +1,57 @@
-"""The process whose memory the page explorer shows. Started by explorer.py, by path, so that little else is loaded.
+"""What runs in the page explorer's process, where process.py carries it by value: so little else is loaded there.
 
-It maps the file that it was given as a descriptor, and waits. In, on a copy of its standard input: a line of JSON for
-each order. Out: a line for each answer, with what the order alone cost this process. It ends when its input does, or
-its caller. The child that it forks on order serves the same orders on pipes of its own.
+It maps the file that it inherits as a descriptor and serves orders, which come and are answered on a connection, each
+with what the order alone cost this process. The child that it forks on order serves the same orders on its own.
 
-mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5), PR_SET_PDEATHSIG in prctl(2).
+mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5).
 """
 
 import ctypes
-import json
 import mmap
 import os
-import resource
 import signal
-import sys
 from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
 
-PR_SET_PDEATHSIG = 1
 PAGE = mmap.PAGESIZE
 
 
 class Explored:
-    """A mapping of the first `size` bytes of `file`, and what can be done to it. Pages by number, values 0 to 255."""
+    """A mapping of `file`, and what can be done to it. Pages by number, values 0 to 255."""
 
-    def __init__(self, file: int, size: int, writable: bool):
-        self.file, self.size, self.writable = file, size, writable
-        self.address, self.shared = 0, False
+    def __init__(self, file: int, size: int):
+        self.file, self.size, self.address = file, size, 0
         self.mapping: mmap.mmap | None = None
-        self.child: tuple[int, object, object] | None = None
+        self.rehearsal = mmap.mmap(-1, PAGE)
+        self.child: tuple[int, Connection] | None = None
 
     # --- orders: each returns (what it cost, what it read) --------------------------------------------------
     def map(self, shared: bool) -> tuple[dict, None]:
-        protection = mmap.PROT_READ | (mmap.PROT_WRITE if self.writable or not shared else 0)
-        flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
-        mmap.mmap(-1, PAGE).close()
-        before = mapped_files()
         made: list[mmap.mmap] = []
-        cost = cost_of(lambda: made.append(mmap.mmap(self.file, self.size, flags, protection)))
-        self.address, self.shared = (mapped_files() - before).pop(), shared
+        flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
+        cost = cost_of(lambda: made.append(mmap.mmap(self.file, self.size, flags)))
         self.end_child()  # it has the old mapping, which goes only now that there is a new one
         if self.mapping:
             self.mapping.close()
         (self.mapping,) = made
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
         return cost, None
 
-    def touch(self, pages: list[int] | None) -> tuple[dict, list[int]]:
-        """Reads the first byte of each page; of every page, in order, without `pages`."""
-        mapping, offsets = self.mapping, self.offsets(pages)
+    def touch(self, pages: list[int]) -> tuple[dict, bytes]:
+        """Reads the first byte of each page."""
+        mapping, offsets = self.mapping, [page * PAGE for page in pages]
         values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it faults on nothing
 
         def read(mapping: mmap.mmap, offsets: list[int]) -> None:
             for i, offset in enumerate(offsets):
                 values[i] = mapping[offset]
 
-        read(REHEARSAL, [0])
-        return cost_of(lambda: read(mapping, offsets)), list(values)
+        read(self.rehearsal, [0])
+        return cost_of(lambda: read(mapping, offsets)), bytes(values)
 
     def write(self, pages: list[int], value: int) -> tuple[dict, None]:
         """Writes the first byte of each page."""
-        mapping, offsets = self.mapping, self.offsets(pages)
+        mapping, offsets = self.mapping, [page * PAGE for page in pages]
 
         def write() -> None:
             for offset in offsets:
@@ -70,106 +63,82 @@ class Explored:
         return cost_of(lambda: None), None
 
     def advise(self, advice: int) -> tuple[dict, None]:
-        REHEARSAL.madvise(mmap.MADV_NORMAL)
+        self.rehearsal.madvise(mmap.MADV_NORMAL)
         return cost_of(lambda: self.mapping.madvise(advice)), None
 
+    def evict(self) -> tuple[dict, None]:
+        """posix_fadvise(2), after fsync(2), for what is not yet written stays."""
+        os.fsync(self.file)
+        return cost_of(lambda: os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)), None
+
     def sync(self) -> tuple[dict, None]:
-        REHEARSAL.flush()
+        self.rehearsal.flush()
         return cost_of(lambda: self.mapping.flush()), None
 
     def overwrite(self, pages: list[int], value: int) -> tuple[dict, None]:
         """Writes whole pages into the file, past the mapping: pwrite(2)."""
-        content, offsets = bytes([value]) * PAGE, self.offsets(pages)
-        return cost_of(lambda: [os.pwrite(self.file, content, offset) for offset in offsets]), None
+        content = bytes([value]) * PAGE
+        return cost_of(lambda: [os.pwrite(self.file, content, page * PAGE) for page in pages]), None
 
     def fork(self) -> tuple[dict, None]:
         self.end_child()
-        orders, orders_in = os.pipe()
-        answers_out, answers = os.pipe()
-        pid, parent = 0, os.getpid()
-
-        def fork() -> None:
-            nonlocal pid
-            pid = os.fork()
-
-        cost = cost_of(fork)
-        if pid == 0:
-            os.close(orders_in)
-            os.close(answers_out)
-            tie_to(parent, signal.SIGKILL)
-            self.child = None
-            serve(self, os.fdopen(orders, "rb"), os.fdopen(answers, "wb"))
-            os._exit(0)
-        os.close(orders)
-        os.close(answers)
-        self.child = pid, os.fdopen(orders_in, "wb"), os.fdopen(answers_out, "rb")
+        ours, its_end = Pipe()
+        forked: list[int] = []
+        cost = cost_of(lambda: forked.append(os.fork()))
+        if forked == [0]:
+            try:
+                ours.close()
+                self.answer(its_end)
+            finally:  # whatever happened, it must not go on in the code of its parent
+                os._exit(0)
+        its_end.close()
+        self.child = forked[0], ours
         return cost, None
 
     # --- beside the orders ----------------------------------------------------------------------------------
-    def offsets(self, pages: list[int] | None) -> list[int]:
-        return list(range(0, self.size, PAGE)) if pages is None else [page * PAGE for page in pages]
+    def answer(self, line: Connection) -> None:
+        """Answers each order, until nobody is there to give any."""
+        with suppress(EOFError, OSError):
+            while True:
+                forked, order, *what = line.recv()
+                try:
+                    cost, read = self.pass_on(order, *what) if forked else getattr(self, order)(*what)
+                    answer = cost, read, self.address, self.living_child()
+                except Exception as error:
+                    answer = error
+                line.send(answer)
 
-    def passed_on(self, order: dict) -> dict:
+    def pass_on(self, *order) -> tuple:
         """The forked child's answer."""
         if self.child:
-            with suppress(BrokenPipeError):
-                send(self.child[1], order)
-            if line := self.child[2].readline():
-                return json.loads(line)
-        self.end_child()
-        return {"error": ["ChildProcessError", "the forked child has ended; fork() makes another"], "errno": None}
+            with suppress(OSError, EOFError):
+                self.child[1].send((False, *order))
+                return self.child[1].recv()[:2]
+            self.end_child()
+        raise RuntimeError("the forked child has ended; fork() makes another")
 
     def living_child(self) -> int:
         """Its process number; 0 where there is none, or none any more."""
         if self.child and os.waitpid(self.child[0], os.WNOHANG)[0]:
-            self.forget_child()
+            self.child[1].close()
+            self.child = None
         return self.child[0] if self.child else 0
 
     def end_child(self) -> None:
         if pid := self.living_child():
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            self.forget_child()
-
-    def forget_child(self) -> None:
-        _, *pipes = self.child
-        self.child = None
-        for pipe in pipes:
-            with suppress(BrokenPipeError):  # an order that it did not read
-                pipe.close()
+            self.child[1].close()
+            self.child = None
 
 
-REHEARSAL = mmap.mmap(-1, PAGE)
-ORDERS = ("look", "map", "touch", "write", "advise", "sync", "overwrite", "fork")
-
-
-def serve(explored: Explored, orders, answers) -> None:
-    """Answers each order, until there are no more. What is no whole order was interrupted, and is passed over."""
-    with suppress(BrokenPipeError):
-        for line in orders:
-            if line == b"\n":  # an order begins on a new line
-                continue
-            try:
-                order = json.loads(line)
-            except ValueError:
-                continue
-            number, name, forked = order.pop("number"), order.pop("order"), order.pop("forked", False)
-            try:
-                if forked:
-                    answer = explored.passed_on({"number": number, "order": name, **order})
-                else:
-                    assert name in ORDERS, name
-                    cost, value = getattr(explored, name)(**order)
-                    answer = {"cost": cost, "value": value}
-            except Exception as error:
-                answer = {"error": [type(error).__name__, str(error)], "errno": getattr(error, "errno", None)}
-            now = {"address": explored.address, "shared": explored.shared, "child": explored.living_child()}
-            send(answers, answer | {"number": number} | now)
-
-
-def send(stream, message: dict) -> None:
-    stream.write(json.dumps(message).encode() + b"\n")
-    stream.flush()
+def explore(line: int, file: int, size: int) -> None:
+    """Serves an explorer on the descriptor `line`, for as long as it is there."""
+    # On one processor: a page just read waits in a list of the processor that read it, and cannot be paged out from
+    # another one until that list is full. sched_setaffinity(2)
+    with suppress(OSError):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    Explored(file, size).answer(Connection(line))
 
 
 def cost_of(action) -> dict[str, int | None]:
@@ -186,6 +155,8 @@ def cost_of(action) -> dict[str, int | None]:
 
 
 def counters() -> dict[str, int | None]:
+    import resource  # Windows, where nothing of this runs, has none
+
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return {"minor": usage.ru_minflt, "major": usage.ru_majflt, "device_read_bytes": device_read_bytes()}
 
@@ -199,31 +170,3 @@ def device_read_bytes() -> int | None:
     text = os.read(file, 4096)
     os.close(file)
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(b"read_bytes:"))
-
-
-def mapped_files() -> set[int]:
-    """Where mappings of the first page of a file start, proc_pid_maps(5). A mapping just made is the new one of them;
-    its inode would not tell, for an overlay shows one number in stat(2) and another here."""
-    with open("/proc/self/maps", "rb") as lines:
-        found = [line.split(maxsplit=5) for line in lines]
-    return {int(one[0].split(b"-")[0], 16) for one in found if int(one[2], 16) == 0 and one[4] != b"0"}
-
-
-def tie_to(parent: int, number: int) -> None:
-    """Sends this process the signal when its parent, or the parent's thread that started it, ends: prctl(2)."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(number))
-    if os.getppid() != parent:
-        os._exit(0)
-
-
-def main() -> None:
-    file, size, writable, parent = map(int, sys.argv[1:])
-    # A notebook's thread may end and its process live on: so look, where SIGKILL would not ask.
-    signal.signal(signal.SIGUSR1, lambda *_: os.getppid() == parent or os._exit(0))
-    tie_to(parent, signal.SIGUSR1)
-    serve(Explored(file, size, bool(writable)), os.fdopen(0, "rb"), os.fdopen(1, "wb"))
-    os._exit(0)  # the forked child, if there is one, ends with its parent
-
-
-if __name__ == "__main__":
-    main()

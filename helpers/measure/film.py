@@ -78,8 +78,8 @@ class Film(Sequence[Step]):
         rows = [
             (
                 step.action,
-                said(step.mine),
-                *([said(step.child)] if forked else []),
+                _summary(step.mine),
+                *([_summary(step.child)] if forked else []),
                 "not measured here" if step.cache.cached is None else f"{step.cache.count:,} of {len(step.cache):,}",
                 in_words(step.minor, "count"),
                 in_words(step.major, "count"),
@@ -108,7 +108,7 @@ class Film(Sequence[Step]):
             return cls((Step.from_json(step) for step in plain["steps"]), machine)
 
 
-def said(pages: PageMap | None) -> str:
+def _summary(pages: PageMap | None) -> str:
     """A page table in a few words: "1 file-backed, 15 absent"."""
     if pages is None:
         return "–"

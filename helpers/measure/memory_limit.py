@@ -17,7 +17,7 @@ from ..units import MiB, in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured, why_not
+from .run import measured, why_no_start
 
 LEAST = 40 * MiB  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
 GROUP = "zero-copy-{}-{}"  # whose, and which
@@ -70,7 +70,7 @@ def _group(limit: int) -> Iterator[tuple[str, ...]]:
             continue
         try:
             command = ("sh", "-c", ENTER, str(folder))
-            if why := _set(folder, files, limit) or why_not(command):
+            if why := _set(folder, files, limit) or why_no_start(command):
                 refused.append(f"{parent}: {why}")
                 continue
             yield command
@@ -151,4 +151,4 @@ def _by_systemd(limit: int) -> tuple[str, ...]:
 @cache
 def _by_systemd_not() -> str:
     """Found by trying, with the reason that systemd-run(1) gives; "" where it works."""
-    return why_not(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"
+    return why_no_start(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import maps
-from .plain import from_runs, reading, runs
+from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page map", 1
 PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56: of the highest of eight bytes
@@ -115,14 +115,14 @@ class PageMap:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: equal neighbours are kept as a run, [state, pages]."""
-        plain = {"runs": runs(self.states), "address": self.address, "page_size": self.page_size, "why": self.why}
-        return {"format": FORMAT, "version": VERSION, **plain}
+        plain = {name: getattr(self, name) for name in ("address", "page_size", "why")}
+        return {"format": FORMAT, "version": VERSION, "runs": run_lengths(self.states), **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageMap":
         """The inverse of `to_json`; ValueError for anything it did not write."""
         with reading(plain, FORMAT, VERSION):
-            states = from_runs(plain["runs"], PageState, np.uint8)
+            states = from_run_lengths(plain["runs"], PageState, np.uint8)
             return cls(states, plain["address"], plain["page_size"], plain["why"])
 
 

@@ -28,7 +28,7 @@ def in_json(value: Any) -> str | None:
         return None
 
 
-def runs(values: np.ndarray | None) -> list[list] | None:
+def run_lengths(values: np.ndarray | None) -> list[list] | None:
     """[[value, how often], …] for (n,) values."""
     if values is None:
         return None
@@ -37,8 +37,8 @@ def runs(values: np.ndarray | None) -> list[list] | None:
     return [[value, length] for value, length in zip(values[starts].tolist(), lengths.tolist(), strict=True)]
 
 
-def from_runs(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:
-    """The inverse of `runs`, (n,) of this dtype; ValueError for a value that `kind` does not have."""
+def from_run_lengths(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:
+    """The inverse of `run_lengths`, (n,) of this dtype; ValueError for a value that `kind` does not have."""
     return None if plain is None else np.repeat(np.array([kind(v) for v, _ in plain], dtype), [n for _, n in plain])
 
 

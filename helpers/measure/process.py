@@ -1,4 +1,4 @@
-"""`Process`: the caller's end of child.py's protocol, from start to end. What it runs, run.py and workers.py say."""
+"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py say what runs there."""
 
 import os
 import pickle
@@ -30,7 +30,7 @@ class Process:
         self.started: list[psutil.Process] = []
 
     def start(
-        self, printed: BinaryIO, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
+        self, printed: BinaryIO | int, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
     ) -> None:
         """A fresh interpreter, to be ended with all that it has started, whatever happens.
 
@@ -75,16 +75,16 @@ class Process:
             self.inbox.write(step + b"\n")
             self.inbox.flush()
 
-    def runs(self) -> bool:
+    def alive(self) -> bool:
         if self.process:
             return self.process.poll() is None
         with suppress(psutil.NoSuchProcess):
-            return _runs(psutil.Process(self.mail.pid))
+            return _alive(psutil.Process(self.mail.pid))
         return False
 
     def wait(self, event: threading.Event, end: float) -> bool:
         """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
-        while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.runs():
+        while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
             pass
         return event.is_set()
 
@@ -127,7 +127,7 @@ class Process:
         return "lost contact" if self.code is None else _ended_by(self.code)
 
     def _note(self) -> None:
-        if self.runs():  # else its number may be somebody else's by now
+        if self.alive():  # else its number may be somebody else's by now
             self.started += _descendants((self.process or self.mail).pid)
 
     def _end(self) -> None:
@@ -211,12 +211,12 @@ def _ended_by(code: int) -> str:
 def _descendants(pid: int) -> list[psutil.Process]:
     """What it has started, and what that has started, as far as it is still running."""
     try:
-        return [process for process in psutil.Process(pid).children(recursive=True) if _runs(process)]
+        return [process for process in psutil.Process(pid).children(recursive=True) if _alive(process)]
     except psutil.NoSuchProcess:
         return []
 
 
-def _runs(process: psutil.Process) -> bool:
+def _alive(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -240,5 +240,5 @@ def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
         with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
             os.killpg(process.pid, signal.SIGKILL)
     until = time.monotonic() + 5
-    while any(map(_runs, killed)) and time.monotonic() < until:  # who takes note of its end may take longer
+    while any(map(_alive, killed)) and time.monotonic() < until:  # who takes note of its end may take longer
         time.sleep(0.005)

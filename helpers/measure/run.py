@@ -90,7 +90,7 @@ def measured(
     return run
 
 
-def why_not(command: Sequence[str]) -> str:
+def why_no_start(command: Sequence[str]) -> str:
     """Why `measured` could start nothing through that command: found by trying, as it says itself; "" if it could."""
     try:
         tried = subprocess.run((*command, "true"), capture_output=True, text=True, timeout=10)

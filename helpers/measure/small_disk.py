@@ -13,7 +13,7 @@ from ..units import in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured, why_not
+from .run import measured, why_no_start
 
 
 def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> Recording:
@@ -45,4 +45,4 @@ def _why_not(command: tuple[str, ...]) -> str:
     """Found by trying, with the reason that unshare(1) or mount(8) gives; "" where it works."""
     if sys.platform != "linux":
         return f"it takes namespaces of Linux, and this is {sys.platform}"
-    return why_not(command)
+    return why_no_start(command)

@@ -131,7 +131,7 @@ def _forked(
     parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
     _let_all([parent], timeout)
-    end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.runs() else 0)
+    end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.alive() else 0)
     team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
     _let_all(team, timeout)
     after = {one: one.read() for one in (parent, *team)}
@@ -178,5 +178,5 @@ def _let_all(team: Sequence[_Member], timeout: float) -> None:
         one.allow(b"call")
     end = time.monotonic() + timeout
     for one in team:
-        if not one.wait(one.mail.done, end) and one.runs():
+        if not one.wait(one.mail.done, end) and one.alive():
             one.stopped = "timed out"

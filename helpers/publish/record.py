@@ -7,8 +7,7 @@ On a quiet machine that has every meter, and rustc. Look at the pictures before 
 import os
 
 from ..folders import RECORDED, generated
-from ..make import twins
-from ..measure import Comparison, here
+from ..measure import Comparison, here, twins
 from ..show import curves
 from .execute import executed, lessons
 

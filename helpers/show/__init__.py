@@ -6,14 +6,13 @@
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where ·
 `file_layout` the bytes of a safetensors file · `copy_budget` what each step from the disk to the object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read.
-Every picture is made by `picture`, so that none lacks its alternative text.
+Every picture is made by `figure.picture`, so that none lacks its alternative text.
 """
 
 from .copy_budget import copy_budget
-from .crossover import crossover, crossover_figure
+from .crossover import crossover
 from .curves import curves
 from .explorer import page_explorer
-from .figure import Interactive, Picture, picture
 from .file_layout import file_layout
 from .fractions import fractions
 from .gallery import gallery
@@ -25,17 +24,14 @@ from .paths import copy_paths
 from .quadrants import quadrants
 from .recorded import recorded_table
 from .rust import rust
-from .sweep import sweep, sweep_figure
+from .sweep import sweep
 
 __all__ = [
-    "Interactive",
-    "Picture",
     "Table",
     "bars",
     "copy_budget",
     "copy_paths",
     "crossover",
-    "crossover_figure",
     "curves",
     "file_layout",
     "fractions",
@@ -45,12 +41,10 @@ __all__ = [
     "page_explorer",
     "page_film",
     "page_grid",
-    "picture",
     "quadrants",
     "recorded_table",
     "rust",
     "shared_table",
     "sweep",
-    "sweep_figure",
     "table",
 ]

@@ -10,7 +10,7 @@ from pygments.lexers import RustLexer
 from pygments.style import Style
 from pygments.token import Comment, Keyword, Name, Number, String
 
-from ..make.twins import Refusal, Twin
+from ..measure.twins import Refusal, Twin
 from ..units import in_words
 from .meters import Table
 

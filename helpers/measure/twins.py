@@ -1,6 +1,6 @@
 """Rust twins: the programs of notebooks/rust, compiled and run, or shown as they ran elsewhere.
 
-from helpers.make import twin
+from helpers.measure import twin
 cow = twin("cow")
 cow.figures["size_of"]["Cow<str>"]  # 24
 print(cow.part("to_mut"))
@@ -13,22 +13,23 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from .. import folders
-from .scratch import scratch
+from ..scratch import scratch
 
 RUST = folders.NOTEBOOKS / "rust"
 TWINS = ("copy", "cow", "dispatch", "yoke")  # these run
 REFUSED = {"dangling": {"E0505", "E0515"}}  # these must not compile, for exactly these errors
 ASK_LIMIT = 15  # seconds for `rustc -vV`: a lesson has 60 for all, and more would only tell that this rustc is stuck
 TIME_LIMIT = 60  # seconds, for the compiler and for the program
-TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}  # rustc speaks UTF-8, whatever the locale
+TEXT: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}  # rustc speaks UTF-8
 
 Figures = dict[str, dict[str, int | float | str]]
 
@@ -37,8 +38,14 @@ class NoRust(Exception):
     """No program can be made here, and the message says why: no rustc, no linker, or Windows."""
 
 
+class Compiler(NamedTuple):
+    path: str
+    version: str  # "rustc 1.95.0 (59807616e 2026-04-14)"
+    host: str
+
+
 @dataclass(frozen=True)
-class Made:
+class Program:
     """What Twin and Refusal share: a program, and whose compiler and machine answered. `date` is ISO 8601.
 
     `source` is the program's file, then those of the modules that it names.
@@ -70,7 +77,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Twin(Made):
+class Twin(Program):
     """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and words are text, "0x…".
 
     `compilers`: the figures by the compiler's version, of all that are known: recorded, and `figures`. Of old ones
@@ -88,7 +95,7 @@ class Twin(Made):
 
 
 @dataclass(frozen=True)
-class Refusal(Made):
+class Refusal(Program):
     """A Rust program that the compiler refuses, and what it said. `codes`: of the errors, as "E0515"."""
 
     codes: tuple[str, ...]
@@ -108,16 +115,11 @@ def twin(name: str) -> Twin:
     recorded figures, and `recorded` is True. ValueError for an unknown name. RuntimeError, with what was said, where
     the source is at fault, or the program fails or runs longer than TIME_LIMIT.
     """
-    _check(name, TWINS)
-    source = _source(name)
-    try:
-        compiler = _compiler()
-        figures = run(name, compiler)
-    except (NoRust, OSError) as why:  # OSError: nothing can be written here
-        kept = _recorded(name, why)
-        return Twin(name, source, **kept | {"compilers": _by_version(kept)}, recorded=True)
-    compilers = _by_version(_kept(name)) | {_number(compiler.version): figures}
-    return Twin(name, source, *_here(compiler), recorded=False, figures=figures, compilers=compilers)
+    answer = _answer(name, TWINS, lambda compiler: {"figures": printed_by(name, compiler)})
+    compilers = dict(_kept(name).get("compilers", {}))
+    for known in filter(None, (_kept(name), answer)):
+        compilers[_number(known["compiler"])] = known["figures"]
+    return Twin(**answer | {"compilers": compilers})
 
 
 def refusal(name: str) -> Refusal:
@@ -126,15 +128,8 @@ def refusal(name: str) -> Refusal:
     Recorded where there is no rustc, or where it fails for another reason than the one that is taught. ValueError for
     an unknown name; RuntimeError if the compiler takes it.
     """
-    _check(name, tuple(REFUSED))
-    source = _source(name)
-    try:
-        compiler = _compiler()
-        codes, message = _refused(name, compiler)
-    except (NoRust, OSError) as why:
-        kept = _recorded(name, why)
-        return Refusal(name, source, **kept | {"codes": tuple(kept["codes"])}, recorded=True)
-    return Refusal(name, source, *_here(compiler), recorded=False, codes=codes, message=message)
+    answer = _answer(name, REFUSED, lambda compiler: _refused(name, compiler))
+    return Refusal(**answer | {"codes": tuple(answer["codes"])})
 
 
 def record(machine: str) -> None:
@@ -143,48 +138,36 @@ def record(machine: str) -> None:
     Of other compilers on the PATH the sizes of cow.rs are kept too; those that were recorded before stay. NoRust
     where nothing can be compiled.
     """
-    compiler = _compiler()
-    folder = folders.RECORDED / "rust"
-    folder.mkdir(parents=True, exist_ok=True)
     for made in (*map(twin, TWINS), *map(refusal, REFUSED)):
         if made.recorded:
             raise NoRust(f"{made.name}: {made.made}")
-        plain = asdict(replace(made, machine=machine))
-        for known in ("name", "source", "recorded"):
-            del plain[known]
-        if isinstance(made, Twin):
-            del plain["compilers"]
+        plain = asdict(made) | {"machine": machine}
+        for known in ("name", "source", "recorded", "compilers"):
+            plain.pop(known, None)
         if made.name == "cow":
-            others = [other for other in map(_asked, _rustcs()) if other]
-            sizes = {_number(other.version): {"size_of": run("cow", other)["size_of"]} for other in others}
+            others = filter(None, map(_asked, _rustcs()))
+            sizes = {_number(other.version): {"size_of": printed_by("cow", other)["size_of"]} for other in others}
             plain["compilers"] = _kept("cow").get("compilers", {}) | sizes
-            plain["compilers"].pop(_number(compiler.version), None)
-        folders.write_whole(folder / f"{made.name}.json", json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+            plain["compilers"].pop(_number(made.compiler), None)
+        path = _record_of(made.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.write_whole(path, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
 
 
-@dataclass(frozen=True)
-class Compiler:
-    path: str
-    version: str  # "rustc 1.95.0 (59807616e 2026-04-14)"
-    host: str
-
-
-def run(name: str, compiler: Compiler) -> Figures:
-    """What the program prints, parsed. RuntimeError as `twin`; NoRust or OSError where it takes the record."""
+def printed_by(name: str, compiler: Compiler) -> Figures:
+    """What the program prints, parsed. RuntimeError as `twin`; NoRust or OSError where that takes the record."""
     program = _compiled(name, compiler)
     with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
         try:
-            done = subprocess.run([program, folder], capture_output=True, timeout=TIME_LIMIT, **TEXT)
-        except PermissionError as error:  # a file system that is mounted with noexec
-            raise NoRust(f"no program may run in {program.parent}") from error
+            done = subprocess.run([program, folder], timeout=TIME_LIMIT, **TEXT)
         except subprocess.TimeoutExpired as error:
             raise RuntimeError(f"{name}.rs was not done after {TIME_LIMIT} s") from error
     if done.returncode:
         raise RuntimeError(f"{name}.rs ended with {done.returncode}:\n{done.stderr.strip()}")
-    return parsed(done.stdout)
+    return figures_in(done.stdout)
 
 
-def parsed(text: str) -> Figures:
+def figures_in(text: str) -> Figures:
     """Lines "section<tab>name<tab>value" by section and name. ValueError for another line."""
     figures: Figures = {}
     for line in text.splitlines():
@@ -204,26 +187,40 @@ def _value(text: str) -> int | float | str:
     return text
 
 
+def _answer(name: str, names: tuple | dict, ask: Callable[[Compiler], dict[str, Any]]) -> dict[str, Any]:
+    """What `ask` says of the program, and whose answer that is; the record where no program can be made."""
+    if name not in names:
+        raise ValueError(f"there is no Rust program {name!r} here; there are: {', '.join(names)}")
+    program = {"name": name, "source": _source(name)}
+    try:
+        compiler = _compiler()
+        answer = ask(compiler)
+    except (NoRust, OSError) as why:  # OSError: nothing can be written, or run, here
+        if not (kept := _kept(name)):
+            raise RuntimeError(f"{name}.rs cannot be run here ({why}), and no run of it is recorded") from why
+        return program | kept | {"recorded": True}
+    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    whose = {"compiler": compiler.version, "machine": machine, "date": date.today().isoformat(), "recorded": False}
+    return program | answer | whose
+
+
 def _compiled(name: str, compiler: Compiler) -> Path:
-    """The program, made if it is not there: in another folder first, so that it is there whole or not at all."""
+    """The program, made if it is not there: elsewhere first, so that it is there whole or not at all."""
     key = sha256(f"{compiler.version}\0{compiler.host}\0{_source(name)}".encode()).hexdigest()[:16]
     program = folders.generated() / "rust" / f"{name}-{key}"
     if not program.exists():
         program.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
-            made = Path(folder) / name
-            said = _rustc(compiler, name, "-O", "-o", str(made))
-            if _at_fault(name, said.stderr):
-                raise RuntimeError(f"{name}.rs does not compile with {compiler.version}:\n{said.stderr.strip()}")
-            if re.search(r"^error: (could not exec the )?link(er|ing)\b", said.stderr, re.M):
-                raise NoRust("rustc finds no linker that works (Debian, Ubuntu: apt install gcc libc6-dev)")
-            if said.returncode or not made.exists():
-                raise NoRust(f"{compiler.path} ended with {said.returncode} and no program: {said.stderr.strip()}")
-            os.replace(made, program)
+        made = scratch(program.name)
+        said = _rustc(compiler, name, "-O", "-o", str(made))
+        if _at_fault(name, said.stderr):
+            raise RuntimeError(f"{name}.rs does not compile with {compiler.version}:\n{said.stderr.strip()}")
+        if said.returncode or not made.exists():
+            raise NoRust(f"{compiler.path} ended with {said.returncode} and no program: {said.stderr.strip()}")
+        os.replace(made, program)
     return program
 
 
-def _refused(name: str, compiler: Compiler) -> tuple[tuple[str, ...], str]:
+def _refused(name: str, compiler: Compiler) -> dict[str, Any]:
     """The errors' codes, and the message. NoRust if they are not the codes to be shown: it is no lesson then."""
     made = scratch(f"{name}.rmeta")
     made.unlink(missing_ok=True)
@@ -234,7 +231,7 @@ def _refused(name: str, compiler: Compiler) -> tuple[tuple[str, ...], str]:
     if set(codes) != REFUSED[name]:
         wanted = ", ".join(sorted(REFUSED[name]))
         raise NoRust(f"{compiler.path} ended with {said.returncode}, and not for {wanted}: {said.stderr.strip()}")
-    return codes, said.stderr.strip()
+    return {"codes": codes, "message": said.stderr.strip()}
 
 
 def _at_fault(name: str, said: str) -> bool:
@@ -251,19 +248,18 @@ def _rustc(compiler: Compiler, name: str, *options: str) -> subprocess.Completed
     """In the folder of the sources, so that messages name a file and not a place on this machine."""
     command = [compiler.path, "--edition", "2021", "--color", "never", *options, f"{name}.rs"]
     try:
-        return subprocess.run(command, cwd=RUST, capture_output=True, timeout=TIME_LIMIT, **TEXT)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoRust(f"{compiler.path} does not run: {error}") from error
+        return subprocess.run(command, cwd=RUST, timeout=TIME_LIMIT, **TEXT)
+    except subprocess.TimeoutExpired as error:
+        raise NoRust(f"{compiler.path} does not end: {error}") from error
 
 
 def _compiler() -> Compiler:
     """The first rustc on the PATH that runs. NoRust where there is none."""
     if os.name != "posix":
         raise NoRust("the programs use mmap(2), which this system does not have")
-    found = next(filter(None, map(_asked, _rustcs())), None)
-    if not found:
-        raise NoRust("there is no rustc that runs on the PATH")
-    return found
+    for found in filter(None, map(_asked, _rustcs())):
+        return found
+    raise NoRust("there is no rustc that runs on the PATH")
 
 
 def _rustcs() -> list[str]:
@@ -274,16 +270,11 @@ def _rustcs() -> list[str]:
 @cache
 def _asked(path: str) -> Compiler | None:
     try:
-        said = subprocess.run([path, "-vV"], capture_output=True, timeout=ASK_LIMIT, **TEXT)
+        said = subprocess.run([path, "-vV"], timeout=ASK_LIMIT, **TEXT)
     except (OSError, subprocess.TimeoutExpired):
         return None
     host = re.search(r"^host: (.+)$", said.stdout, re.M)
     return Compiler(path, said.stdout.splitlines()[0], host[1]) if said.returncode == 0 and host else None
-
-
-def _check(name: str, names: tuple[str, ...]) -> None:
-    if name not in names:
-        raise ValueError(f"there is no Rust program {name!r} here; there are: {', '.join(names)}")
 
 
 def _source(name: str) -> str:
@@ -297,26 +288,14 @@ def _modules(source: str) -> list[str]:
 
 def _kept(name: str) -> dict[str, Any]:
     """What `record` kept; nothing before the first time."""
-    path = folders.RECORDED / "rust" / f"{name}.json"
+    path = _record_of(name)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _by_version(kept: dict[str, Any]) -> dict[str, Figures]:
-    return kept.get("compilers", {}) | ({_number(kept["compiler"]): kept["figures"]} if kept else {})
+def _record_of(name: str) -> Path:
+    return folders.RECORDED / "rust" / f"{name}.json"
 
 
 def _number(compiler: str) -> str:
     """ "1.95.0" of "rustc 1.95.0 (59807616e 2026-04-14)"."""
     return compiler.split()[1]
-
-
-def _recorded(name: str, why: Exception) -> dict[str, Any]:
-    kept = _kept(name)
-    if not kept:
-        raise RuntimeError(f"{name}.rs cannot be run here ({why}), and no run of it is recorded") from why
-    return kept
-
-
-def _here(compiler: Compiler) -> tuple[str, str, str]:
-    machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    return compiler.version, machine, date.today().isoformat()

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from ..folders import generated
+from .folders import generated
 
 try:
     import fcntl
