@@ -3,7 +3,6 @@
 import numpy as np
 
 from helpers.ideas.cow import Cow
-from helpers.make import twin
 
 
 def changed_by_a_shallow_clone() -> int:

@@ -6,7 +6,6 @@ import timeit
 import numpy as np
 
 from helpers.ideas import dispatch, vtable
-from helpers.make import twin
 
 
 def by_position() -> int:
