@@ -3,6 +3,7 @@
 import numpy as np
 
 from helpers.ideas.cow import Cow
+from helpers.measure import twin
 
 
 def changed_by_a_shallow_clone() -> int:

@@ -6,6 +6,7 @@ import timeit
 import numpy as np
 
 from helpers.ideas import dispatch, vtable
+from helpers.measure import twin
 
 
 def by_position() -> int:
