@@ -21,7 +21,7 @@ SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+")
 SUSPENDED = {GeneratorType: ("generator", "gi_frame"), CoroutineType: ("coroutine", "cr_frame"),
              AsyncGeneratorType: ("asynchronous generator", "ag_frame")}  # fmt: skip
-ITEM, ATTRIBUTE = "item", "attribute"
+ITEM, ATTRIBUTE, INSIDE = "item", "attribute", "inside"
 
 
 class Named(NamedTuple):
@@ -53,29 +53,31 @@ class Roots:
         roots = cls()
         modules = [(name, own_dict(one)) for name, one in list(sys.modules.items()) if is_a(one, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
-            roots._add_space(space, name)
+            roots._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
             roots._add(value, variable.name, "value of a context variable")
-        threads = {one.ident: one.name for one in threading.enumerate() if one.ident != threading.get_ident()}
+        threads = {one.ident: f", in the thread {one.name}" for one in threading.enumerate()}
+        threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
-            there = f", in the thread {threads[ident]}" if ident in threads else ""
+            there = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
                 if not any(space is one for one in ours):
-                    roots._add_space(space, str(space.get("__name__", "a namespace without a name")))
+                    roots._add_names_of(space, str(space.get("__name__", "a namespace without a name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
                             roots._add(value, name, f"local of {frame.f_code.co_qualname}(){there}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
-            there = f", in the thread {threads[ident]}" if ident in threads else ""
             if caught is not None:
+                there = threads.get(ident, f", in the thread {ident}")
                 roots._add(caught, type(caught).__name__, f"the exception that is being handled{there}")
         return roots
 
-    def _add_space(self, space: dict, module: str) -> None:
-        if self.spaces.setdefault(id(space), module) is module:
+    def _add_names_of(self, space: dict, module: str) -> None:
+        if id(space) not in self.spaces:
+            self.spaces[id(space)] = module
             self.all.append(space)
 
     def _add(self, value: Any, name: str, where: str) -> None:
@@ -139,9 +141,9 @@ def exactly(*kinds: type) -> set[int]:
 
 def names(way: Sequence[Any], roots: Roots) -> list[Named]:
     """What the last object of a way is called; by all its names, if a root has it itself."""
-    shell = next((i for i, one in enumerate(way) if _is_shell(one)), None)
-    if shell is not None:
-        return [_along(Named("get_ipython()", "kept by IPython"), way[shell:])]
+    for at, one in enumerate(way):
+        if "InteractiveShell" in (kind.__name__ for kind in type(one).__mro__):
+            return [_along(Named("get_ipython()", "kept by IPython"), way[at:])]
     at = int(id(way[0]) in roots.spaces)
     found = _globals(way[0], roots.spaces[id(way[0])], way[1]) if at else roots.named[id(way[0])]
     if len(way) == at + 1:
@@ -149,14 +151,9 @@ def names(way: Sequence[Any], roots: Roots) -> list[Named]:
     return [_along(next((one for one in found if not one.name.startswith("_")), found[0]), way[at:])]
 
 
-def _is_shell(one: Any) -> bool:
-    return any(kind.__name__ == "InteractiveShell" for kind in type(one).__mro__)
-
-
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    found = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, one in _items(space) if one is value] or [
-        "?"
-    ]
+    found = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, one in _items(space) if one is value]
+    found = found or ["?"]  # it may have gone meanwhile
     if module != "__main__":
         return [Named(f"{module}.{name}", "global") for name in found]
     if "_oh" in space and value is space["_oh"]:
@@ -169,19 +166,15 @@ def _along(named: Named, way: Sequence[Any]) -> Named:
     """From `way[0]`, which is called `named`, to the last object of the way."""
     while len(way) > 1:
         ahead = {id(one): at for at, one in enumerate(way) if at}
-        inside = Named(named.name, f"inside of this {type(way[0]).__name__}; {named.where}")
-        at, named = next(
-            ((ahead[id(part)], _called(named, kind, key)) for kind, key, part in _parts(way[0]) if id(part) in ahead),
-            (1, inside),
-        )
-        way = way[at:]
+        kind, key, part = next((one for one in _parts(way[0]) if id(one[2]) in ahead), (INSIDE, None, way[1]))
+        if kind == INSIDE:
+            named = named._replace(where=f"inside of this {type(way[0]).__name__}; {named.where}")
+        elif kind in (ITEM, ATTRIBUTE):
+            named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
+        else:
+            named = Named(key, f"{kind} {named}")
+        way = way[ahead[id(part)] :]
     return named
-
-
-def _called(named: Named, kind: str, key: Any) -> Named:
-    if kind == ITEM:
-        return named._replace(name=f"{named.name}[{_key(key)}]")
-    return named._replace(name=f"{named.name}.{key}") if kind == ATTRIBUTE else Named(key, f"{kind} {named}")
 
 
 def _parts(one: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -223,14 +216,18 @@ def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> 
 
 def _attributes(one: Any) -> Iterator[tuple[str, Any]]:
     """Of an instance or class: in its __dict__ and its __slots__, and an exception's own."""
-    yield from _items(dict(type.__dict__["__dict__"].__get__(one)) if is_a(one, type) else own_dict(one))
+    yield from _of_class(one) if is_a(one, type) else _items(own_dict(one))
     if is_a(one, BaseException):
         yield from ((name, vars(BaseException)[name].__get__(one)) for name in ("args", "__cause__", "__context__"))
     for kind in type(one).__mro__:
-        for name, member in vars(kind).items():
+        for name, member in _of_class(kind):
             if inspect.ismemberdescriptor(member):
                 with suppress(AttributeError, ValueError):
                     yield name, member.__get__(one, type(one))
+
+
+def _of_class(kind: type) -> list[tuple[str, Any]]:
+    return list(type.__dict__["__dict__"].__get__(kind).items())
 
 
 def _items(space: dict) -> list[tuple[Any, Any]]:
