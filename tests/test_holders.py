@@ -5,9 +5,9 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pytest
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
-from helpers.measure import holders, measure, who_holds
+from helpers.measure import holders, measure, ways, who_holds
 from helpers.measure.holders import Holding
 from helpers.measure.maps import regions
 
@@ -42,6 +42,9 @@ class Guarded(dict):  # as proxies and lazy objects are: whoever looks the usual
 class Kind(type):
     __eq__ = Guarded.refused  # and no __hash__
 class Odd(metaclass=Kind): pass
+class Liar(np.ndarray):
+    base = property(lambda self: self)
+    nbytes = __array_interface__ = property(lambda self: 1 / 0)
 """
 # What is done in the lesson; how it is let go; what is found in between: (name, where).
 KINDS = {
@@ -103,6 +106,23 @@ KINDS = {
         "del odd",
         ("lesson.odd.weight", "global"),
     ),
+    "array that lies": ("liar = load().view(Liar)", "del liar", ("lesson.liar", "global")),
+    "name that is no text": ("globals()[5] = load()", "del globals()[5]", ("lesson.globals()[5]", "global")),
+    "what gc.freeze() puts aside": (
+        "import gc; cache = [load()]; gc.freeze()",
+        "del cache; gc.unfreeze()",
+        ("lesson.cache[0]", "global"),
+    ),
+    "log record": (
+        "import logging; kept = logging.LogRecord('app', 20, 'app.py', 1, '%s', (load(),), None)",
+        "del kept",
+        ("lesson.kept.args[0]", "global"),
+    ),
+    "bound method in a partial": (
+        "from functools import partial; m = Model(); m.weight = load()\nkept = partial(load.__get__(m)); del m",
+        "del kept",
+        ("lesson.kept.func.__self__.weight", "global"),
+    ),
     "local in a dict in a frame": (
         "def g():\n    d = {'a': load()}\n    yield\nit = g(); next(it)",
         "it.close()",
@@ -119,18 +139,24 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lesson(path: Path) -> Iterator[dict]:
+def lesson(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict]:
     """A module's namespace, as a student's is; and no collector that would tidy up behind who_holds."""
     module = ModuleType("lesson")
-    sys.modules["lesson"] = module
+    monkeypatch.setitem(sys.modules, "lesson", module)
     module.path = path
     gc.disable()
-    gc.freeze()  # what was there before is not searched: only sooner done
+    before = [one for one in gc.get_objects() if one is not vars(sys) and one is not vars(module)]
+    known = set(map(id, before))  # what was there before is not searched: only sooner done
+    quick = SimpleNamespace(
+        is_tracked=gc.is_tracked,
+        get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
+        get_objects=lambda: [one for one in gc.get_objects() if id(one) not in known],
+    )
+    for room in (ways, holders):
+        monkeypatch.setattr(room, "gc", quick)
     exec(LESSON, vars(module))
     yield vars(module)
-    gc.unfreeze()
     gc.enable()
-    del sys.modules["lesson"]
 
 
 def named(holding: Holding) -> list[tuple[str, str]]:
@@ -169,6 +195,29 @@ def test_what_locals_returned_stays_as_it_was(path: Path) -> None:
     mine = locals()
     who_holds(path)
     assert mine["held"] is held
+
+
+def test_the_locals_of_a_function_under_a_debugger_stay(path: Path) -> None:
+    """Before Python 3.13 the interpreter copies f_locals back into the locals when the trace function returns."""
+    found = []
+
+    def debugged() -> np.memmap:
+        held = np.memmap(path, mode="r")
+        found.append("next line")
+        return held
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable:
+        if found and event == "line":
+            found.append(who_holds(path))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        held = debugged()
+    finally:
+        sys.settrace(before)
+    assert held.size == 2**16 and named(found[1])[0][0] == "held"
 
 
 def test_a_local_in_another_thread(path: Path) -> None:

@@ -215,6 +215,10 @@ def looped(view: memoryview) -> list:
     return found
 
 
+class Itself(np.ndarray):
+    base = property(lambda self: self)
+
+
 class Opaque:
     def __init__(self, view: memoryview) -> None:
         self.view = view
@@ -231,6 +235,7 @@ REFUSED = {
     "str has no bytes": lambda v: str(v, "latin-1"),
     "generator has no bytes": lambda v: (byte for byte in b""),
     "this ndarray is a view of another owner's bytes (ndarray)": lambda v: floats(v).copy()[1:],
+    "this Itself is a view of another owner's bytes (ndarray)": lambda v: floats(v).copy().view(Itself),
     "this memoryview is a view of another owner's bytes (bytes)": lambda v: memoryview(bytes(v)),
     "none of the 2 values in this tuple is a view of the cart (bytes owns": lambda v: (bytes(v), 2),
     "none of the 1 values in this list": looped,
@@ -338,7 +343,7 @@ def test_closed_by_hand_it_waits(folder: Path):
     file.close()
     assert not file.closed and repr(file.holders()) == "1 yoke (floats)"
     assert yoke.clone().get().tobytes() == (folder / "0").read_bytes()
-    mapping = yoke._lent.obj.base.obj
+    mapping = yoke._loan.lent.obj.base.obj
     yoke.release()
     assert isinstance(mapping, mmap.mmap) and file.holders().views == 1, "the mapping itself has escaped"
     del mapping
@@ -507,7 +512,7 @@ def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str
             elif what == "escape":
                 views.append((yoke.get()[number:], copy[number:]))
             elif what in ("again", "take"):  # a second loan of the cart, beside this one or in its place
-                cart = yoke.into_backing_cart() if what == "take" else yoke._cart
+                cart = yoke.into_backing_cart() if what == "take" else yoke._loan.owner
                 assert not cart.closed
                 names[place : place + (what == "take")] = [
                     [[Yoke.attach(cart, floats)], 0, copies[int(cart.path.name)]]
@@ -564,7 +569,7 @@ def test_an_evicted_cart_waits_for_the_clone(folder: Path):
         cache.get(2).release()
         assert 0 not in cache
         assert clone.get().tobytes() == (folder / "0").read_bytes()
-        file = clone._cart
+        file = clone._loan.owner
         clone.release()
         assert file.closed
 

@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any
 
+from ..owners import mapping_under
 from .pages import extent
-from .whereabouts import owner
 
 # As in <linux/mman.h>, the same on x86-64 and ARM; Python's mmap does not have the later ones.
 ADVICE = {
@@ -75,8 +75,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
 
 def _end_of_mapping(buffer: Any) -> int | None:
     """Of the mmap whose bytes these are: the rest of its last page is nobody's. None if they are no mmap's."""
-    mapping = owner(buffer)
-    return sum(extent(mapping)) if isinstance(mapping, mmap.mmap) else None
+    mapping = mapping_under(buffer)
+    return sum(extent(mapping)) if mapping is not None else None
 
 
 def prefault(mapping: Any) -> None:

@@ -8,7 +8,7 @@ import mmap
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import psutil
 
+from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import chain_words, maps, referrers
+from . import maps, ways
 from .tables import NONE, html_table, text_table
 
-EACH, MOST = 3, 20  # so many are named one by one: of one container, and of all below one object
+MOST = 20  # so many are named one by one of all below one object
+AT_ONCE = 500  # containers that are asked in one call what they refer to
 NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than was searched, or by a cycle that "
     "gc.collect() would free"
@@ -33,7 +35,6 @@ NO_MAPS = (
 )
 PACKAGE = __name__.partition(".")[0] + "."
 Spans = list[tuple[int, int]]
-Found = tuple[Any, list[Any], int]  # what looks at the file, the way to it, and how many more there are like it
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,11 @@ def who_holds(path: str | os.PathLike) -> Holding:
     """Which objects of this process look at a mapping of the file, and the shortest chain of names to each.
 
     They are arrays, memoryviews and mappings whose bytes lie in a mapping of the file, proc_pid_maps(5), or of one that
-    had this name and was deleted or replaced. They are searched where the garbage collector knows containers, and in
-    the locals of what runs in every thread. A chain begins at a global, a local or an exception on its way, and
-    leads through tracebacks, generators, closures, defaults, attributes and items. What this package's own objects
-    keep inside is not told: a TensorFile is one holder.
+    had this name and was deleted or replaced. A chain begins at a global, at a local of what runs in any thread, at a
+    context variable or an exception on its way, and leads through tracebacks, generators, closures, defaults,
+    attributes and items. What this package's own objects keep inside is not told: a TensorFile is one holder.
 
-    The file need not exist. A million objects take about a second; none of them is kept.
+    The file need not exist. A million objects take about two seconds; none of them is kept.
     """
     target = os.path.realpath(path)
     regions, others, foreign = _regions(target), [], 0
@@ -126,8 +126,6 @@ def who_holds(path: str | os.PathLike) -> Holding:
         unseen.insert(0, "who has it mapped: no Python object that was found shows these addresses")
     if foreign:
         unseen.append(f"processes that this user may not ask: {foreign}")
-    if frozen := gc.get_freeze_count():
-        unseen.append(f"{frozen:,} objects that gc.freeze() has put aside")
     mapped = None if regions is None else sum(one.end - one.start for one in regions)
     gone = any(one.path == target + maps.DELETED for one in regions or ())
     return Holding(target, mapped, gone, tuple(chains), tuple(others), tuple(unseen))
@@ -163,59 +161,40 @@ def _others(target: str) -> tuple[list[str], int]:
 
 # --- who looks at them ---------------------------------------------------------------------------------------
 def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
-    with referrers.Heap(referrers.Roots.now(ours=(globals(), vars(referrers)))) as heap:
-        candidates = heap.all_of({memoryview, *_with_subclasses(np.ndarray), *_with_subclasses(mmap.mmap)})
-        spans = _beside_the_name(heap, candidates, target) if regions is None else [(r.start, r.end) for r in regions]
-        looking = {id(one): one for one in candidates if any(_inside(under, spans) for under in _owners(one))}
-        return _named(heap, looking)
+    roots = ways.Roots.now(ours=(globals(), vars(ways)))
+    spans = _beside_the_name(roots, target) if regions is None else [(one.start, one.end) for one in regions]
 
+    def wanted(one: Any) -> bool:
+        return any(_inside(under, spans) for under in way_to_owner(one))
 
-def _named(heap: referrers.Heap, looking: dict[int, Any]) -> list[Chain]:
-    """What is in `looking` (by id) and has a name, or is in a container that has one; then what has none.
-
-    What one of them keeps for another, an array its mapping, is no holder of its own.
-    """
-    kept: dict[int, list[Any]] = {}
-    containers = {}
-    for container, one in heap.referring(set(looking)):
-        if id(container) not in looking and type(container).__name__ != "managedbuffer":
-            containers[id(container)] = container
-            kept.setdefault(id(container), []).append(one)
-    ways = heap.ways(containers, lambda one: id(one) in looking)
-
-    named = looking.keys() & heap.roots.named.keys()
-    found = [(looking[key], [looking[key]], 0) for key in looking if key in named]
-    alone = []
-    for end, way in ways.items():
-        there = list({id(one): one for one in kept[end]}.values())
-        named |= {id(one) for one in there}
-        more = len(there) - 1 if end not in heap.roots.namespaces and len(there) > EACH else 0
-        alone += [(one, [*way, one], more) for one in (there[:1] if more else there)]
-    found += _together(alone, heap.roots)
-    described = [(id(one), _by_ipython(way), list(_described(way, heap.roots, more))) for one, way, more in found]
-    shown = {key for key, _, them in described if any(chain.where == chain_words.SHOWN for chain in them)}
-    chains = [one for key, inside, them in described if not (inside and key in shown) for one in them]
-    known = named.union(id(under) for one in looking.values() for under in _owners(one)[1:])
-    nameless = Counter(_what(one) for key, one in looking.items() if key not in known)
+    kinds = ways.exactly(np.ndarray, memoryview, mmap.mmap)
+    found = ways.ways(roots, kinds, wanted)
+    described = [(id(way[-1]), way, list(_described(way, roots, more))) for way, more in _together(found, roots)]
+    shown = {key for key, _, them in described if any(chain.where == ways.SHOWN for chain in them)}
+    chains = [one for key, way, them in described if key not in shown or not _by_ipython(way) for one in them]
+    nameless = Counter(_what(one) for one in _nameless(kinds, wanted, [way[-1] for way in found]))
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in nameless.items()]
     return list(dict.fromkeys(chains))
 
 
-def _together(found: list[Found], roots: referrers.Roots) -> list[Found]:
-    """With more than MOST ways through one object, a list of pairs say, the first stands for all; else as they are."""
-    for depth in range(max((len(way) for _, way, _ in found), default=0) - 2, -1, -1):
-        through: dict[int, list[Found]] = {}
-        for one in found:
-            way = one[1]
-            branches = len(way) > depth + 1 and id(way[depth]) not in roots.namespaces
-            through.setdefault(id(way[depth] if branches else way), []).append(one)
-        found = []
-        for (first, way, more), *others in through.values():
-            if len(others) < MOST:
-                found += [(first, way, more), *others]
-            else:
-                found.append((first, way, more + sum(1 + other[2] for other in others)))
-    return found
+def _nameless(kinds: set[int], wanted: Callable[[Any], bool], found: list[Any]) -> list[Any]:
+    """What else is wanted. What one keeps for another, an array its mapping, is no holder of its own."""
+    tracked, more = gc.get_objects(), {}
+    for at in range(0, len(tracked), AT_ONCE):
+        some = tracked[at : at + AT_ONCE]
+        more |= {id(one): one for one in some + gc.get_referents(*some) if id(type(one)) in kinds and wanted(one)}
+    known = {id(one) for one in found}.union(*(map(id, way_to_owner(one)[1:]) for one in (*found, *more.values())))
+    return [one for key, one in more.items() if key not in known]
+
+
+def _together(found: list[list[Any]], roots: ways.Roots) -> list[tuple[list[Any], int]]:
+    """Each way, and how many more it stands for: of more than MOST through one object, a list say, the first does."""
+    through = Counter(id(one) for way in found for one in way[:-1] if id(one) not in roots.spaces)
+    together: dict[int, list[list[Any]]] = {}
+    for way in found:
+        crowded = (id(one) for one in reversed(way[:-1]) if through[id(one)] > MOST)
+        together.setdefault(next(crowded, id(way)), []).append(way)
+    return [(first, len(others)) for first, *others in together.values()]
 
 
 def _by_ipython(way: list[Any]) -> bool:
@@ -223,37 +202,20 @@ def _by_ipython(way: list[Any]) -> bool:
     return any(str(type(one).__module__).startswith(("IPython.", "ipykernel.")) for one in way)
 
 
-def _described(way: list[Any], roots: referrers.Roots, more: int = 0) -> Iterator[Chain]:
+def _described(way: list[Any], roots: ways.Roots, more: int) -> Iterator[Chain]:
     """Of objects of this package only the outermost is told, not what it keeps inside."""
     own = next((i for i, one in enumerate(way) if str(type(one).__module__).startswith(PACKAGE)), len(way) - 1)
     what = _what(way[own]) + (f", and {more:,} more there" if more and own == len(way) - 1 else "")
-    for name, where in chain_words.names(way[: own + 1], roots):
+    for name, where in ways.names(way[: own + 1], roots):
         yield Chain(what, name, where)
 
 
 def _what(one: Any) -> str:
-    if referrers.is_a(one, (np.ndarray, memoryview)):
-        return f"{type(one).__name__} of {in_words(one.nbytes, 'bytes')}"
-    return f"mapping of {in_words(len(one), 'bytes')}" if referrers.is_a(one, mmap.mmap) else type(one).__name__
-
-
-def _with_subclasses(kind: type) -> Iterator[type]:
-    yield kind
-    for one in kind.__subclasses__():
-        yield from _with_subclasses(one)
-
-
-def _owners(one: Any) -> list[Any]:
-    """It, what it is a view of, and so on."""
-    chain = [one]
-    while True:
-        last, under = chain[-1], None
-        with suppress(ValueError):  # a memoryview that was released
-            if referrers.is_a(last, (np.ndarray, memoryview)):
-                under = last.base if referrers.is_a(last, np.ndarray) else last.obj
-        if under is None:
-            return chain
-        chain.append(under)
+    name = type(one).__name__
+    if is_a(one, mmap.mmap):
+        return f"mapping of {in_words(mmap.mmap.__len__(one), 'bytes')}"
+    size = next((kind.nbytes.__get__(one) for kind in (np.ndarray, memoryview) if is_a(one, kind)), None)
+    return name if size is None else f"{name} of {in_words(size, 'bytes')}"
 
 
 def _inside(one: Any, spans: Spans) -> bool:
@@ -264,28 +226,19 @@ def _inside(one: Any, spans: Spans) -> bool:
 def _address(one: Any) -> int | None:
     """Of its first element; None where it shows no bytes (any more)."""
     with suppress(Exception):  # what an array is a view of may be anything, and its exporter anybody's code
-        array = one if referrers.is_a(one, np.ndarray) else np.frombuffer(one, np.uint8)
-        return array.__array_interface__["data"][0]
+        array = one if is_a(one, np.ndarray) else np.frombuffer(one, np.uint8)
+        return np.ndarray.__array_interface__.__get__(array)["data"][0]
     return None
 
 
-def _beside_the_name(heap: referrers.Heap, candidates: list[Any], target: str) -> Spans:
+def _beside_the_name(roots: ways.Roots, target: str) -> Spans:
     """Where the system does not tell: the addresses of mappings that an object keeps beside the name of the file."""
-    mappings = {id(one) for one in candidates if referrers.is_a(one, mmap.mmap)}
     spans = []
-    for container, one in heap.referring(mappings):
-        if any(_same(_valued(container, name), target) for name in ("path", "filename")) and (start := _address(one)):
-            spans.append((start, start + len(one)))
+    for *_, container, one in ways.ways(roots, ways.exactly(mmap.mmap), lambda _: True):
+        kept = container if is_a(container, dict) else own_dict(container)
+        if any(_same(dict.get(kept, name), target) for name in ("path", "filename")) and (start := _address(one)):
+            spans.append((start, start + mmap.mmap.__len__(one)))
     return spans
-
-
-def _valued(container: Any, name: str) -> Any:
-    """Not by its __dict__: that may be made only when asked for, and from then on it holds the values."""
-    if issubclass(type(container), dict):
-        return dict.get(container, name)
-    with suppress(Exception):
-        return object.__getattribute__(container, name)
-    return None
 
 
 def _same(name: Any, target: str) -> bool:

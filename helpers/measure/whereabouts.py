@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..owners import link_of, mapping_under, way_to_owner
 from ..units import NOT_MEASURED, in_words
 from . import maps
 from .pages import PageMap, PageState, extent, page_map
@@ -136,7 +137,7 @@ def where(x: Any) -> Whereabouts:
     for a closed mapping or an empty buffer, which lies nowhere.
     """
     address, size = extent(x)
-    chain = _chain(x)
+    chain = way_to_owner(x)
     owners = tuple((type(one).__name__, _words(one)) for one in chain)
     states = page_map(address=address, size=size)
     writable = x.flags.writeable if isinstance(x, np.ndarray) else not memoryview(x).readonly
@@ -145,7 +146,7 @@ def where(x: Any) -> Whereabouts:
         return Whereabouts(NOT_MEASURED, address, size, None, None, owners, writable, None, states)
     memory = region.kind
     if memory == "anonymous":
-        memory = "anonymous mapping" if any(isinstance(one, mmap.mmap) for one in chain) else "heap"
+        memory = "anonymous mapping" if mapping_under(x) is not None else "heap"
     named = memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV"))
     path = Path(region.path.removesuffix(maps.DELETED)) if named else None
     offset = region.offset + address - region.start if named else None
@@ -165,32 +166,12 @@ def _pages_from(here: Whereabouts, start: int, end: int) -> slice:
     return slice((start + skipped) // page, (end - 1 + skipped) // page + 1)
 
 
-def _chain(x: Any) -> list[Any]:
-    chain = [x]
-    while True:
-        last = chain[-1]
-        if isinstance(last, np.ndarray):
-            under = last.base
-        elif isinstance(last, memoryview):
-            under = last.obj
-        else:
-            under = None
-        if under is None:
-            return chain
-        chain.append(under)
-
-
-def owner(x: Any) -> Any:
-    """The object that owns the bytes of `x`."""
-    return _chain(x)[-1]
-
-
 def _words(one: Any) -> str:
     if isinstance(one, mmap.mmap):
         return f"a mapping of {in_words(len(one), 'bytes')}"
     if isinstance(one, (np.ndarray, memoryview)):
         of = in_words(one.nbytes, "bytes")
-        if isinstance(one, np.ndarray) and one.base is None:
+        if isinstance(one, np.ndarray) and link_of(one) is None:
             return f"owns its {of}" if one.flags.owndata else f"a view of {of} that no object owns"
         return f"a view of {of}"
     if isinstance(one, (bytes, bytearray)):

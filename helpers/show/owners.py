@@ -7,11 +7,28 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
 
+from ..measure.keeps import Box, Tie, boxes_of
 from ..units import in_words
-from .figure import ABSENT, INK, LOOK, PAGE, QUIET, WARNING, Picture, key, look, paint, picture
+from .figure import (
+    ABSENT,
+    ANONYMOUS,
+    FILE,
+    INK,
+    LOOK,
+    PAGE,
+    QUIET,
+    SHARED,
+    UNKNOWN,
+    WARNING,
+    Kind,
+    Picture,
+    key,
+    look,
+    paint,
+    picture,
+)
 from .fitting import width as width_of
 from .fitting import wrapped
-from .keeps import Box, Tie, boxes_of
 
 TOLD: dict[Tie, str] = {
     "kept": "keeps alive",
@@ -19,6 +36,7 @@ TOLD: dict[Tie, str] = {
     "not kept": "points to, keeps nothing alive",
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
+MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
 WIDEST, LINE, PAD, BETWEEN, BAND, KEYS = 224, 15, 7, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
@@ -105,7 +123,7 @@ class _Sheet:
         self.ax.add_patch(Rectangle((left, top), self.width, tall, **edge))
         if box.memory:
             right = left + self.width - BAND - 0.5
-            self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(box.memory)))
+            self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(_kind(box))))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
             self.ax.text(left + PAD, y + LINE / 2, words, va="center_baseline", **how)
@@ -157,10 +175,14 @@ def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
         Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=TOLD[tie])
         for tie in ties
     ]
-    kinds = [key(kind) for kind in dict.fromkeys(box.memory for box in boxes if box.memory)]
+    kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
     if sum(width_of(one.get_label()) + 60 for one in (*arrows, *kinds)) < 680:
         return [[*arrows, *kinds]] * bool(arrows or kinds)
     return [arrows, kinds]
+
+
+def _kind(box: Box) -> Kind:
+    return MEMORY.get(box.memory, UNKNOWN)
 
 
 def _exports(count: int | None) -> str:

@@ -1,32 +1,20 @@
-"""What keeps what alive: the way from each named object, through `.base` and `.obj`, to the owner of the bytes."""
+"""What keeps what alive, in words: a box for each object on the way from the named ones to the owners of the bytes."""
 
-import ctypes
 import mmap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from ..measure.exports import COUNTING, exports
-from ..measure.pages import extent
-from ..measure.whereabouts import where
+from ..owners import POINTERS, Link, address_of, link_of
 from ..units import in_words
-from .figure import ANONYMOUS, FILE, SHARED, UNKNOWN, Kind
+from .exports import COUNTING, exports
+from .pages import extent
+from .whereabouts import where
 
 Tie = Literal["kept", "not counted", "not kept"]
-POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer)
-CDATA = ctypes._SimpleCData.__base__  # what all ctypes objects are
-MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
-
-
-class Link(NamedTuple):
-    """What an object refers to, the attribute that shows it, and what that does for the bytes."""
-
-    attribute: str
-    to: Any
-    tie: Tie = "kept"
 
 
 @dataclass(eq=False)
@@ -35,7 +23,7 @@ class Box:
 
     count  exports that are out; None where it keeps no count
     gone   that its bytes can no longer be read, and why
-    memory, file  the kind of memory that an owner's bytes lie in, and the file below
+    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" of what owns none
     to, viewers   the boxes on both sides; `attribute` and `tie` are of the arrow to `to`
     """
 
@@ -45,7 +33,7 @@ class Box:
     names: list[str] = field(default_factory=list)
     count: int | None = None
     gone: str = ""
-    memory: Kind | None = None
+    memory: str = ""
     file: str = ""
     attribute: str = ""
     tie: Tie = "kept"
@@ -74,7 +62,7 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
             wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
             raise TypeError(f"{name} is a {type(one).__name__}, which shows no bytes: {wanted}")
         while id(one) not in objects:
-            objects[id(one)], link = one, _link(one)
+            objects[id(one)], link = one, link_of(one)
             boxes[id(one)] = _box(one, link)
             if link is None:
                 break
@@ -82,7 +70,7 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
             one = link.to
         boxes[id(named[name])].names.append(name)
     for at, link in links.items():
-        _tie(boxes[at], boxes[id(link.to)], link.attribute, link.tie)
+        _tie(boxes[at], boxes[id(link.to)], link.attribute, _tie_of(objects[at], link.to))
     for box in boxes.values():
         if box.pointer and box.span and box.to is None:
             there = (other for other in boxes.values() if other.to is None and other is not box and _within(box, other))
@@ -95,48 +83,10 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
     return list(boxes.values())
 
 
-def _link(one: Any) -> Link | None:
-    """Where the way goes on; None at the owner, or where nothing is kept."""
-    if isinstance(one, np.ndarray):
-        return one.base if one.base is None else Link(".base", one.base, _tie_of(one.base))
-    if isinstance(one, memoryview):
-        try:
-            return one.obj if one.obj is None else Link(".obj", one.obj)
-        except ValueError:  # released
-            return None
-    if isinstance(one, SharedMemory):
-        return None if one.buf is None else Link(".buf", one.buf)
-    if isinstance(one, POINTERS) and hasattr(one, "_arr"):  # ndarray.ctypes.data_as keeps the array there
-        return Link("._arr", one._arr)
-    if isinstance(one, CDATA):
-        return _kept_by_ctypes(one)
-    if hasattr(one, "__array_interface__") and getattr(one, "base", None) is not None:  # as_strided has one between
-        return Link(".base", one.base)
-    return None
-
-
-def _kept_by_ctypes(one: Any) -> Link | None:
-    """ctypes keeps what the data lie in as `_b_base_`, or among `_objects` (the ctypes manual, "Data types")."""
-    if one._b_base_ is not None:
-        return Link("._b_base_", one._b_base_)
-    kept = one._objects.values() if isinstance(one._objects, dict) else ()
-    if isinstance(one, POINTERS):
-        address = _address(one)
-        kept = (other for other in kept if isinstance(other, CDATA) and ctypes.addressof(other) == address)
-    else:
-        kept = (other for other in kept if isinstance(other, memoryview))
-    found = next(iter(kept), None)
-    return None if found is None else Link("._objects", found)
-
-
-def _tie_of(base: Any) -> Tie:
+def _tie_of(one: Any, to: Any) -> Tie:
     """numpy holds an export only through a memoryview; over anything else `.base` is a reference and no more."""
-    return "not counted" if isinstance(base, tuple(COUNTING)) and exports(base) is not None else "kept"
-
-
-def _address(pointer: Any) -> int | None:
-    """Where it points. Not by ctypes.cast, which writes into the pointer's `_objects`."""
-    return ctypes.c_void_p.from_buffer(pointer).value
+    counts = isinstance(to, tuple(COUNTING)) and exports(to) is not None
+    return "not counted" if isinstance(one, np.ndarray) and counts else "kept"
 
 
 def _has_buffer(one: Any) -> bool:
@@ -152,7 +102,7 @@ def _has_buffer(one: Any) -> bool:
 def _box(one: Any, link: Link | None) -> Box:
     kind = type(one).__name__
     if isinstance(one, POINTERS):
-        address = _address(one)
+        address = address_of(one)
         role = "a pointer" if address else "a pointer to nowhere"
         return Box(kind, role, (address, 1) if address else None, pointer=True)
     if isinstance(one, SharedMemory):
@@ -175,7 +125,7 @@ def _box(one: Any, link: Link | None) -> Box:
 
 
 def _below(owner: Any, span: tuple[int, int] | None) -> dict[str, Any]:
-    """The kind of memory, and the file below it where there is one."""
+    """Where its bytes lie, and the file below where there is one."""
     if span is None:
         return {}
     lies = where(owner)
@@ -183,7 +133,7 @@ def _below(owner: Any, span: tuple[int, int] | None) -> dict[str, Any]:
     if lies.path is not None:
         gone = ", deleted" if lies.region and lies.region.deleted else ""
         file = f"{lies.memory} {lies.path.name}{gone}"
-    return {"memory": MEMORY.get(lies.memory, UNKNOWN), "file": file}
+    return {"memory": lies.memory, "file": file}
 
 
 def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
