@@ -1,0 +1,3 @@
+def read(path):
+    """A dict of arrays, each a read-only view of the mapped file; or ValueError."""
+    ...

@@ -1,0 +1,3 @@
+def explain(size, before, after):
+    """(bytes needed, word) from what a server showed before and after it answered."""
+    ...

@@ -1,0 +1,3 @@
+def find(session, mapping):
+    """The names in `session` from which one comes to `mapping`."""
+    ...

@@ -1,0 +1,3 @@
+# expect: holds-nothing
+def find(session, mapping):
+    return set(session)

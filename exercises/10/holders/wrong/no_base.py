@@ -1,0 +1,18 @@
+# expect: missed-array
+def find(session, mapping):
+    import gc
+    import types
+
+    def reaches(value):
+        seen, todo = {id(session)}, [value]
+        while todo:
+            one = todo.pop()
+            if one is mapping:
+                return True
+            if id(one) in seen or isinstance(one, types.ModuleType):
+                continue
+            seen.add(id(one))
+            todo += gc.get_referents(one)
+        return False
+
+    return {name for name, value in session.items() if reaches(value)}

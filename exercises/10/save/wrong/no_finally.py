@@ -1,0 +1,10 @@
+# expect: left-after-failure
+def save(array, path):
+    import os
+
+    beside = f"{path}.new"
+    with open(beside, "wb") as file:
+        file.write(array)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)

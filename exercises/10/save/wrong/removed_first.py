@@ -1,0 +1,11 @@
+# expect: no-file
+def save(array, path):
+    import os
+
+    beside = f"{path}.new"
+    with open(beside, "wb") as file:
+        file.write(array)
+        file.flush()
+        os.fsync(file.fileno())
+    os.remove(path)
+    os.rename(beside, path)

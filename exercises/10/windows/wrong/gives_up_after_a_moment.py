@@ -1,0 +1,16 @@
+# expect: gave-up-too-soon
+def swap(path, offset, count, new):
+    import os
+    import time
+
+    import numpy as np
+
+    layer = np.fromfile(path, np.float32, count, offset=offset)
+    for _ in range(7):
+        try:
+            os.replace(new, path)
+            return layer
+        except PermissionError as error:
+            last = error
+            time.sleep(0.01)
+    raise last

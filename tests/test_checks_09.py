@@ -1,0 +1,91 @@
+"""Lesson 09's checks: requests go to and fro, every bad snapshot is bad, what is called right is what servers did."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.measure import maps
+from helpers.teach import exercise
+from helpers.teach.exercise_files import check
+from helpers.teach.judging import NotYet
+from helpers.units import KiB, MiB
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
+serve, snapshot, six = (check(exercise(key).folder) for key in ("09.serve", "09.snapshot", "09.six"))
+
+
+def test_requests_ask_every_model_equally_often_and_the_files_are_in_no_order(tmp_path: Path):
+    orders = set()
+    for round in range(8):
+        (folder := tmp_path / str(round)).mkdir()
+        paths, requests, wanted = serve.models(folder, MiB // 4)
+        orders.add(tuple(path.stat().st_size for path in paths))
+        assert set(Counter(number for number, _ in requests).values()) == {serve.ROUNDS}
+        assert len(wanted) == len(requests) and all(0.1 < answer.max() < 100 for answer in wanted)
+    assert len(orders) > 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [(lambda right: right.astype("f2"), "half-precision"), (lambda right: right[::-1], "other-numbers")],
+)
+def test_one_answer_of_less_precision_or_of_other_numbers_is_enough(answer, cause: str):
+    wanted = [np.linspace(0, 1, 99, dtype=np.float32)] * 3
+    serve.as_wanted("list", [serve.as_vector(one) for one in wanted], wanted)
+    with pytest.raises(NotYet) as slip:
+        serve.as_wanted("list", [serve.as_vector(one) for one in (*wanted[:2], answer(wanted[2]))], wanted)
+    assert slip.value.cause == cause
+
+
+def test_every_bad_snapshot_is_bad_wherever_it_is_damaged(tmp_path: Path):
+    one = exercise("09.snapshot")
+    load, path = one.made(one.solution_source), tmp_path / "snapshot.bin"
+    for numbers in snapshot.good_numbers(8 * KiB):
+        path.write_bytes(snapshot.snapshot(numbers, 48))
+        assert np.array_equal(load(path), numbers)
+    for _ in range(50):
+        for kind, content in snapshot.bad_snapshots().items():
+            path.write_bytes(content)
+            with pytest.raises(ValueError):
+                pytest.fail(f"{kind}: {load(path)}")
+
+
+def test_catching_whatever_goes_wrong_is_not_enough():
+    one = exercise("09.snapshot")
+    caught = f"""{one.starter.replace("def load", "def unsafe")}
+def load(path):
+    try:
+        return unsafe(path)
+    except Exception as error:
+        raise ValueError(path) from error
+"""
+    verdict = one.check(one.made(caught), size=4 * MiB)
+    assert verdict.cause == "not-refused" and "another magic" in verdict.because
+
+
+MEANT = {"maps": (1, "cached"), "reads": (1, "copied"), "experts": (1 / 8, "part"), "two": (1, "cached")}
+MEANT |= {"loses": (1, "evicted")}
+
+
+@pytest.mark.parametrize("where", ["here", "recorded"])
+def test_what_is_called_right_is_what_the_servers_did(where: str, tmp_path: Path):
+    if where == "here" and maps.why_not():
+        pytest.skip("no /proc here")
+    servers = six.live(tmp_path) if where == "here" else six.recorded()
+    assert set(servers) == set(six.SERVERS) == set(MEANT)
+    for kind, case in servers.items():
+        needed, word = six.read_right(*case)
+        assert word == MEANT[kind][1], kind
+        assert needed == pytest.approx(MEANT[kind][0] * case[0], abs=six.ABOUT), kind
+
+
+@pytest.mark.parametrize("answer", exercise("09.six").wrong, ids=lambda answer: answer.name)
+def test_wrong_answers_meet_their_causes_on_recorded_servers_too(answer):
+    explain = exercise("09.six").made(answer.source)
+    with pytest.raises(NotYet) as slip:
+        for case in six.recorded().values():
+            six.misread(explain(*case), *case)
+    assert slip.value.cause == answer.expect
