@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer)
-CDATA = ctypes._SimpleCData.__base__  # what all ctypes objects are
 
 
 class Link(NamedTuple):
@@ -62,6 +61,11 @@ def address_of(pointer: Any) -> int | None:
     return ctypes.c_void_p.from_buffer(pointer).value
 
 
+def _cdata() -> type:
+    """What all ctypes objects are. A function, because the type cannot be pickled, and this module travels by value."""
+    return ctypes._SimpleCData.__base__
+
+
 def _kept(view: Any) -> tuple[str, Any]:
     if is_a(view, np.ndarray):
         return ".base", np.ndarray.base.__get__(view)
@@ -69,7 +73,7 @@ def _kept(view: Any) -> tuple[str, Any]:
         return ".base", np.void.base.__get__(view)
     if is_a(view, memoryview):
         return ".obj", view.obj
-    if is_a(view, CDATA):
+    if is_a(view, _cdata()):
         return _kept_by_ctypes(view)
     shared = sys.modules.get("multiprocessing.shared_memory")  # if nobody has loaded it, there is none
     if shared and is_a(view, shared.SharedMemory):
@@ -83,12 +87,12 @@ def _kept_by_ctypes(view: Any) -> tuple[str, Any]:
     """ctypes keeps what the data lie in as `_b_base_`, or among `_objects` (the ctypes manual, "Data types")."""
     if is_a(view, POINTERS) and "_arr" in own_dict(view):  # ndarray.ctypes.data_as keeps the array there
         return "._arr", own_dict(view)["_arr"]
-    if (base := CDATA._b_base_.__get__(view)) is not None:
+    if (base := _cdata()._b_base_.__get__(view)) is not None:
         return "._b_base_", base
-    kept = CDATA._objects.__get__(view)
+    kept = _cdata()._objects.__get__(view)
     kept = kept.values() if is_a(kept, dict) else ()
     if is_a(view, POINTERS):
-        found = (one for one in kept if is_a(one, CDATA) and ctypes.addressof(one) == address_of(view))
+        found = (one for one in kept if is_a(one, _cdata()) and ctypes.addressof(one) == address_of(view))
     else:
         found = (one for one in kept if is_a(one, memoryview))
     return "._objects", next(found, None)

@@ -18,7 +18,7 @@ from typing import Any
 
 import cloudpickle
 
-from .. import folders, units
+from .. import folders, owners, units
 from . import exercise_files, inside, kept
 from .exercise_files import Answer
 from .judging import Attempt, NotYet, Verdict
@@ -27,7 +27,8 @@ from .words import Said, block, inline, paragraphs, plain
 FILE = "exercises"
 _hints_given: dict[str, int] = {}  # in this kernel: after a restart they are given again from the first
 
-cloudpickle.register_pickle_by_value(inside)
+for runs_there in (inside, owners):
+    cloudpickle.register_pickle_by_value(runs_there)
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,21 @@ def some(array) -> list[float]:
     return [float(one) for one in array.ravel()[:: max(1, array.size // 64)][:64]]
 
 
-def mapping_under(array):
-    """The mapping that an array shows, found along `.base` and `.obj`; None if its bytes are another owner's."""
-    import mmap
-
-    owner = array
-    while owner is not None and not isinstance(owner, mmap.mmap):
-        owner = getattr(owner, "base", None) if hasattr(owner, "dtype") else getattr(owner, "obj", None)
-    return owner
-
-
 def open_files() -> int | None:
     """How many file descriptors are open; None where proc_pid_fd(5) is not there."""
     import os
 
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+
+
+def is_mapped(path) -> bool | None:
+    """Does this process have the file mapped, wherever? None where proc_pid_maps(5) is not there."""
+    import os
+
+    if not os.path.exists("/proc/self/maps"):
+        return None
+    with open("/proc/self/maps") as maps:
+        return any(line.rstrip("\n").endswith(f" {os.path.realpath(path)}") for line in maps)
 
 
 def no_file_above(most: int) -> None:

@@ -18,12 +18,14 @@ from typing import Any, Literal
 
 from .. import folders
 from ..make import random_file
-from ..measure import Recording, measure, sampler
+from ..measure import Recording, cache, measure, sampler
 from ..units import MiB, in_words
 from . import inside
 from .words import inline, plain
 
 Outcome = Literal["not attempted", "not yet", "right"]
+CRASH = "a crash"
+CRASHED = ("SIGSEGV", "SIGBUS")  # for the same mistake one system gives one, and another the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,18 @@ class Attempt:
     folder: Path
     recording: Recording | None = None
 
-    def run(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
-        """`measure`, of a run that must return: NotYet says what stopped it."""
-        return self.returned(self.measure(runner, *args, memory_limit=memory_limit))
+    def run(
+        self, runner: Callable, *args: Any, memory_limit: int, means: Mapping[str, tuple[str, str]] | None = None
+    ) -> Recording:
+        """`measure`, of a run that must return: NotYet says what stopped it.
+
+        means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
+        """
+        run = self.measure(runner, *args, memory_limit=memory_limit)
+        for end, (cause, why) in (means or {}).items():
+            if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
+                raise NotYet(cause, why)
+        return self.returned(run)
 
     def measure(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
@@ -190,6 +201,12 @@ def unharmed(source: Path, twin: Path) -> None:
         raise NotYet("source-changed", f"the source was changed, from byte {at:,} on. Open it with `'rb'`.")
 
 
+def is_cold(path: Path) -> bool:
+    """Drops a file from the page cache; has it worked?"""
+    cached = cache.drop_from_cache(path).share
+    return cached is not None and cached < 0.01
+
+
 def first_difference(path: Path, other: Path) -> int | None:
     """The first byte at which two files differ, or at which one of them ends; None if they are equal."""
     at = 0
@@ -236,9 +253,6 @@ def called(kind: str) -> str:
 
 def is_a_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
-
-
-CRASHED = ("SIGSEGV", "SIGBUS")  # for the same mistake one system gives one, and another the other
 
 
 # --- quizzes --------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import numpy as np
 
 from helpers.measure import maps
 from helpers.measure.workers import workers
-from helpers.teach.inside import mapping_under, some
+from helpers.owners import mapping_under
+from helpers.teach.inside import some
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 

@@ -4,7 +4,8 @@ import secrets
 
 import numpy as np
 
-from helpers.teach.inside import mapping_under, open_files, some
+from helpers.owners import mapping_under
+from helpers.teach.inside import open_files, some
 from helpers.teach.judging import CRASHED, Attempt, NotYet, Verdict, called, within
 from helpers.units import KiB, MiB
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from helpers.ideas.safetensors import TensorFile, save
-from helpers.teach.inside import mapping_under, open_files
+from helpers.owners import mapping_under
+from helpers.teach.inside import open_files
 from helpers.teach.judging import CRASHED, Attempt, NotYet, Verdict, called, within
 from helpers.units import MiB, in_words
 

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from helpers.make import whole_file
-from helpers.teach.inside import mapping_under
+from helpers.owners import mapping_under
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, within
 from helpers.units import MiB, in_words
 
