@@ -12,7 +12,9 @@ import platformdirs
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+TEACHER = ROOT / "teacher"
 DATA = ROOT / "data"
+GLOSSARY = DATA / "glossary.toml"
 RECORDED = DATA / "recorded"
 BUILD = ROOT / "build"
 

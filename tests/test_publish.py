@@ -102,6 +102,8 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "helpers").mkdir()
     (tmp_path / "recorded").mkdir()
     inputs = [tmp_path / "helpers/a.py", tmp_path / "claims.toml", tmp_path / "recorded/rust.csv", lesson]
+    for path in inputs[:-1]:
+        path.touch()
     monkeypatch.setattr(execute_module, "ROOT", tmp_path)
     monkeypatch.setattr(execute_module, "DATA", tmp_path)
     monkeypatch.setattr(execute_module, "RECORDED", tmp_path / "recorded")
@@ -110,6 +112,7 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
         path.write_text("changed")
         keys.append(execute_module._key(lesson))
     assert len(set(keys)) == len(inputs) + 1
+    (tmp_path / "glossary.toml").write_text("what a handout needs and a run does not")
     assert execute_module._key(lesson) == keys[-1]
 
 
