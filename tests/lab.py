@@ -8,9 +8,16 @@ MINUTES = 60_000  # milliseconds, as Playwright counts
 def opened(lab: Page, name: str) -> None:
     """Opens a notebook from the file browser; until its kernel answers."""
     lab.locator(".jp-DirListing-item", has_text=name).dblclick(timeout=MINUTES)
+    kernel_is_ready(lab, name)
+
+
+def kernel_is_ready(lab: Page, name: str) -> None:
+    """This notebook is open and in front, and its kernel answers."""
     lab.wait_for_function(
-        "name => jupyterapp.shell.currentWidget?.context?.path === name && jupyterapp.shell.currentWidget.content",
+        """name => { const { currentWidget } = window.jupyterapp?.shell ?? {};
+             return currentWidget?.context?.path === name && currentWidget.content }""",
         arg=name,
+        timeout=MINUTES,
     )
     lab.evaluate(
         """async () => { const { context, sessionContext } = jupyterapp.shell.currentWidget;
