@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from chosen import commit, everything
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from helpers import folders
@@ -54,6 +55,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("passed"):
         for name, words in report.user_properties if report.when == "call" else ():
             terminalreporter.write_line(f"{name}: {words}")
+    if not everything():
+        terminalreporter.write_line(
+            f"a part of the tests, chosen by commit {commit()[:9]}; make test-all takes them all"
+        )
 
 
 @pytest.fixture
