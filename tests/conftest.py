@@ -151,7 +151,10 @@ def address(home: Path, data: Path) -> Iterator[str]:
             yield _when_up(log, server)
         finally:
             server.terminate()
-            server.wait(30)
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:
+                server.kill()
 
 
 def _when_up(log: Path, server: subprocess.Popen) -> str:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lab import MINUTES, cell, kernel_is_ready, opened, outputs, run, run_all
+from lab import cell, kernel_is_ready, opened, outputs, run, run_all
 from playwright.sync_api import Browser, Page, expect
 
 from helpers.publish import lessons
@@ -47,7 +47,7 @@ def test_a_prediction_is_kept_and_drawn(lab: Page, home: Path):
     assert "300" in next((home / "state").glob("predictions*")).read_text()
     drawn = cell(lab, "copy-three")
     run(lab)
-    expect(drawn.locator("img")).to_have_attribute("alt", re.compile("you predicted 300 MiB"), timeout=MINUTES)
+    expect(drawn.locator("img")).to_have_attribute("alt", re.compile("you predicted 300 MiB"))
     expect(drawn).to_contain_text("You predicted 300 MiB")
 
 
@@ -71,6 +71,6 @@ def test_an_exercise_goes_from_not_attempted_to_right(lab: Page):
     lab.keyboard.press("ControlOrMeta+a")
     lab.keyboard.insert_text(exercise("02.chunks").solution_source + '\n\nexercise("02.chunks").check(copy_small)')
     run(lab)
-    expect(verdict).to_have_attribute("data-outcome", "right", timeout=MINUTES)
+    expect(verdict).to_have_attribute("data-outcome", "right")
     expect(verdict).to_contain_text("Right.")
     assert not lab.complaints
