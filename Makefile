@@ -6,9 +6,9 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test fuzz handouts bench format record lock clean distclean
+.PHONY: help env lab test test-all fuzz handouts bench format record lock clean distclean
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
 env: $(MADE)  ## the environment, in .venv
 $(MADE): pyproject.toml requirements.lock
@@ -26,8 +26,11 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 lab: env  ## JupyterLab on the lessons
 	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
-test: env  ## every test, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
+test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
+
+test-all: export ZERO_COPY_TESTS = all
+test-all: test  ## and what takes long: other Pythons, every lesson without /proc, every wrong answer
 
 fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)

@@ -12,7 +12,9 @@ from .whole import whole_file
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+TEACHER = ROOT / "teacher"
 DATA = ROOT / "data"
+GLOSSARY = DATA / "glossary.toml"
 RECORDED = DATA / "recorded"
 EXERCISES = ROOT / "exercises"
 BUILD = ROOT / "build"

@@ -1,6 +1,5 @@
 """What every test starts from."""
 
-import json
 import os
 import re
 import shutil
@@ -16,10 +15,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from chosen import commit, everything
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from helpers import folders
-from helpers.folders import NOTEBOOKS
+from helpers.folders import NOTEBOOKS, ROOT
 from helpers.units import MiB
 
 # In a run of two processes each takes a file at a time: first those with tests that run alone, then what takes long.
@@ -55,6 +55,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("passed"):
         for name, words in report.user_properties if report.when == "call" else ():
             terminalreporter.write_line(f"{name}: {words}")
+    if not everything():
+        terminalreporter.write_line(
+            f"a part of the tests, chosen by commit {commit()[:9]}; make test-all takes them all"
+        )
 
 
 @pytest.fixture
@@ -112,9 +116,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(NOTEBOOKS, folder / "notebooks", ignore=shutil.ignore_patterns(".*"))
     long = folder / "notebooks" / "02_copy_a_big_file.ipynb"
     long.write_text(long.read_text().replace('size(\\"256 MiB\\")', 'size(\\"64 MiB\\")'))
-    news = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    news.parent.mkdir(parents=True)
-    news.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
     return folder
 
 
@@ -127,7 +128,11 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def address(home: Path, data: Path) -> Iterator[str]:
-    """JupyterLab as `make lab` starts it, on a free port."""
+    """JupyterLab with the options of `make lab`, on a free port, for a student who has no settings yet."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (options,) = re.findall(
+        r"^\t\$\(BIN\)/jupyter lab (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$", makefile, re.M
+    )
     environment = os.environ | {
         "JUPYTER_TOKEN": "student",
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
@@ -137,7 +142,7 @@ def address(home: Path, data: Path) -> Iterator[str]:
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "IPYTHONDIR": str(home / "ipython"),
     }
-    command = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={home / 'notebooks'}", "--no-browser", "--port=0",
+    command = [sys.executable, "-m", "jupyterlab", *options.split(), "--no-browser", "--port=0",
                "--LabApp.expose_app_in_browser=True", *(["--allow-root"] if os.geteuid() == 0 else [])]  # fmt: skip
     log = home / "jupyter.log"
     with log.open("w") as out:
@@ -146,7 +151,10 @@ def address(home: Path, data: Path) -> Iterator[str]:
             yield _when_up(log, server)
         finally:
             server.terminate()
-            server.wait(30)
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:
+                server.kill()
 
 
 def _when_up(log: Path, server: subprocess.Popen) -> str:
@@ -170,7 +178,7 @@ def lab(browser: Browser, address: str) -> Iterator[Page]:
     page.complaints = []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     context.route(lambda url: not url.startswith((address, "data:", "blob:")), lambda route: route.abort())
-    page.goto(f"{address}/lab?token=student")
+    page.goto(f"{address}/lab?reset&token=student")
     yield page
     context.close()
 

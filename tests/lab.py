@@ -1,16 +1,24 @@
 """What a student does in JupyterLab, in steps that tests share; the page itself is the fixture `lab`."""
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 MINUTES = 60_000  # milliseconds, as Playwright counts
+expect.set_options(timeout=MINUTES)  # what is expected may have to wait for a kernel, beside other tests
 
 
 def opened(lab: Page, name: str) -> None:
     """Opens a notebook from the file browser; until its kernel answers."""
     lab.locator(".jp-DirListing-item", has_text=name).dblclick(timeout=MINUTES)
+    kernel_is_ready(lab, name)
+
+
+def kernel_is_ready(lab: Page, name: str) -> None:
+    """This notebook is open and in front, and its kernel answers."""
     lab.wait_for_function(
-        "name => jupyterapp.shell.currentWidget?.context?.path === name && jupyterapp.shell.currentWidget.content",
+        """name => { const { currentWidget } = window.jupyterapp?.shell ?? {};
+             return currentWidget?.context?.path === name && currentWidget.content }""",
         arg=name,
+        timeout=MINUTES,
     )
     lab.evaluate(
         """async () => { const { context, sessionContext } = jupyterapp.shell.currentWidget;
@@ -31,8 +39,11 @@ def cell(lab: Page, name: str) -> Locator:
     )
     assert index >= 0, f"no cell {name}"
     lab.evaluate("index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index)
-    lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
-    return lab.locator(f"[data-windowed-list-index='{index}']")
+    # JupyterLab refuses this scrolling if it scrolls by itself meanwhile; what counts is that the cell is there.
+    lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start').catch(() => {})", index)
+    found = lab.locator(f"[data-windowed-list-index='{index}']")
+    found.wait_for(state="attached")
+    return found
 
 
 def outputs(lab: Page) -> list[dict]:

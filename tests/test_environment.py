@@ -25,7 +25,7 @@ from helpers.folders import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-TARGETS = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
@@ -121,7 +121,7 @@ def test_code_is_linted_and_formatted():
 
 def test_readme_and_makefile_agree():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    promised = set(re.findall(r"(?:^|`)make ([a-z]+)", readme, re.MULTILINE))
+    promised = set(re.findall(r"(?:^|`)make ([a-z-]+)", readme, re.MULTILINE))
     assert promised - TARGETS == set(), "the README names commands that the Makefile does not have"
     assert {"lab", "test", "handouts", "clean"} - promised == set(), "the README does not say what these do"
 
@@ -135,7 +135,7 @@ def make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_make_lists_its_targets():
-    assert set(re.findall(r"^make (\w+)\t", make().stdout, re.MULTILINE)) == TARGETS
+    assert set(re.findall(r"^make ([a-z-]+)\t", make().stdout, re.MULTILINE)) == TARGETS
 
 
 def test_make_names_a_python_that_cannot_be_used(tmp_path: Path):

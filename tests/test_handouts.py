@@ -8,13 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 from pypdf import PdfReader
 from test_publish import CLAIMS
 
@@ -23,6 +25,7 @@ from helpers.publish import handouts, lessons
 from helpers.teach.exercises import exercises
 
 COMMON = ("index.html", "claims.html", "glossary.html", "rust.html")
+DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 
@@ -35,6 +38,7 @@ def names(stems: list[str]) -> list[str]:
 
 SAMPLE = names(["00_look_first", "02_copy_all"])
 REAL = names([lesson.stem for lesson in lessons()])
+STUDENTS = [name for name in REAL if "-instructor" not in name]
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +60,8 @@ def real() -> Path:
     return BUILD / "handouts"
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@contextmanager
+def lone_page(browser: Browser) -> Iterator[Page]:
     """A page that loads nothing but itself, and whose complaints are kept: `page.requests`, `page.complaints`."""
     context = browser.new_context()
     page = context.new_page()
@@ -70,46 +74,69 @@ def page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.fixture(
-    params=[
-        *(pytest.param(("sample", name), id=f"sample-{name}") for name in SAMPLE),
-        *(pytest.param(("real", name), id=name, marks=pytest.mark.notebooks) for name in REAL),
-    ]
-)
-def handout(request: pytest.FixtureRequest) -> Path:
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with lone_page(browser) as page:
+        yield page
+
+
+def each(sample: list[str], real: list[str]) -> pytest.MarkDecorator:
+    """These pages of the sample lessons and of the real ones."""
+    made = [pytest.param(("sample", name), id=f"sample-{name}") for name in sample]
+    made += [pytest.param(("real", name), id=name, marks=pytest.mark.notebooks) for name in real]
+    return pytest.mark.parametrize("handout", made, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def handout(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """Loaded once for all tests of this handout; each of them says on what it is shown."""
     kind, name = request.param
-    return request.getfixturevalue(kind) / name
+    path = request.getfixturevalue(kind) / name
+    with lone_page(browser) as page:
+        page.goto(path.as_uri())
+        yield page
 
 
-def test_a_handout_stands_alone_and_is_accessible(page: Page, handout: Path):
-    page.goto(handout.as_uri())
-    assert [url for url in page.requests if not url.startswith("data:")] == [handout.as_uri()]
-    for alt in page.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
+def show(page: Page, size: ViewportSize, on: Literal["screen", "print"] = "screen") -> None:
+    page.emulate_media(media=on)
+    page.set_viewport_size(size)
+
+
+@each(SAMPLE, REAL)
+def test_a_handout_stands_alone(handout: Page):
+    assert [url for url in handout.requests if not url.startswith("data:")] == [handout.url]
+    for alt in handout.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
         assert len(alt.split()) > 3 and "no description" not in alt.lower(), f"no real alternative text: {alt!r}"
-    found = Axe().run(page)
+    assert handout.complaints == []
+
+
+@each(["02_copy_all-instructor.html"], STUDENTS)  # of every template one, and every page that students get
+def test_a_handout_is_accessible(handout: Page):
+    show(handout, DESK)
+    found = Axe().run(handout)
     assert found.violations_count == 0, found.generate_report()
-    assert page.complaints == []
+    assert handout.complaints == []
 
 
-def test_a_handout_fits_a_phone(page: Page, handout: Path):
-    page.set_viewport_size(PHONE)
-    page.goto(handout.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+@each(SAMPLE, REAL)
+def test_a_handout_fits_a_phone(handout: Page):
+    show(handout, PHONE)
+    assert handout.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_a_handout_prints_with_nothing_clipped(page: Page, handout: Path):
-    page.goto(handout.as_uri())
-    page.emulate_media(media="print")
-    page.set_viewport_size(PAPER)
-    clipped = page.eval_on_selector_all(
+@each(SAMPLE, REAL)
+def test_a_handout_prints_with_nothing_clipped(handout: Page):
+    show(handout, PAPER, on="print")
+    clipped = handout.eval_on_selector_all(
         "pre, .scroll, figure, main",
         "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 200))",
     )
     assert clipped == []
-    code = page.eval_on_selector_all("pre", "boxes => boxes.map(box => box.textContent)")
-    pdf = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)))
-    paper = dense("".join(sheet.extract_text() for sheet in pdf.pages))
-    lost = [line for block in code for line in block.splitlines() if dense(line)[-20:] not in paper]
+    code = handout.eval_on_selector_all("pre", "boxes => boxes.map(box => box.textContent)")
+    paper = handout.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
+    pdf = PdfReader(io.BytesIO(paper))
+    text = dense("".join(sheet.extract_text() for sheet in pdf.pages))
+    lost = [line for block in code for line in block.splitlines() if dense(line)[-20:] not in text]
     assert lost == [], "lines of code whose end is not on paper"
     width, height = (float(length) for length in pdf.pages[0].mediabox[2:])
     assert (round(width), round(height)) == (595, 842), "not A4"

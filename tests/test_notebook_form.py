@@ -124,7 +124,7 @@ def keeps_notes_for_teachers_apart(notebook: Notebook) -> Iterator[str]:
     """JupyterLab shows every cell, collapsed or not, to everybody."""
     for cell in notebook["cells"]:
         if "teacher" in cell["metadata"].get("tags", []):
-            yield f"{cell['id']}: a note for teachers; it belongs into notebooks/teacher/"
+            yield f"{cell['id']}: a note for teachers; it belongs into teacher/"
 
 
 def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
@@ -243,7 +243,7 @@ def test_a_lesson_that_is_right(check: Check):
         (has_short_cells, lesson(*[code("x")] * 25, *[code("x", "exercise")] * 3), "31 code cells"),
         (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
         (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
-        (keeps_notes_for_teachers_apart, lesson(markdown("**Ask:** what?", "teacher")), "notebooks/teacher/"),
+        (keeps_notes_for_teachers_apart, lesson(markdown("**Ask:** what?", "teacher")), "teacher/"),
         (names_each_thing_once, lesson(code("def g(): ..."), code("a, g = 1, 2")), "'g' is something else already"),
         (shows_what_it_runs, lesson(code("%%capture\nx")), "%%capture"),
         (shows_what_it_runs, lesson(code("plot(x); # quiet")), "“;”"),

@@ -107,6 +107,8 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(execute_module, "EXERCISES", tmp_path / "exercises")
     another = tmp_path / "exercises/02/second/prompt.md"
     another.parent.mkdir(parents=True)
+    for path in inputs[:-1]:
+        path.touch()
     monkeypatch.setattr(execute_module, "ROOT", tmp_path)
     monkeypatch.setattr(execute_module, "DATA", tmp_path)
     monkeypatch.setattr(execute_module, "RECORDED", tmp_path / "recorded")
@@ -116,6 +118,7 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
         keys.append(execute_module._key(lesson))
     assert len(set(keys)) == len(inputs) + 1
     another.write_text("another lesson's")
+    (tmp_path / "glossary.toml").write_text("what a handout needs and a run does not")
     assert execute_module._key(lesson) == keys[-1]
 
 

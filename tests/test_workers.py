@@ -240,7 +240,7 @@ def test_what_they_have_started_ends_with_them(make, how, tmp_path):
         (tmp_path / str(started.pid)).touch()
         hangs() if how == "timed out" else None
 
-    crew = workers(starts, *([] if make else [0]), make=make, count=2, timeout=1 if how == "timed out" else 60)
+    crew = workers(starts, *([] if make else [0]), make=make, count=2, timeout=4 if how == "timed out" else 60)
     assert [row.ended for row in crew.rows[-2:]] == [how, how]
     pids = [int(note.name) for note in tmp_path.iterdir()]
     assert len(pids) == 2 and not any(map(runs, pids))

@@ -16,13 +16,12 @@ from typing import Any
 from bs4 import BeautifulSoup, NavigableString
 from nbformat.v4 import new_markdown_cell
 
-from ..folders import BUILD, NOTEBOOKS
+from ..folders import BUILD, GLOSSARY, NOTEBOOKS
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
 from .lesson import Edition, HandoutError, Lesson, body, box_tables, inline, markdown, output_problems, page, read
 
-GLOSSARY = Path(__file__).parent / "glossary.toml"
 RUST = NOTEBOOKS / "rust" / "README.md"
 EDITIONS: tuple[Edition, ...] = ("student", "instructor")
 

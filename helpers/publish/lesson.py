@@ -19,7 +19,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from ..folders import NOTEBOOKS
+from ..folders import TEACHER
 from ..teach import Exercise
 from ..units import NOT_MEASURED
 
@@ -48,7 +48,7 @@ class Lesson:
         return f"{self.name}.html" if edition == "student" else f"{self.name}-instructor.html"
 
 
-def read(path: Path, notes: Path = NOTEBOOKS / "teacher") -> Lesson:
+def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """A lesson from its executed notebook, with its notes for teachers, `notes`/<name>.md, each after its cell.
 
     HandoutError if its opening lacks what every lesson's has, or a note's cell is not there.

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-import nbformat
-
 from .. import folders
 from ..measure import Machine, here
 from ..units import NOT_MEASURED
@@ -149,6 +147,8 @@ def _known(id: str, entry: Mapping) -> Known:
 
 
 def _asserted(path: Path) -> set[str]:
+    import nbformat  # here, because it takes a second, which every lesson would begin with
+
     cells = (cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
     calls = (node for cell in cells for node in ast.walk(_parsed(cell.source, path, cell.id)))
     return {

@@ -1,0 +1,38 @@
+"""`make test` takes a part of what takes long, another one with each commit; `make test-all` takes everything."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar
+
+from helpers.folders import ROOT
+
+T = TypeVar("T")
+
+
+def everything() -> bool:
+    """Whether $ZERO_COPY_TESTS asks for all tests."""
+    asked = os.environ.get("ZERO_COPY_TESTS", "")
+    if asked not in ("", "all"):
+        raise ValueError(f"ZERO_COPY_TESTS is {asked!r}; it is 'all' (every test) or not set")
+    return asked == "all"
+
+
+def some(items: Sequence[T], most: int, of: str = "") -> list[T]:
+    """All of them if everything() is asked for; else at most `most`, in their order, chosen by `of` and the commit."""
+    if everything():
+        return list(items)
+    drawn = sorted(range(len(items)), key=lambda i: hashlib.sha256(f"{commit()} {of} {i}".encode()).digest())
+    return [items[i] for i in sorted(drawn[:most])]
+
+
+@cache
+def commit() -> str:
+    """The hash of the commit that is checked out; "no commit" without git."""
+    try:
+        said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+    return said.stdout.strip()

@@ -1,0 +1,43 @@
+"""What `make test` takes, and what only `make test-all` does."""
+
+import chosen
+import pytest
+
+from helpers.folders import ROOT
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """As under `make test`, also when `make test-all` runs this."""
+    monkeypatch.delenv("ZERO_COPY_TESTS", raising=False)
+    return monkeypatch
+
+
+def test_some_are_taken_by_commit_and_in_their_order(part: pytest.MonkeyPatch):
+    taken = set()
+    for name in ("1f3c", "no commit", *map(str, range(40))):
+        part.setattr(chosen, "commit", lambda name=name: name)
+        three = chosen.some("abcdefghijk", 3)
+        assert three == sorted(three) and len(set(three)) == 3
+        assert three == chosen.some("abcdefghijk", 3), "the same commit, the same choice"
+        taken |= set(three)
+    assert taken == set("abcdefghijk"), "in time, each one is taken"
+    assert chosen.some("ab", 3) == ["a", "b"]
+
+
+def test_everything_is_taken_if_asked_for(part: pytest.MonkeyPatch):
+    assert not chosen.everything()
+    part.setenv("ZERO_COPY_TESTS", "all")
+    assert chosen.everything() and chosen.some("abcdefghijk", 3) == list("abcdefghijk")
+    part.setenv("ZERO_COPY_TESTS", "yes")
+    with pytest.raises(ValueError, match="ZERO_COPY_TESTS is 'yes'; it is 'all'"):
+        chosen.everything()
+
+
+def test_without_git_the_choice_stands(part: pytest.MonkeyPatch):
+    part.setenv("PATH", "")
+    chosen.commit.cache_clear()
+    assert chosen.commit() == "no commit"
+    part.undo()
+    chosen.commit.cache_clear()
+    assert len(chosen.commit()) == 40 or not (ROOT / ".git").exists()

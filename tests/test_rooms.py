@@ -1,0 +1,90 @@
+"""What a room of `helpers` imports is what the README's table of rooms lets it import."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.folders import ROOT
+
+HELPERS = ROOT / "helpers"
+JUPYTER = {"IPython", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "nbclient", "nbconvert", "nbformat"}
+
+
+def table(readme: str) -> dict[str, set[str]]:
+    """The table of rooms: what each may import."""
+    rows = re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", readme, re.MULTILINE)
+    return {room: set(re.findall(r"`(\w+)`", others)) for room, others in rows}
+
+
+def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The dotted names that a module of `package` imports, wherever it does."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (tuple(name.name.split(".")) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            start += tuple(node.module.split(".")) if node.module else ()
+            yield from ((*start, name.name) for name in node.names)
+
+
+def used(room: str, folder: Path = HELPERS) -> dict[str, str]:
+    """The other rooms and the packages that a room imports, each with a module that does."""
+    rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
+    found = {}
+    for path in sorted((folder / room).rglob("*.py")):
+        inside = path.relative_to(folder)
+        for first, *rest in imported(path.read_text(encoding="utf-8"), (folder.name, *inside.parts[:-1])):
+            other = rest[0] if first == folder.name and rest else first
+            if other != room and (first != folder.name or other in rooms):
+                found[other] = inside.as_posix()
+    return found
+
+
+TABLE = table((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_table_names_every_room():
+    assert set(TABLE) == {path.parent.name for path in HELPERS.glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("room", TABLE)
+def test_a_room_imports_no_more_than_the_table_allows(room: str):
+    found = {other: path for other, path in used(room).items() if other in TABLE}
+    for other in found.keys() - TABLE[room]:
+        pytest.fail(f"{found[other]} imports from {other}, which the README's table does not let {room} do")
+
+
+def test_what_serves_every_room_knows_none():
+    for path in HELPERS.glob("*.py"):
+        names = [name[1] for name in imported(path.read_text(encoding="utf-8"), ("helpers",)) if name[0] == "helpers"]
+        assert not TABLE.keys() & set(names), f"{path.name} imports from a room; it would be a part of one"
+
+
+@pytest.mark.parametrize("room", ["make", "measure", "ideas"])
+def test_what_measures_knows_nothing_of_jupyter(room: str):
+    found = used(room)
+    assert not JUPYTER & found.keys(), f"{room} imports {sorted(JUPYTER & found.keys())}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ..show import curves",
+        "from ..show.figure import Figure",
+        "from .. import show",
+        "import helpers.show.figure",
+        "from helpers import show",
+        "from helpers.show import curves",
+        "def later():\n    from ..show import curves",
+    ],
+)
+def test_an_import_against_the_table_is_found_however_it_is_written(tmp_path: Path, line: str):
+    for name in ("measure", "show"):
+        (tmp_path / "helpers" / name).mkdir(parents=True)
+        (tmp_path / "helpers" / name / "__init__.py").touch()
+    module = tmp_path / "helpers" / "measure" / "pages.py"
+    module.write_text(f"import mmap\nfrom ..units import MiB\nfrom .cache import page_cache\n{line}\n")
+    assert used("measure", tmp_path / "helpers") == {"mmap": "measure/pages.py", "show": "measure/pages.py"}
