@@ -13,7 +13,7 @@ import pytest
 
 from helpers.folders import BUILD, ROOT
 
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
