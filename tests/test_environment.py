@@ -21,16 +21,19 @@ from test_versions import VERSIONS
 
 import helpers
 from helpers.folders import ROOT
+from helpers.measure import calls
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+FINDER = ROOT / "find-python.sh"
 TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
-    parsed = map(Requirement, requirements)
-    return {canonicalize_name(each.name): each.specifier for each in parsed}
+    """Of those that this Python asks for: a marker may except it."""
+    asked = [each for each in map(Requirement, requirements) if not each.marker or each.marker.evaluate()]
+    return {canonicalize_name(each.name): each.specifier for each in asked}
 
 
 RUNTIME = ranges(PROJECT["project"]["dependencies"])
@@ -97,9 +100,17 @@ def test_lock_has_hashes_and_no_addresses():
     assert "://" not in LOCK
 
 
-def test_python_range():
+def test_every_place_names_the_same_pythons():
     allowed = SpecifierSet(PROJECT["project"]["requires-python"])
-    assert [f"3.{minor}" for minor in range(8, 20) if f"3.{minor}.1" in allowed] == list(VERSIONS)
+    assert tuple(f"3.{minor}" for minor in range(8, 20) if f"3.{minor}.1" in allowed) == VERSIONS == calls.VERSIONS
+    for name in ("README.md", "CONTRIBUTING.md", FINDER.name):
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert re.findall(r"(3\.\d+) to (3\.\d+)", text) == [(VERSIONS[0], VERSIONS[-1])], name
+    script = FINDER.read_text(encoding="utf-8")
+    first, last = (int(version.partition(".")[2]) for version in (VERSIONS[0], VERSIONS[-1]))
+    assert f"(3, {first}) <= sys.version_info < (3, {last + 1})" in script
+    (tried,) = re.findall(r"for python in python3 (.*);", script)
+    assert sorted(tried.split()) == [f"python{version}" for version in VERSIONS]
 
 
 def test_helpers_needs_no_path_tricks(tmp_path: Path):
@@ -144,9 +155,55 @@ def test_make_names_a_python_that_cannot_be_used(tmp_path: Path):
     old.chmod(0o755)
     refused = make("env", f"PYTHON={old}")
     assert refused.returncode != 0
-    assert "Needs Python 3.11, 3.12 or 3.13" in refused.stdout
-    assert f"{old} is Python 2.7.18" in refused.stdout
-    assert "venv --clear" not in refused.stdout
+    assert f"Needs Python {VERSIONS[0]} to {VERSIONS[-1]}" in refused.stderr
+    assert f"{old} is Python 2.7.18" in refused.stderr
+    assert "asking uv" not in refused.stderr and "pip install" not in refused.stdout
+
+
+def looked_for(folder: Path, there: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """find-python.sh where nothing else is on the PATH than these scripts."""
+    for name, script in there.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return subprocess.run(["/bin/sh", FINDER], cwd=ROOT, env={"PATH": str(folder)}, text=True, capture_output=True)
+
+
+no_shell = pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
+SUITS = f'exec "{sys.executable}" "$@"'
+TOO_OLD = 'test "$1" = --version && echo Python 3.8.20 || exit 1'
+FETCHES = 'test "$2" = install || echo "/home/uv/$2-$3"'
+
+
+@no_shell
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        ({"python3": SUITS, "python3.14": SUITS}, "python3"),
+        ({"python3": TOO_OLD, "python3.12": SUITS, "python3.15": SUITS}, "python3.12"),
+        ({"python3.11": SUITS, "python3.14": "exit 127"}, "python3.11"),
+        ({"python3.15": SUITS, "uv": FETCHES}, "python3.15"),
+        ({"python3": TOO_OLD, "uv": FETCHES}, "/home/uv/find-3.14"),
+    ],
+)
+def test_a_python_is_looked_for_and_else_fetched(tmp_path: Path, there: dict[str, str], found: str):
+    done = looked_for(tmp_path, there)
+    assert (done.returncode, done.stdout) == (0, f"{found}\n"), done.stderr
+
+
+@no_shell
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ({"python3": TOO_OLD, "uv": "echo no network >&2; exit 2"}, "no network"),
+        ({"python3": TOO_OLD}, "uv: .*not found"),
+        ({}, "uv: .*not found"),
+    ],
+)
+def test_without_any_python_it_is_said_what_to_install(tmp_path: Path, there: dict[str, str], why: str):
+    done = looked_for(tmp_path, there)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "apt install python3-venv" in done.stderr
+    assert re.search(f"uv could not fetch one: .*{why}", done.stderr)
 
 
 def test_lab_opens_no_browser_where_there_is_no_display():

@@ -88,7 +88,7 @@ KINDS = {
     ),
     "thread's own": ("own = threading.local(); own.weight = load()", "del own", ("lesson.own.weight", "global")),
     "loop of a generator": (
-        "def f():\n    for one in (load(),):\n        one = None\n        yield\nit = f(); next(it)",
+        "def f():\n    for one in iter((load(),)):\n        one = None\n        yield\nit = f(); next(it)",
         "it.close()",
         (
             "?[0]",

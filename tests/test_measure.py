@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 
-from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
+from helpers.measure import Comparison, Recording, abilities, compare, here, measure, page_cache, sampler
 from helpers.units import MiB
 
 SIZE = 64 * MiB
@@ -564,8 +564,19 @@ def test_another_version_is_refused(tmp_path):
 def test_a_recording_knows_its_machine(file):
     machine = measure(mapping_untouched, file).machine
     assert machine.page_size == PAGE and machine.cores == os.cpu_count()
-    assert machine.file_system and machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
-    assert all(str(fact) in str(machine) for fact in (machine.system, machine.file_system, machine.python))
+    assert machine.file_system or not any(one.mountpoint == "/" for one in psutil.disk_partitions(all=True))
+    assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    file_system = machine.file_system or "unknown file system"
+    assert all(fact in str(machine) for fact in (machine.system, file_system, machine.python))
+
+
+def test_a_machine_may_have_no_mount_table_to_read(monkeypatch: pytest.MonkeyPatch):
+    def refused(all: bool):
+        raise PermissionError(13, "Permission denied", "/proc/self/mounts")
+
+    for disk_partitions in (refused, lambda all: []):
+        monkeypatch.setattr(psutil, "disk_partitions", disk_partitions)
+        assert here().file_system is None and "unknown file system" in str(here())
 
 
 def test_a_comparison_keeps_order_and_chooses_the_fastest_run(tmp_path):

@@ -97,7 +97,7 @@ BROKEN = [
     ("not JSON", file_of(b'{"a\x01":1}'), "control character"),
     ("not JSON", file_of(b'{"a":01}'), "delimiter"),
     ("not JSON", raw(more=b","), "line 1 column"),
-    ("not JSON", raw(shape=b"[" * 100_000 + b"]" * 100_000), "recursion"),
+    ("not JSON", raw(shape=b"[" * 100_000 + b"]" * 100_000), "nested too deep"),
     ("not JSON", raw(offsets=b"[0," + b"1" * 10_000 + b"]"), "4300 digits"),
     ("duplicate key", raw(more=b',"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'), "'a' does"),
     ("duplicate key", file_of(b'{"__metadata__":{"k":"1","k":"2"}}'), "'k' does"),

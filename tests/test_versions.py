@@ -15,7 +15,7 @@ from chosen import everything
 
 from helpers.folders import BUILD, ROOT
 
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
 # Reference counts, frames and bytecode, what a view exports, how classes and generics behave, messages that are read.
 DIFFERS = ("arena", "calls", "claims", "cow", "digits", "dispatch", "exercises", "exports", "holders", "safetensors",

@@ -222,7 +222,9 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
         json.dumps(index, ensure_ascii=False).encode()  # ValueError for half a character, which no file name has
     except SafetensorsError as error:
         raise error.of(path) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise SafetensorsError("index", "it is nested too deep", path=path) from None
+    except ValueError as error:
         raise SafetensorsError("index", str(error), path=path) from None
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:

@@ -183,7 +183,9 @@ def parsed(header: memoryview) -> dict[str, Any]:
             json.dumps(pairs, ensure_ascii=False).encode()
     except UnicodeError as error:
         raise SafetensorsError("not UTF-8", str(error)) from None
-    except (ValueError, RecursionError) as error:  # ValueError also for a number of more than 4,300 digits
+    except RecursionError:
+        raise SafetensorsError("not JSON", "it is nested too deep") from None
+    except ValueError as error:  # also for a number of more than 4,300 digits
         raise SafetensorsError("not JSON", str(error).partition(";")[0]) from None
     return once(pairs)
 

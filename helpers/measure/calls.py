@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CHILD = Path(__file__).with_name("calls_child.py")
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 PATIENCE = 60  # seconds for one interpreter, which takes about one
 
 
 def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}.
 
-    This Python first, then each other CPython of 3.11 to 3.13 that is on the PATH and runs; of several of one version
+    This Python first, then each other CPython of VERSIONS that is on the PATH and runs; of several of one version
     the first. Each case runs in a loop of its own, the minimum of `rounds`. The cases are named in calls_child.py.
     ValueError: no rounds. RuntimeError: this Python could not run them.
     """

@@ -58,7 +58,11 @@ def _cpu() -> str:
 
 
 def _file_system(path: Path) -> str | None:
-    mounts = {Path(p.mountpoint): p.fstype for p in psutil.disk_partitions(all=True)}
+    """The type of what is mounted above `path`; None without a mount table that names it, as in some containers."""
+    try:
+        mounts = {Path(p.mountpoint): p.fstype for p in psutil.disk_partitions(all=True)}
+    except OSError:
+        return None
     return next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
 
 

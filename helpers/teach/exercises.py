@@ -210,9 +210,8 @@ def is_attempted(function: Any, starter: CodeType) -> bool:
 def does_nothing(body: CodeType) -> bool:
     """All that it does is to return None."""
     steps = [step for step in dis.get_instructions(body) if step.opname not in ("RESUME", "NOP")]
-    return all(step.opname in ("LOAD_CONST", "RETURN_VALUE", "RETURN_CONST") for step in steps) and all(
-        step.argval is None for step in steps
-    )
+    to_return = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_VALUE", "RETURN_CONST")
+    return all(step.opname in to_return and step.argval is None for step in steps)
 
 
 def _shape(body: CodeType) -> tuple:
