@@ -10,9 +10,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers.measure.tables import html_table
 from helpers.show.figure import picture
-from helpers.teach import Choice, Claim, Exercise, Quiz, Verdict, predict
-from helpers.teach.claims import Known
+from helpers.teach import Exercise, predict
+from helpers.teach.claims import Claim, Known
 from helpers.teach.exercises import read
+from helpers.teach.judging import Verdict
+from helpers.teach.quizzes import Choice, Quiz
 
 LONG_LINE = 'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end": "of-a-long-line"}'
 EXERCISES = Path(__file__).parent / "sample_exercises"

@@ -7,8 +7,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import folders
-from helpers.teach import ClaimError, asserted, claim, unasserted
-from helpers.teach.claims import claims
+from helpers.teach import claim
+from helpers.teach.claims import ClaimError, asserted, claims, unasserted
 
 TOML = """
 [slurp-costs-file]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from helpers.teach import Quiz, quiz
-from helpers.teach.quizzes import quizzes
+from helpers.teach import quiz
+from helpers.teach.quizzes import Quiz, quizzes
 
 each = pytest.mark.parametrize("one", quizzes(), ids=lambda one: one.key)
 

@@ -28,10 +28,10 @@ from helpers.measure import (
     sampler,
     workers,
 )
-from helpers.teach import Prediction, Verdict, exercise, exercise_files, kept, predict, recorded
+from helpers.teach import exercise, exercise_files, kept, predict, recorded
 from helpers.teach.exercises import is_attempted
-from helpers.teach.judging import Attempt, first_difference
-from helpers.teach.predict import _read
+from helpers.teach.judging import Attempt, Verdict, first_difference
+from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain
 from helpers.units import GiB, KiB, MiB

@@ -3,26 +3,10 @@
 from helpers.teach import claim, exercise, predict, quiz, recorded
 """
 
-from .claims import Claim, ClaimError, asserted, claim, unasserted
+from .claims import claim
 from .exercises import Exercise, exercise
-from .judging import Verdict
-from .predict import Prediction, predict
-from .quizzes import Choice, Quiz, quiz
+from .predict import predict
+from .quizzes import quiz
 from .recorded import recorded
 
-__all__ = [
-    "Choice",
-    "Claim",
-    "ClaimError",
-    "Exercise",
-    "Prediction",
-    "Quiz",
-    "Verdict",
-    "asserted",
-    "claim",
-    "exercise",
-    "predict",
-    "quiz",
-    "recorded",
-    "unasserted",
-]
+__all__ = ["Exercise", "claim", "exercise", "predict", "quiz", "recorded"]
