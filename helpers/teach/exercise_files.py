@@ -59,13 +59,14 @@ class Answer:
 
 def keys() -> list[str]:
     """Every exercise by its key, "02.chunks", in the order of the lessons."""
-    return [f"{folder.parent.name}.{folder.name}" for folder in _exercise_folders(folders.EXERCISES)]
+    found = sorted(folder for folder in folders.EXERCISES.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._")
+    return [f"{folder.parent.name}.{folder.name}" for folder in found]
 
 
 def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     """Title, minutes and size (bytes) of an exercise, and its prompt, in Markdown."""
     path = _there(folder, "prompt.md")
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     found = re.match(r"---\n(.*?\n)---\n(.*)", text, re.S)
     if not found:
         _refuse(path, 1, "begin with a line '---', then title, minutes and size, a line each, then '---'")
@@ -94,7 +95,7 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
 def hints(folder: Path) -> tuple[str, str]:
     """The two hints of an exercise, in Markdown."""
     path = _there(folder, "hints.md")
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     parts = re.split(r"(?m)^## (.*)\n", text)
     if parts[0].strip() or parts[1::2] != ["Hint 1", "Hint 2"] or not all(part.strip() for part in parts[2::2]):
         wrong = next((h for h, wanted in zip(parts[1::2], ("Hint 1", "Hint 2"), strict=False) if h != wanted), "")
@@ -141,28 +142,39 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     path = lesson / "quizzes.toml"
     if not path.exists():
         return
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         _refuse(path, int(line[1]) if line else 0, f"not TOML: {error}")
     for name, entry in found.items():
-        at = _line(text, f"[{name}]")
-        if set(entry) - {"question", "choices", "measured_by"} or not {"question", "choices"} <= set(entry):
-            _refuse(path, at, f"[{name}] has {', '.join(entry)}; wanted: question, [[{name}.choices]], measured_by")
-        for choice in entry["choices"]:
-            if set(choice) - {"text", "feedback", "right"} or not {"text", "feedback"} <= set(choice):
-                _refuse(path, at, f"a choice of [{name}] has {', '.join(choice)}; wanted: text, feedback, right = true")
-            if not choice["feedback"].strip():
-                _refuse(
-                    path, at, f"no feedback for the choice {choice['text']!r} of [{name}]; every choice has its own"
-                )
-        if (rights := sum(choice.get("right") is True for choice in entry["choices"])) != 1:
-            _refuse(path, at, f"[{name}] has {rights} choices with 'right = true'; one is wanted")
+        if why := _quiz_fault(entry, name):
+            _refuse(path, _line(text, f"[{name}]"), f"[{name}] {why}")
         if "measured_by" in entry:
             source(_there(lesson, "quizzes.py"), entry["measured_by"])
         yield name, entry
+
+
+def _quiz_fault(entry: Any, name: str) -> str | None:
+    """What is wrong with what quizzes.toml says of a quiz, and what would be right; None if nothing."""
+    wanted = f"wanted: question, measured_by (the name of a function in quizzes.py, or nothing), [[{name}.choices]]"
+    if not isinstance(entry, dict) or not {"question", "choices"} <= set(entry) <= {
+        "question",
+        "choices",
+        "measured_by",
+    }:
+        return f"has {', '.join(entry) if isinstance(entry, dict) else repr(entry)}; {wanted}"
+    if not isinstance(entry["choices"], list) or not all(isinstance(choice, dict) for choice in entry["choices"]):
+        return f"has choices in another form; {wanted}"
+    for choice in entry["choices"]:
+        if not {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}:
+            return f"has a choice with {', '.join(choice)}; wanted: text, feedback, and in one of them right = true"
+    words = [entry["question"], *(choice[part] for choice in entry["choices"] for part in ("text", "feedback"))]
+    if not all(isinstance(text, str) and text.strip() for text in words):
+        return "needs words for its question, and for the text and the feedback of each choice"
+    rights = sum(choice.get("right") is True for choice in entry["choices"])
+    return None if rights == 1 else f"has {rights} choices with 'right = true'; one is wanted"
 
 
 def measured_by(lesson: Path, name: str) -> int | None:
@@ -177,12 +189,12 @@ def is_class_edition(folder: Path) -> bool:
 
 def source(path: Path, name: str | None = None) -> str:
     """A Python file that defines the function `name`, or any if that is None."""
-    text = path.read_text(encoding="utf-8")
+    text = _text(path)
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
         _refuse(path, error.lineno or 1, f"not Python: {error.msg}")
-    defined = defined_in(tree)
+    defined = _defined_in(tree)
     if name is None and not any(isinstance(node, ast.FunctionDef) for node in tree.body):
         _refuse(path, 1, "it defines no function; the last one it defines is what is asked for")
     if name is not None and name not in defined:
@@ -191,7 +203,7 @@ def source(path: Path, name: str | None = None) -> str:
     return text
 
 
-def defined_in(tree: ast.Module) -> list[str]:
+def _defined_in(tree: ast.Module) -> list[str]:
     """The names of functions, classes and variables that a module's top level binds."""
     names = []
     for node in tree.body:
@@ -204,10 +216,6 @@ def defined_in(tree: ast.Module) -> list[str]:
     return names
 
 
-def _exercise_folders(root: Path) -> list[Path]:
-    return sorted(folder for folder in root.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._")
-
-
 def _there(folder: Path, name: str) -> Path:
     """The file of that name. Malformed where it is missing, or something else has nearly its name."""
     if not (folder / name).is_file():
@@ -215,6 +223,13 @@ def _there(folder: Path, name: str) -> Path:
         near = get_close_matches(name, [path.name for path in like if path.name not in FILES], n=1)
         _refuse(folder, 0, f"{name} is missing{f'; is it {near[0]!r}?' if near else ''}")
     return folder / name
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        _refuse(path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}")
 
 
 def _answer(path: Path, kind: str, name: str) -> Answer:
