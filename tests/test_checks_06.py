@@ -7,7 +7,7 @@ import pytest
 from helpers.ideas.vtable import Affine, DynBackend, Scale
 from helpers.teach import exercise, exercise_files
 
-REGISTRY, SHAPES = (exercise_files.check(exercise(key).folder) for key in ("06.registry", "06.shapes"))
+REGISTRY = exercise_files.check(exercise("06.registry").folder)
 
 
 def test_steps_are_counted_and_not_timed():
@@ -21,16 +21,19 @@ def test_steps_are_counted_and_not_timed():
     assert steps(sum, range(1000)) < 10 < 500 < steps(walk, 500)
 
 
+def test_asking_a_type_takes_steps_though_c_code_asks():
+    def registry():
+        table = []
+        return lambda kind, function: table.append(kind), lambda value: table.count(type(value))
+
+    few, many = (REGISTRY.steps_of_a_run(registry, count) for count in (8, 200))
+    assert many > 2 * few + 50
+
+
 def test_every_slip_of_a_registry_has_its_advice():
     one = exercise("06.registry")
     causes = {cause for cause, *_ in REGISTRY.uses(one.made(one.solution_source))}
     assert causes == set(REGISTRY.ADVICE)
-
-
-def test_a_total_that_forgets_a_length_below_zero_is_another_one():
-    shapes = SHAPES.mix(3, 3, 3)
-    assert SHAPES.by_methods(shapes, 2.0) == 0 < SHAPES.unclipped(shapes, 2.0)
-    assert SHAPES.by_methods(shapes, 0.0) == pytest.approx(SHAPES.unclipped(shapes, 0.0))
 
 
 @pytest.mark.parametrize(("value", "size"), [(Scale(2.5), 8), (Affine(2.5, 1.0), 16)])

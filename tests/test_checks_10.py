@@ -1,32 +1,40 @@
-"""Lesson 10's checks: what Windows refuses is refused here, and waiting is judged by what was asked for."""
+"""Lesson 10's checks: what is called a holder is one, and what Windows refuses is refused here."""
+
+import gc
+from pathlib import Path
 
 import pytest
 
+from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach import exercise
-from helpers.teach.judging import Verdict
-from helpers.units import MiB
+from helpers.teach.exercise_files import check
+from helpers.units import KiB, MiB
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
+holders = check(exercise("10.holders").folder)
 linux = pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 
 
-def checked(key: str, *lines: str) -> Verdict:
-    one = exercise(key)
-    head = one.starter.partition(":\n")[0] + ":"
-    return one.check(one.made("\n    ".join([head, *lines])), size=4 * MiB, timeout=10)
+def test_what_is_called_a_holder_is_one(tmp_path: Path):
+    """With this name alone, is the mapping there? And when it is deleted, gone?"""
+    path, other = (str(random_file(tmp_path / name, 16 * KiB)) for name in ("a.bin", "b.bin"))
+    gc.freeze()  # what was there before is not collected: only sooner done
+    try:
+        for kind in (*holders.HOLDERS, *holders.FREE):
+            for names, gone in (([], kind in holders.FREE), (["rows"], True)):
+                told = holders.run(lambda *_, names=names: names, [holders.made({"rows": kind})], path, other)
+                assert told[0][2] == gone, kind
+    finally:
+        gc.unfreeze()
 
 
-def test_a_save_that_leaves_no_file_at_all_is_told_so():
-    assert checked("10.save", "import os", "os.remove(path)").cause == "no-file"
-
-
-def test_a_save_that_changes_the_mode_is_right_and_told_so():
-    one = exercise("10.save")
-    answer = next(answer for answer in one.right if answer.name == "named_temporary_file")
-    verdict = one.check(one.made(answer.source), size=4 * MiB)
-    assert verdict.outcome == "right" and "the new one has 600" in verdict.because
+def test_each_check_asks_of_every_kind_three_in_a_session():
+    sessions = holders.four_sessions()
+    kinds = [kind for session in sessions for kind in session.values()]
+    assert sorted(kinds) == sorted([*holders.HOLDERS, *holders.FREE])
+    assert all(sum(kind in holders.HOLDERS for kind in session.values()) == 3 for session in sessions)
 
 
 @linux
@@ -34,7 +42,6 @@ def test_a_save_that_changes_the_mode_is_right_and_told_so():
     ("have", "step", "cause"),
     [
         ("np.memmap(path)", "os.remove(path)", "still-mapped"),
-        ("open(path)", "os.rename(path, path + '2')", "still-open"),
         ("open(path)", "Path(path).unlink()", "still-open"),
         ("np.memmap(path)[9]", "os.rename(path, path + '2')", "removed-first"),
         ("np.memmap(path)", "os.truncate(path, 100)", "cut-while-mapped"),
@@ -42,22 +49,15 @@ def test_a_save_that_changes_the_mode_is_right_and_told_so():
     ],
 )
 def test_windows_refuses_to_take_away_or_to_cut_what_is_mapped_or_open(have: str, step: str, cause: str):
-    imports = ("import os", "from pathlib import Path", "import numpy as np")
-    assert checked("10.windows", *imports, f"kept = {have}", step, "return kept").cause == cause
-
-
-LATE = "time.sleep(0.02); until = time.perf_counter() + 0.02\n        while time.perf_counter() < until: pass"
-
-
-@pytest.mark.parametrize(("pause", "cause"), [(LATE, "gave-up-too-soon"), ("time.sleep(0.05)", "")])
-def test_twenty_pauses_count_by_what_was_asked_however_late_the_machine_wakes_up(pause: str, cause: str):
-    lines = ["import os, time", "import numpy as np", "layer = np.fromfile(path, np.float32, count, offset=offset)"]
-    lines += ["for _ in range(20):", "    try:", "        os.replace(new, path)", "        return layer"]
-    lines += ["    except PermissionError as error:", "        last = error", f"    {pause}", "raise last"]
-    assert checked("10.windows", *lines).cause == cause
-
-
-def test_without_proc_it_says_that_a_mapping_of_ones_own_is_not_seen(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(maps, "why_not", lambda: "no /proc here")
+    imports = "import os; from pathlib import Path; import numpy as np"
+    source = f"def swap(path, offset, count, new):\n    {imports}\n    kept = {have}\n    {step}\n    return kept\n"
     one = exercise("10.windows")
-    assert "could not be seen here" in one.check(one.made(one.solution_source), size=4 * MiB).because
+    assert one.check(one.made(source), size=4 * MiB).cause == cause
+
+
+def test_pauses_count_by_what_was_asked_however_late_the_machine_wakes_up():
+    one = exercise("10.windows")
+    answer = next(answer for answer in one.wrong if answer.name == "gives_up_after_a_moment")
+    late = "until = time.monotonic() + 0.1\n            while time.monotonic() < until: pass"
+    slow = answer.source.replace("time.sleep(0.01)", f"time.sleep(0.01)\n            {late}")
+    assert slow.count("monotonic") == 2 and one.check(one.made(slow), size=4 * MiB).cause == "not-a-second"

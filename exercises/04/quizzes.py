@@ -3,7 +3,7 @@
 import mmap
 from pathlib import Path
 
-from helpers.measure import PageState, maps, measure, page_map
+from helpers.measure import PageState, maps, page_map
 from helpers.teach import exercise_files
 from helpers.teach.judging import on_a_file
 
@@ -29,8 +29,5 @@ def counted_references(path: Path) -> int | None:
         return None
     report = exercise_files.check(Path(__file__).with_name("report"))
     size = path.stat().st_size
-    took = {
-        kind: report.taken(measure(report.crowd, kind, str(path), size, report.COUNT).value)
-        for kind in ("list", "array")
-    }
+    took = {kind: report.growth(report.live_crowd(kind, path, size)) for kind in ("list", "array")}
     return 2 if took["list"] > report.COUNT * size / 2 > 4 * took["array"] else 0

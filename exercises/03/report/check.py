@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from helpers.make import random_file
-from helpers.measure import PageCache, Recording, drop_from_cache, measure, page_cache
-from helpers.teach.judging import Attempt, NotYet, Verdict, right_for_each
+from helpers.measure import PageCache, Recording, measure, page_cache
+from helpers.teach.judging import Attempt, NotYet, Verdict, is_cold, right_for_each
 from helpers.units import KiB, MiB, in_words
 
 LOADS = {
@@ -20,7 +20,12 @@ LOADS = {
     "look up, warm": "looks up single bytes in the mapping of a warm file",
     "read, warm": "reads a warm file as a whole",
 }
-CAUSES = ("disk", "read-ahead", "faults", "copy")
+CAUSES = {  # each word, and what to say to those who missed it
+    "disk": "The bytes had to come first; how many faults or calls there were doesn't say how many bytes came.",
+    "read-ahead": "Most of what the program waited for, it never wanted.",
+    "faults": "The bytes were in memory already. How did the program reach those that no call copied?",
+    "copy": "The bytes were in memory already, and nothing was left for faults to bring.",
+}
 Counters = dict[str, float]  # the prompt says what each is
 
 
@@ -60,12 +65,6 @@ def live_loads(attempt: Attempt) -> dict[str, Counters]:
         if None in found[kind].values():
             return {}
     return found
-
-
-def is_cold(path: Path) -> bool:
-    """Drops a file from the page cache; has it worked?"""
-    cached = drop_from_cache(path).share
-    return cached is not None and cached < 0.01
 
 
 def load(how: str, path: str, places: list[int]) -> int:
@@ -121,21 +120,5 @@ def misexplained(given: object, report: Counters) -> None:
     if given not in map(repr, CAUSES):
         raise NotYet("other-type", f"it returned {given}. Return one of {', '.join(map(repr, CAUSES))}.")
     came, used, copied = (in_words(report[name], "bytes") for name in ("device_bytes", "used", "bytes_by_calls"))
-    if right == "read-ahead":
-        why = f"the disk gave {came}, and the program used {used}. Most of what it waited for, it never wanted."
-    elif right == "disk" and given == "'read-ahead'":
-        why = f"the disk gave {came}, and the program used {used}. That is not more than twice as much."
-    elif right == "disk":
-        why = f"of {used} that it used, the disk gave {came}. The bytes had to come first, and that is what takes long."
-        if given == "'faults'":
-            why += " The number of faults does not say how much came: one fault may bring hundreds of pages."
-        if given == "'copy'":
-            why += " The calls copied too, but only after they had waited."
-    elif given in ("'disk'", "'read-ahead'"):
-        right = "in-memory"
-        why = f"the disk gave {came} for {used} that were used. The bytes were in memory already."
-    elif right == "copy":
-        why = f"the calls copied {copied} of {used} that were used. Nothing was left for faults to bring."
-    else:
-        why = f"the calls copied only {copied} of {used} that were used. How did the program reach the others?"
-    raise NotYet(f"missed-{right}", f"you say {given}, but {why}")
+    why = f"the program used {used}, the disk gave {came}, and calls copied {copied}."
+    raise NotYet(f"missed-{right}", f"you say {given}, but {why} {CAUSES[right]}")

@@ -11,13 +11,13 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
 RESIDENT = 16 * MiB
-BETWEEN = ("between-pieces", "A window may begin anywhere in one piece of the file, and end in the next.")
-MISSED = {  # where the largest window is, in the order in which it is judged: the cause, and what to say
-    "start": ("first-window", "The largest window is the first one: it begins at byte 0."),
-    "middle": BETWEEN,
-    "multiple": BETWEEN,
-    "late": (BETWEEN[0], "A window may begin with the last byte of a piece, and the rest of it lies in the next."),
-    "end": ("last-window", "The largest window is the last one: it ends where the file ends."),
+BETWEEN = "A window may begin at any byte of one piece of the file, also at the last, and end in the next piece."
+MISSED = {  # where the largest window is, in the order in which it is judged
+    "start": ("at-the-edge", "The largest window begins at byte 0."),
+    "middle": ("between-pieces", BETWEEN),
+    "multiple": ("between-pieces", BETWEEN),
+    "late": ("between-pieces", BETWEEN),
+    "end": ("at-the-edge", "The largest window ends where the file ends."),
 }
 
 
@@ -34,11 +34,10 @@ def run(function, paths: list, width: int, numpy_is_here) -> list:
 def judge(attempt: Attempt) -> Verdict:
     width = 48 * KiB + 2 * secrets.randbelow(8 * KiB) + 1
     files = {where: with_largest(attempt, where, width) for where in MISSED}
-    paths, wanted = [path for path, _ in files.values()], [most for _, most in files.values()]
+    paths = [path for path, _ in files.values()]
     seen = attempt.run(run, paths, width, np.int64(0), memory_limit=4 * attempt.size + 64 * MiB)
-    at_multiples = seen.value != wanted and seen.value == [largest_at_multiples(path, width) for path in paths]
     for where, found in zip(files, seen.value, strict=True):
-        the_largest(found, where, *files[where], width, at_multiples)
+        the_largest(found, where, *files[where])
     return within_resident(seen, len(files))
 
 
@@ -61,48 +60,32 @@ def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
     return path, int(high.sum(dtype=np.int64))
 
 
-def largest_at_multiples(path: Path, width: int) -> int:
-    """The largest sum of the windows that begin at a multiple of `width`."""
-    content = np.memmap(path, np.uint8, "r")
-    return int(content[: len(content) // width * width].reshape(-1, width).sum(axis=1, dtype=np.int64).max())
-
-
-def the_largest(found: int | str, where: str, path: Path, wanted: int, width: int, at_multiples: bool) -> None:
+def the_largest(found: int | str, where: str, path: Path, wanted: int) -> None:
     """NotYet says which windows were missed, if `found` is not the largest sum of this file."""
     if not isinstance(found, int):
         raise NotYet("other-type", f"it returned {called(found)}. Return a whole number.")
     if found == wanted:
         return
-    if 0 < found < 2**16:
-        bits = 8 if found < 2**8 else 16
-        most = f"A number of {bits} bits holds no more than {2**bits - 1:,}"
-        raise NotYet("small-dtype", f"it returned {found:,}. {most}: sum with a larger `dtype`.")
     cause, why = MISSED[where]
-    if at_multiples:
-        cause, why = "multiples-only", f"You looked only at multiples of {width:,}. Windows begin at every byte."
-    size, than = in_words(path.stat().st_size, "bytes"), "smaller" if found < wanted else "larger"
-    raise NotYet(cause, f"in a file of {size} it found {found:,}, {than} than the right {wanted:,}. {why}")
+    if 0 < found < 2**16:
+        cause, why = "small-dtype", "Such sums don't fit into 16 bits: sum with a larger `dtype`."
+    size = in_words(path.stat().st_size, "bytes")
+    raise NotYet(cause, f"in a file of {size}, expected {wanted:,}, got {found:,}. {why}")
 
 
 def within_resident(run: Recording, files: int) -> Verdict:
     """NotYet says whose the memory was, if there was too much of it."""
     peak, allowed = run.peak, in_words(RESIDENT, "bytes")
-    resident, kinds = in_words(peak.resident, "bytes"), (("anonymous", peak.anonymous), ("file-backed", peak.file))
-    figures = (
-        f"{resident} resident at its peak (budget {allowed})",
-        *(f"{in_words(most, 'bytes')} {kind}" for kind, most in kinds if most is not None),
-    )
+    resident, own = in_words(peak.resident, "bytes"), run.heap_peak if peak.anonymous is None else peak.anonymous
+    figures = (f"{resident} resident at its peak (budget {allowed})", f"{in_words(own, 'bytes')} its own")
     if peak.resident <= RESIDENT:
         return right(f"The {files} sums are right, and never more than {resident} was there.", figures)
     begin = f"the sums are right, but {resident} was resident at the peak; the budget is {allowed}."
-    if (run.heap_peak if peak.anonymous is None else peak.anonymous) > RESIDENT / 2:
-        why = (
-            "Most of that is your own. How much of the file must be in memory of your own at once? (A running sum "
-            "takes 8 bytes for each byte of the file.)"
-        )
-        raise NotYet("too-much-memory", f"{begin} {why}", figures)
+    if own > RESIDENT / 2:
+        why = "Most of that is your own. How much of the file do you need in memory of your own at once?"
+        raise NotYet("too-much-memory", f"{begin} {why} (A running sum takes 8 bytes for each byte.)", figures)
     why = (
-        "Most of that is lent, and the kernel could take it back. But it does so only when memory is short: until then "
-        "each page that was touched stays in your page table. Give pages back when you are done with them, as you go."
+        "The kernel takes lent pages back only when memory is short. Until then each page that you touched stays in "
+        "your page table. Give pages back when you are done with them, as you go."
     )
-    raise NotYet("too-much-resident", begin if peak.file is None else f"{begin} {why}", figures)
+    raise NotYet("too-much-resident", f"{begin} {why}", figures)

@@ -14,6 +14,8 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
 COUNT, SHARE = 4, 1.1
+HEADER = "The numbers begin behind the file's header, at byte 128."
+OWN = "the array is right, but each worker has a copy of its own. Where do all processes find the same bytes?"
 _kept: list = []
 
 
@@ -24,12 +26,10 @@ def run(function, path: str, numpy_is_here) -> dict:
     """
     value = function(path)
     _kept.append(value)
-    told = {"type": type(value).__name__, "dtype": None, "shape": None, "mapped": False, "sum": None, "some": None}
     if not (hasattr(value, "dtype") and hasattr(value, "sum")):
-        return told
-    told |= {"dtype": str(value.dtype), "shape": tuple(value.shape), "sum": float(value.sum())}
-    told["some"] = some(value) if value.ndim == 1 else []
-    return told | {"mapped": mapping_under(value) is not None}
+        return {"type": type(value).__name__, "dtype": None}
+    told = {"dtype": str(value.dtype), "shape": tuple(value.shape), "mapped": mapping_under(value) is not None}
+    return told | {"numbers": [float(value.sum()), *(some(value) if value.ndim == 1 else ())]}
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -39,20 +39,16 @@ def judge(attempt: Attempt) -> Verdict:
     told = attempt.run(run, str(path), one, memory_limit=4 * size + 64 * MiB).value
     as_it_was(path, stamp)
     the_array(told, data)
-    own = "each has a copy of its own. Where do all processes find the same bytes, without a copy?"
     if without := maps.why_not():
         if not told["mapped"]:
-            raise NotYet("own-copy", f"the array is right, but of several workers {own}")
+            raise NotYet("own-copy", OWN)
         done = "The array is right, and it lies in a map. What workers share isn't measured here, nor was the budget"
         return right(f"{done}: {without}", (f"{data.size:,} numbers",))
     crowd = workers(run, attempt.function, str(path), one, count=COUNT, timeout=attempt.timeout)
     as_it_was(path, stamp)
     for row in crowd.rows:
         if row.ended != "returned":
-            raise NotYet(
-                "not-at-once",
-                f"one worker alone was fine, but of {COUNT} at once, {row.name} did not return ({row.ended}).",
-            )
+            raise NotYet("not-at-once", f"one worker alone returned, but of {COUNT} at once {row.name} {row.ended}.")
     pss, anonymous = crowd.total("pss"), crowd.total("anonymous")
     figures = (
         f"{COUNT} workers: {in_words(pss, 'bytes')} of PSS together (budget {in_words(SHARE * size, 'bytes')})",
@@ -62,14 +58,13 @@ def judge(attempt: Attempt) -> Verdict:
     if pss <= SHARE * size:
         done = f"{COUNT} workers have the whole array, and together they take {pss / size:.3g} times its size."
         return right(done, figures)
-    begin = f"the array is right, but {COUNT} workers together take {pss / size:.3g} times its size"
     if not told["mapped"]:
-        raise NotYet("own-copy", f"{begin}: {own}", figures)
+        raise NotYet("own-copy", OWN, figures)
     why = (
-        f"The array lies in a map, and yet {in_words(anonymous, 'bytes')} are anonymous: something writes to it. Each "
-        "page that is written is copied, even if it gets the bytes that it had."
+        f"the array is right and lies in a map, but {in_words(anonymous, 'bytes')} of the workers are anonymous. "
+        "Something writes to the array, and every page that is written is copied, even if its bytes stay the same."
     )
-    raise NotYet("copied-on-write", f"{begin}. {why}", figures)
+    raise NotYet("copied-on-write", why, figures)
 
 
 def numbers(attempt: Attempt) -> tuple[Path, np.ndarray]:
@@ -87,10 +82,10 @@ def numbers(attempt: Attempt) -> tuple[Path, np.ndarray]:
 def as_it_was(path: Path, before: os.stat_result) -> None:
     """NotYet if the file was cut, changed, or removed."""
     if not path.is_file():
-        raise NotYet("source-gone", "the file is gone. It must still be there.")
+        raise NotYet("source-gone", "the file is gone. It must stay where it is.")
     now = path.stat()
     if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-        why = "the file has been written to. The workers only have to read it: open it so that they can't write."
+        why = "the file was written to. The workers only need to read it: open it so that they can't write."
         raise NotYet("source-changed", why)
 
 
@@ -101,12 +96,7 @@ def the_array(told: dict, data: np.ndarray) -> None:
     if told["dtype"] != "float64":
         why = f"the numbers in the file are `float64`, yours are `{told['dtype']}`. A conversion copies all of them."
         raise NotYet("wrong-dtype", why)
-    if told["shape"] == (data.size + 16,):
-        why = "your array has 16 numbers too many, at its beginning: they are the header of the .npy file, 128 bytes."
-        raise NotYet("header", why)
-    if told["shape"] != (data.size,):
-        why = f"expected {data.size:,} numbers in one dimension, got an array of the shape {told['shape']}."
-        raise NotYet("wrong-shape", why)
-    if (told["sum"], told["some"]) != (float(data.sum()), some(data)):
-        why = "the array has the right length, but not the numbers of the file. Where in the file do they begin?"
-        raise NotYet("other-numbers", why)
+    if told["shape"] != data.shape:
+        raise NotYet("wrong-shape", f"expected an array of the shape {data.shape}, got {told['shape']}. {HEADER}")
+    if told["numbers"] != [float(data.sum()), *some(data)]:
+        raise NotYet("other-numbers", f"the array has the right shape, but not the numbers of the file. {HEADER}")

@@ -1,40 +1,27 @@
 """05.pipeline: what the original makes, of small layers and of a large one, with no more than the one copy it needs."""
 
-import ast
 import linecache
 import secrets
-from collections.abc import Sequence
 
 import numpy as np
 
 from helpers.measure import Recording
-from helpers.teach.judging import Attempt, NotYet, Verdict, called, own_memory, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, called, within
 from helpers.units import MiB
 
 COLUMNS = 1000  # no power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU cache
-ONE_COPY = 1.1  # of the result
-FACTS = (  # of what makes arrays, and what is true of it; the first that was seen at work is told
-    (
-        {"[…]", "take", "compress"},
-        "An index that is an array picks its rows into a new array, even where they lie side by side. A slice is a "
-        "view.",
-    ),
-    ({"astype"}, "`astype` makes a copy even if the dtype is right already, unless you say `copy=False`."),
-    (
-        {"flatten", "ravel", "reshape"},
-        "`flatten` copies always; `ravel` and `reshape` copy unless the numbers lie in the order asked for already. "
-        "(`a / b`, itself a new array, lies in memory as `a` does.)",
-    ),
-    (
-        {"operator", "divide", "true_divide", "multiply"},
-        "`a / b` and `np.divide` make a new array; `a /= b`, or `out=`, writes into one that is there.",
-    ),
-)
+SMALL = ((7, 5, 0), (9, 4, 3), (520, 500, 20))  # rows, columns, and the first row that is kept
+FACTS = {  # by what stands in a line that makes arrays
+    "arange": "An index that is an array copies the rows that it picks; a slice is a view.",
+    "astype": "`astype` copies even if the dtype is right already, unless you say `copy=False`.",
+    "flatten": "`flatten` always copies; `reshape` and `ravel` copy only where the order has to change.",
+    " / ": "`a / b` makes a new array; `a /= b` writes to one that is there.",
+}
 
 
-def run(function, cases: list[tuple], watch: bool) -> tuple[list[dict], list[tuple]]:
+def run(function, cases: list[tuple], watch: bool) -> tuple[list[dict], dict[int, float]]:
     """What the function made of each case's layer: (path, shape, the first row that is kept, scale). And, if it is
-    asked for, what makes_arrays sees in the last case.
+    asked for, which lines make arrays in the last case.
 
     The scale, an array, has loaded numpy before anything was measured.
     """
@@ -42,16 +29,15 @@ def run(function, cases: list[tuple], watch: bool) -> tuple[list[dict], list[tup
 
     told = [prepared(function, *case) for case in cases]
     if not watch:
-        return told, []
+        return told, {}
     path, shape, first, scale = cases[-1]
     layer = np.fromfile(path, "f4").reshape(shape)
-    layer.flags.writeable = False
-    return told, makes_arrays(function, (layer, first, scale), 4 * (shape[0] - first) * shape[1])
+    return told, lines_that_make_arrays(function, (layer, first, scale), 4 * (shape[0] - first) * shape[1])
 
 
 def prepared(function, path: str, shape: tuple, first: int, scale) -> dict:
-    """Type, dtype and shape of the result; was the scale changed, are the numbers right, or what are they instead?
-    The layer lies in a map that can only be read. The result is looked at a piece at a time.
+    """Type, dtype and shape of the result; was the scale changed, and are the numbers right? The layer lies in a map
+    that can only be read. The result is looked at a piece at a time, so that looking takes no memory that counts.
     """
     import mmap
 
@@ -61,9 +47,9 @@ def prepared(function, path: str, shape: tuple, first: int, scale) -> dict:
         layer = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), "f4").reshape(shape)
     given = scale.copy()
     value = function(layer, first, given)
-    told = {"type": type(value).__name__, "dtype": None, "shape": None}
-    told |= {"right": False, "unscaled": False, "by rows": False, "changed": not np.array_equal(given, scale)}
-    if not isinstance(value, np.ndarray):
+    told = {"type": type(value).__name__, "changed": not np.array_equal(given, scale)}
+    told |= {"array": isinstance(value, np.ndarray), "right": False, "by rows": False}
+    if not told["array"]:
         return told
     told |= {"dtype": str(value.dtype), "shape": value.shape}
     rows, columns = shape[0] - first, shape[1]
@@ -73,77 +59,56 @@ def prepared(function, path: str, shape: tuple, first: int, scale) -> dict:
             np.allclose(found[:, at : at + 64].T, layer[first + at :][:64] / scale[at : at + 64, None], rtol=1e-5)
             for at in range(0, rows, 64)
         )
-        told["unscaled"] = np.array_equal(found[0], layer[first:, 0])
         told["by rows"] = np.allclose(value[:columns], layer[first] / scale[0], rtol=1e-5)
     return told
 
 
-def makes_arrays(function, args: tuple, data: int) -> list[tuple]:
-    """(line, its end, column, its end, times) for each expression of the function's file during which memory grew by
-    `times` the bytes of the data, a quarter at least (numpy's buffers are less). In order of time.
+def lines_that_make_arrays(function, args: tuple, data: int) -> dict[int, float]:
+    """The lines of the function's file during which memory grew, each with by how many times `data` bytes at its peak.
 
-    numpy tells tracemalloc of each array (numpy.lib.tracemalloc_domain); a trace function is called before each
-    bytecode (sys.settrace, f_trace_opcodes), and code.co_positions() tells which expression it belongs to, whatever
-    its name is in this Python. What a called function of another file makes counts for the call.
+    numpy tells tracemalloc of each array (numpy.lib.tracemalloc_domain), and a trace function is called before each
+    line (sys.settrace). What a called function of another file makes counts for the line that calls it.
     """
     import sys
     import tracemalloc
 
     file = getattr(getattr(function, "__code__", None), "co_filename", None)
-    grown: dict = {}
-    running = None  # (code, offset) of the bytecode that runs, and what memory was taken before it
-
-    def settle():
-        if running:
-            step, before = running
-            more = tracemalloc.get_traced_memory()[1] - before
-            if more > data / 4:
-                grown[step] = max(more / data, grown.get(step, 0))
+    grown: dict[int, float] = {}
+    line, before = 0, 0
 
     def watch(frame, event, _):
-        nonlocal running
+        nonlocal line, before
         if frame.f_code.co_filename != file:
             return None
-        frame.f_trace_opcodes = True
-        if event in ("opcode", "return"):
-            settle()
-            tracemalloc.reset_peak()
-            now = tracemalloc.get_traced_memory()[0]
-            running = ((frame.f_code, frame.f_lasti), now) if event == "opcode" else None
+        now, peak = tracemalloc.get_traced_memory()
+        grown[line] = max((peak - before) / data, grown.get(line, 0))
+        line, before = (frame.f_back if event == "return" else frame).f_lineno, now
+        tracemalloc.reset_peak()
         return watch
 
-    sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
-    was_on = tracemalloc.is_tracing()
     tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
     sys.settrace(watch)
     try:
         function(*args)
     finally:
         sys.settrace(None)
-        if not was_on:
-            tracemalloc.stop()
-    return [(*list(code.co_positions())[at // 2], times) for (code, at), times in grown.items()]
+    return {line: times for line, times in grown.items() if times > 0.25}  # numpy's buffers are less
 
 
 def judge(attempt: Attempt) -> Verdict:
     rows, first = attempt.size // 4 // COLUMNS + 1024, 1000 + secrets.randbelow(24)
-    small = asked(attempt, "a small layer", [(7, 5, 0), (9, 4, 3), (520, 500, 20)])
-    large = asked(attempt, "a large layer", [(rows, COLUMNS, first)])
-    data = 4 * COLUMNS * (rows - first)
+    small = asked(attempt, "a small layer", SMALL)
+    large = asked(attempt, "a large layer", ((rows, COLUMNS, first),))
     try:
-        return within(large, int(ONE_COPY * data), "The numbers are those of the original")
+        return within(large, int(1.1 * 4 * COLUMNS * (rows - first)), "The numbers are those of the original")
     except NotYet as slip:
-        times = (own_memory(large) or large.heap_peak or 0) / data
-        why = (
-            f"the result is right, but at the peak there was {times:.2g} times as much memory as it has bytes. One "
-            f"copy is needed, and no other. {hidden_copies(small.value[1], attempt.function)}"
-        )
-        raise NotYet(slip.cause, why, slip.figures) from None
+        seen = hidden_copies(small.value[1], attempt.function)
+        raise NotYet(slip.cause, f"{slip.because} {seen}", slip.figures) from None
 
 
-def asked(attempt: Attempt, what: str, layers: Sequence[tuple[int, int, int]]) -> Recording:
-    """Asks the function about layers that lie in files; of each rows, columns, and the first row that is kept.
-    NotYet if it was stopped or wrong. The small ones it watches."""
+def asked(attempt: Attempt, what: str, layers: tuple[tuple[int, int, int], ...]) -> Recording:
+    """Asks the function about layers that lie in files; NotYet if it was stopped or wrong. Several it watches."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     cases = []
     for rows, columns, first in layers:
@@ -151,69 +116,37 @@ def asked(attempt: Attempt, what: str, layers: Sequence[tuple[int, int, int]]) -
         rng.random((rows, columns), "f4").tofile(path)
         cases.append((str(path), (rows, columns), first, rng.integers(2, 10, rows - first).astype("f4")))
     limit = 8 * 4 * sum(rows * columns for rows, columns, _ in layers) + 64 * MiB
-    try:
-        seen = attempt.run(run, cases, len(layers) > 1, memory_limit=limit)
-    except NotYet as slip:
-        if "read-only" not in slip.because:
-            raise
-        why = "The layer lies in a map that can only be read. Make the one copy first, and write into that."
-        raise NotYet("into-the-layer", f"{slip.because}. {why}") from None
+    why = "it wrote to the layer, whose map is read-only. Make the one copy first, and write to that."
+    means = {"read-only": ("into-the-layer", why)}
+    seen = attempt.run(run, cases, len(layers) > 1, memory_limit=limit, means=means)
     for told, (rows, columns, first) in zip(seen.value[0], layers, strict=True):
-        must_be_prepared(told, (rows - first) * columns, what)
+        must_be_prepared(told, (rows - first) * columns, f"for {what}:")
     return seen
 
 
-def must_be_prepared(told: dict, size: int, what: str) -> None:
+def must_be_prepared(told: dict, size: int, begin: str) -> None:
     """NotYet says what differs from what the original makes."""
-    if told["dtype"] is None:
-        raise NotYet("no-array", f"for {what}: it returned {called(told['type'])}, and not an array.")
+    if not told["array"]:
+        raise NotYet("no-array", f"{begin} expected an array, got {called(told['type'])}.")
     if told["changed"]:
-        raise NotYet("changed-scale", f"for {what}: `scale` has changed. It belongs to the caller.")
+        raise NotYet("changed-scale", f"{begin} `scale` has changed. It belongs to the caller.")
     if (told["dtype"], told["shape"]) != ("float32", (size,)):
-        why = (
-            f"expected {size:,} numbers of float32 in one dimension, got {told['dtype']} in the shape {told['shape']}."
-        )
-        raise NotYet("wrong-shape", f"for {what}: {why}")
+        why = f"expected float32 in the shape {(size,)}, got {told['dtype']} in the shape {told['shape']}."
+        raise NotYet("wrong-shape", f"{begin} {why}")
     if told["by rows"] and not told["right"]:
-        why = (
-            "the numbers are there, but row after row, as they lie in the file. The original has them column after "
-            "column: the first numbers are those of the first column."
-        )
-        raise NotYet("by-rows", f"for {what}: {why}")
+        raise NotYet("by-rows", f"{begin} the numbers come row after row; the original has them column after column.")
     if not told["right"]:
-        unscaled = "not divided by their row's scale." if told["unscaled"] else "not those of the original."
-        raise NotYet("other-numbers", f"for {what}: the numbers are {unscaled}")
+        raise NotYet("other-numbers", f"{begin} the numbers are not those of the original.")
 
 
-def hidden_copies(made: Sequence[tuple], function: object) -> str:
-    """Which expressions of the function were seen making arrays, and why one of them does."""
+def hidden_copies(made: dict[int, float], function: object) -> str:
+    """Which lines of the function were seen making arrays, and why one of them does."""
     if not made:
         return "Which step makes an array that you do not return?"
-    source = "".join(linecache.getlines(function.__code__.co_filename))
-    steps, seen = [], set()
-    for *place, times in made:
-        text, kind = expression(source, *place)
-        seen.add(kind)
-        larger = f" ({times:.2g} times as large as the result)" if times > 1.5 else ""
-        steps.append(f"{f'`{text}` in ' if text else ''}line {place[0]}{larger}")
-    why = next((fact for kinds, fact in FACTS if seen & kinds), "Which of them do you not need?")
-    return f"New arrays came from {', '.join(dict.fromkeys(steps))}. {why}"
-
-
-def expression(source: str, line: int, last: int, column: int, end: int) -> tuple[str, str]:
-    """The expression at that place, as co_positions tells it, and its kind: "operator", "[…]", or the name of what is
-    called. Both are "" where the source is not known. A call may be said to begin at the last name before its bracket.
-    """
-    try:
-        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.expr)]
-    except SyntaxError:
-        return "", ""
-    there = [node for node in nodes if (node.end_lineno, node.end_col_offset) == (last, end)]
-    begun = [node for node in there if None not in (line, column) and (node.lineno, node.col_offset) <= (line, column)]
-    if not begun:
-        return "", ""
-    node = max(begun, key=lambda node: (node.lineno, node.col_offset))
-    text = " ".join(ast.get_source_segment(source, node).split())
-    if isinstance(node, ast.Call):
-        return text, getattr(node.func, "attr", getattr(node.func, "id", ""))
-    return text, {ast.BinOp: "operator", ast.Subscript: "[…]"}.get(type(node), "")
+    seen, text = [], ""
+    for line, times in made.items():
+        source = linecache.getline(function.__code__.co_filename, line).strip()
+        seen.append(f"line {line}{f', `{source}`' if source else ''} ({times:.2g} × the result)")
+        text += source
+    why = next((fact for piece, fact in FACTS.items() if piece in text), "Which of them do you not need?")
+    return f"New arrays came from {'; '.join(seen)}. {why}"

@@ -5,62 +5,44 @@ import tomllib
 from math import prod
 from pathlib import Path
 
-import numpy as np
-
 from helpers.measure import maps, measure
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 
-KINDS = {
-    "every other row": "takes every other row",
-    "transposed": "transposes the array",
-    "repeated": "shows the array four times, with np.broadcast_to",
-    "as integers": "looks at the same bytes as integers",
-    "asked for float32": "asks for float32, with astype and copy=False",
-    "converted, a part kept": "converts the array to float64 and keeps the first eight rows",
-    "transposed and flat": "makes one dimension of a transposed array",
-    "put in order": "makes a transposed array contiguous",
-    "rows picked": "picks rows by an array of their numbers",
-    "columns picked": "picks columns by an array of their numbers",
-    "scaled": "multiplies all numbers by 2",
-    "scaled in place": "multiplies all numbers by 2, in place",
-    "a part scaled in place": "multiplies a quarter of the rows by 2, in place, and returns them",
-}
 WORDS = {  # in the order in which they are asked for, each with what is said where it was missed
-    "view": "Nothing was copied, so there is no copy to explain: the same bytes are only seen differently.",
-    "write": "Nobody made a new array: the result lies where the array given lay, and its pages became anonymous.",
-    "dtype": "The result has another dtype, so the numbers had to be converted. In the list this comes first.",
-    "fancy": "Some numbers are missing, and those that were picked lie in a new array. Compare how many there are: the "
-    "strides may have changed as well.",
+    "view": "Nothing was copied: the same bytes are only seen differently.",
+    "write": "Nobody made a new array: the result lies where the given array lay, and its pages became anonymous.",
+    "dtype": "The result has another dtype, so the numbers had to be converted.",
+    "fancy": "The new array has fewer numbers. Look at the shapes before the strides, which may have changed as well.",
     "layout": "All numbers are there, in the same dtype, but in another order in memory.",
     "values": "Dtype, number and order in memory are the same. Only the numbers can be new.",
 }
 
 
-def recorded() -> dict[str, dict]:
-    """The reports of the same steps on another machine."""
-    found = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text())
-    return {
-        kind: {
-            "dtype": tuple(report["dtype"]),
-            "shape": tuple(map(tuple, report["shape"])),
-            "strides": tuple(map(tuple, report["strides"])),
-            "shares_memory": report["shares_memory"],
-            "anonymous": tuple(kb * KiB for kb in report["anonymous"]),
-        }
-        for kind, report in found.items()
-    }
+def recorded() -> tuple[dict[str, dict], dict[str, str]]:
+    """The reports of the same steps on another machine, and what each step does."""
+    found = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
+    does = {kind: report.pop("does") for kind, report in found.items()}
+    return {kind: in_tuples(report) for kind, report in found.items()}, does
+
+
+def in_tuples(value: object) -> object:
+    """The same report, with a tuple for each list."""
+    if isinstance(value, dict):
+        return {name: in_tuples(one) for name, one in value.items()}
+    return tuple(map(in_tuples, value)) if isinstance(value, list) else value
 
 
 def judge(attempt: Attempt) -> Verdict:
     """Of steps taken for this check; where anonymous memory cannot be read, of recorded ones."""
-    live = {} if maps.why_not() else live_steps(attempt)
-    reports = live or recorded()
+    reports, does = recorded()
+    where = "recorded on another machine: they cannot be measured here"
+    if not maps.why_not():
+        reports, where = live_steps(attempt), "taken a moment ago"
     figures = tuple(f"{kind}: {in_words(taken(one), 'bytes')}" for kind, one in reports.items() if taken(one) > MiB)
-    where = "taken a moment ago" if live else "recorded on another machine: they cannot be measured here"
     done = f"You explained {len(reports)} steps, {where}. A copy is made because something had to become different."
     cases = {kind: (report,) for kind, report in reports.items()}
-    return right_for_each(attempt, cases, misread, "a step that", KINDS, done, figures)
+    return right_for_each(attempt, cases, misread, "a step that", does, done, figures)
 
 
 def live_steps(attempt: Attempt) -> dict[str, dict]:
@@ -139,47 +121,23 @@ def taken(report: dict) -> int:
 def word(report: dict) -> str:
     """Which of WORDS it is: the first that applies."""
     (dtype, made), (shape, other), (strides, orders) = report["dtype"], report["shape"], report["strides"]
-    applies = (
-        taken(report) < MiB,
-        report["shares_memory"],
-        dtype != made,
-        prod(shape) != prod(other),
-        strides != orders,
-        True,
-    )
+    takes_nothing, picked = taken(report) < MiB, prod(shape) != prod(other)
+    applies = (takes_nothing, report["shares_memory"], dtype != made, picked, strides != orders, True)
     return list(WORDS)[applies.index(True)]
 
 
-def misread(given: object, report: dict) -> None:
+def misread(said: object, report: dict) -> None:
     """NotYet says what the slip was, as far as the report tells."""
-    if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
-        words = ", ".join(map(repr, WORDS))
-        raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, and one of {words}.")
-    right = word(report)
-    if given[0] != taken(report) and not (given[0] == 0 and right == "view"):
-        cause, why = miscounted(given[0], report)
-        raise NotYet(cause, f"you gave {in_words(given[0], 'bytes')} as taken. {why}")
-    if given[1] != right:
-        raise NotYet("wrong-word", f"the bytes are right, but not the word {given[1]!r}. {WORDS[right]}")
-
-
-def miscounted(given: float, report: dict) -> tuple[str, str]:
-    """Cause and words for bytes that are not those taken."""
-    lent, made = (
-        prod(shape) * np.dtype(dtype).itemsize for shape, dtype in zip(report["shape"], report["dtype"], strict=True)
-    )
-    if given == report["anonymous"][1]:
-        return "at-the-end", "That is what the process had after the step. What did it have before?"
-    if given == 0 and report["shares_memory"]:
-        why = "What shares memory can cost memory, too: in a private map each page that is written is copied."
-        return "shared-is-free", why
-    if given == made:
-        why = (
-            "That is what the result shows. A view shows bytes that were there before, and a small view may keep a "
-            "large array. Look at the memory of the process."
-        )
-        return "what-is-shown", why
-    if given == lent:
-        why = "That is the size of the array that was given. The step may have copied more than that, or less."
-        return "what-was-given", why
-    return "wrong-taken", "Which two figures count copied bytes?"
+    if not isinstance(said, tuple) or len(said) != 2 or not is_a_number(said[0]):
+        raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said!r}.")
+    wanted = word(report)
+    if said[0] != taken(report) and not (said[0] == 0 and wanted == "view"):
+        before, after = report["anonymous"]
+        begin = f"you gave {said[0]:,} bytes as taken; anonymous memory was {before:,} bytes before, {after:,} after."
+        if said[0] == after:
+            raise NotYet("at-the-end", f"{begin} The step didn't take what the process had before.")
+        if said[0] == 0 and report["shares_memory"]:
+            raise NotYet("shared-is-free", f"{begin} In a private map, each page that is written to is copied.")
+        raise NotYet("wrong-taken", f"{begin} The size of an array doesn't tell what was copied.")
+    if said[1] != wanted:
+        raise NotYet("wrong-word", f"the bytes are right, but the word {said[1]!r} is not. {WORDS[wanted]}")

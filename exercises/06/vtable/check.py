@@ -3,17 +3,17 @@
 import ctypes
 import secrets
 
-from helpers.teach.judging import Attempt, NotYet, Verdict, right
+from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, right
 from helpers.units import MiB
 
-CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGABRT", "SIGTRAP")
+NO_ADDRESS = (
+    "it read from an address where there is no memory, or jumped to one where there is no function, and its process "
+    "was ended. An address has 8 bytes, offsets count bytes, and the table holds the address of `infer`, not its code."
+)
 TURNS = {
-    "called-drop": "it called the function at offset 0 of the table. That is `drop`: the value would be gone now. "
-    "`infer` is the fourth word.",
-    "data-as-table": "it took the first word of the fat pointer for the address of the table. That one leads to the "
-    "data; the table's is the second word.",
-    "one-hop": "it looked for `infer` 24 bytes behind the fat pointer itself. The fat pointer has two words only. Its "
-    "second word is the address of the table: go there first.",
+    "called-drop": "it called the function at offset 0 of the table. That is `drop`, and the value would be gone now.",
+    "data-as-table": "it took the fat pointer's first word for the address of the table. That word leads to the data.",
+    "one-hop": "it looked for `infer` 24 bytes behind the fat pointer, which has two words. Go to the table first.",
 }
 
 
@@ -30,14 +30,12 @@ def run(function, xs: list[float]) -> dict:
     memory = mmap.mmap(-1, mmap.PAGESIZE)  # far up in the address space: half of an address leads nowhere
     kept, told = [], {}
     for number, (x, (fields, formula)) in enumerate(zip(xs, values, strict=True)):
-        told = planted(memory, 1024 * number, fields, formula, kept) | {"x": x, "result": formula(x, *fields)}
+        told = planted(memory, 1024 * number, fields, formula, kept) | {"x": x}
         given = function(told["fat"], x)
-        pair = isinstance(given, tuple | list) and len(given) == 2
-        as_asked = told["heard"] == [(told["data"], x)] and not told["wrong"]
-        told["right"] = as_asked and pair and tuple(given) == (told["size"], told["result"])
-        told["given"] = [one if type(one) in (int, float) else repr(one)[:200] for one in given] if pair else None
-        told["shown"] = repr(given)[:200]
-        if not told["right"]:
+        wanted = (8 * len(fields), formula(x, *fields))
+        told["right"] = isinstance(given, tuple | list) and tuple(given) == wanted
+        told |= {"given": repr(given)[:200], "wanted": repr(wanted)}
+        if told["wrong"] or told["heard"] != [(told["data"], x)] or not told["right"]:
             break
     return told
 
@@ -68,71 +66,34 @@ def planted(memory, at: int, fields: tuple, formula, kept: list) -> dict:
     )
     kept += functions
     drop_at, infer_at, on_fat, on_data = (ctypes.cast(one, ctypes.c_void_p).value for one in functions)
-    size = 8 * len(fields)
     words[0:4] = [data, table, 0, on_fat]
     doubles[8 : 8 + len(fields)] = fields
     words[8 + 3] = on_data
-    words[24:28] = [drop_at, size, 8, infer_at]
-    return {"fat": fat, "data": data, "table": table, "size": size, "heard": heard, "wrong": wrong}
+    words[24:28] = [drop_at, 8 * len(fields), 8, infer_at]
+    return {"fat": fat, "data": data, "heard": heard, "wrong": wrong}
 
 
 def judge(attempt: Attempt) -> Verdict:
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         raise OSError("it needs a machine with addresses of 8 bytes")
     xs = [1 + secrets.randbelow(2**52) / 2**52 for _ in range(3)]
-    try:
-        told = attempt.run(run, xs, memory_limit=256 * MiB).value
-    except NotYet as slip:
-        if attempt.recording.ended not in CRASHES:
-            raise
-        why = (
-            f"its process was ended by {attempt.recording.ended}: it read from an address where there is no memory, or "
-            "jumped to one where there is no function. Something was taken for an address that is none, or is half of "
-            "one: an address has 8 bytes, offsets count bytes, and the table holds the address of `infer`, not its "
-            "code."
-        )
-        raise NotYet("no-address", why) from slip
-    if not told["right"]:
-        refuse(told)
-    figures = (f"{len(xs)} types, {len(xs)} tables", "2 words in a fat pointer, 4 in a table")
-    return right(
-        "You called functions of three types that you have never seen, through nothing but addresses.", figures
-    )
-
-
-def refuse(told: dict) -> None:
-    """NotYet says where the call, or what was returned, went wrong."""
+    means = {CRASH: ("no-address", NO_ADDRESS)}
+    told = attempt.run(run, xs, memory_limit=256 * MiB, means=means).value
     if told["wrong"]:
         raise NotYet(told["wrong"][0], TURNS[told["wrong"][0]])
-    if not told["heard"]:
-        why = f"`infer` was never called; it returned {told['shown']}. Read the table's fourth word, and call that."
-        raise NotYet("not-called", why)
-    data, x = told["heard"][-1]
-    if data != told["data"]:
-        named = {told["fat"]: "the address of the fat pointer", told["table"]: "the address of the table"}
-        what = named.get(data, hex(data))
-        why = f"`infer` was given {what}; expected the address of the data, the fat pointer's first word."
-        raise NotYet("wrong-data", why)
-    if x != told["x"]:
+    if told["heard"] != [(told["data"], told["x"])]:
+        calls = ", ".join(f"infer({data:#x}, {x!r})" for data, x in told["heard"]) or "no call"
         why = (
-            f"`infer` was called with x = {told['x']!r}, and {x!r} arrived. It expects a C double, 8 bytes. What does "
-            "your prototype say?"
+            f"expected one call, `infer({told['data']:#x}, {told['x']!r})`; got {calls}. The data's address is the fat "
+            "pointer's first word, and x a C double."
         )
-        raise NotYet("wrong-prototype", why)
-    if len(told["heard"]) > 1:
-        raise NotYet("called-again", f"`infer` was called {len(told['heard'])} times. Call it once.")
-    if told["given"] is None:
-        why = f"it returned {told['shown']}. Return two things: the size, and what `infer` returned."
-        raise NotYet("no-pair", why)
-    size, result = told["given"]
-    if result != told["result"]:
+        raise NotYet("wrong-call", why)
+    if not told["right"]:
         why = (
-            f"`infer` returned {told['result']!r}, and you returned {result!r}. Which type of result does your "
-            "prototype name?"
+            f"expected {told['wanted']}, got {told['given']}. The size is the table's second word, and `infer` returns "
+            "a C double: does your prototype say so?"
         )
-        raise NotYet("wrong-prototype", why)
-    why = (
-        f"you gave {size!r} as the size; expected {told['size']}, how many bytes a value of this type has. That is the "
-        "table's second word, at offset 8."
-    )
-    raise NotYet("wrong-size", why)
+        raise NotYet("wrong-result", why)
+    figures = (f"{len(xs)} types, {len(xs)} tables", "2 words in a fat pointer, 4 in a table")
+    done = "You called functions of three types that you have never seen, through nothing but addresses."
+    return right(done, figures)

@@ -3,28 +3,22 @@
 import secrets
 from multiprocessing.shared_memory import SharedMemory
 
-from helpers.teach.inside import open_files
-from helpers.teach.judging import CRASHED, Attempt, NotYet, Verdict, called, right
+from helpers.teach.inside import is_mapped, open_files
+from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
 BLOCK = 64 * KiB
 SLIPS = {
     "no-cart": "it returned {}. A cart has `lend()`, `close()` and `size`.",
-    "no-memoryview": "`lend()` gave {}. A cart lends a memoryview: it has an owner, and can be released.",
-    "not-all": "the view that was lent doesn't show the bytes of the block. Does `lend()` show all of it?",
-    "wrong-size": "expected `size` to be {1:,}, the bytes of the block; got {0}.",
-    "copy": "another process changed a byte of the block, and the view that you had lent did not show it: it shows a "
-    "copy. Shared memory is shared only as long as nobody copies it.",
+    "other-view": "expected a memoryview of the block's bytes from `lend()`, and their number as `size`; got {}.",
+    "copy": "a byte of the block was changed from outside, and the view that you lent didn't show it. It shows a copy.",
     "writable": "whoever borrows the view can write to it. `memoryview.toreadonly()` makes one that can only be read.",
-    "close-failed": "`close()` failed when no view was out: {}.",
-    "not-given-up": "no view was out, `close()` was called, and the block is still {}.",
-    "refuses": "a view was out, and `close()` raised {}. A cart may not refuse: it gives the bytes up at once, or when "
-    "the last view is gone.",
-    "view-spoilt": "a view was out when the cart was closed, and then it no longer showed the bytes of the block.",
-    "left-behind": "the last view that was out when `close()` was called is gone, and the block is still {}. Who is "
-    "told when nobody looks any more? A slice, or an array made from your view, is a view as well. (A "
-    "`SharedMemory.close()` that raises BufferError has closed only half of itself: call it after the last view, not "
-    "before.)",
+    "refuses": "`close()` raised {}. A cart may not refuse: it gives the bytes up at once, or when the last view goes.",
+    "not-counted": "a view was out when the cart was closed, and the block went from under it: reading the view ended "
+    "the process, or gave other bytes. The views that you lend are not counted, so nobody objected.",
+    "left-behind": "the cart is closed and no view is out, but the block is still {}. Who is told when the last view "
+    "goes? A slice, or an array made from your view, is a view as well. (A `SharedMemory.close()` that raises "
+    "BufferError has closed only half of itself: call it after the last view, not before.)",
     "no-yoke": "a Yoke could not use it: {}.",
 }
 
@@ -39,49 +33,65 @@ def run(function, name: str, wanted: bytes, size: int) -> tuple:
     import gc
     import sys
     from multiprocessing import resource_tracker
-    from multiprocessing.shared_memory import SharedMemory
 
     import numpy as np
 
     signed_up = set()
 
-    def noted(_, command, name, kind):
-        (signed_up.add if command == "REGISTER" else signed_up.discard)(name)
-
     def unraisable(one, otherwise=sys.__unraisablehook__):
         if one.exc_type is not BufferError:
             otherwise(one)
 
-    def left() -> str:
-        """What is left of the block: mapped, open, or both; "" where /proc is not there to tell."""
+    resource_tracker.ResourceTracker._send = lambda _, command, name, kind: signed_up.add(command)
+    sys.unraisablehook = unraisable
+    files = open_files()
+    for life in ("no view out", "cart kept", "cart dropped"):
+        signed_up.clear()
+        cart = function(name)
+        tracked = signed_up == {"REGISTER"}  # not signed off again
+        if slip := lent_wrong(cart, name, wanted, size):
+            return slip
+        first, view = cart.lend(), cart.lend()
+        del first  # what was lent once more still has its bytes
+        views = {} if life == "no view out" else {16: view[16:], 32: np.frombuffer(view, np.uint8)[32:]}
+        del view
         gc.collect()
-        if before is None:
-            return ""
-        with open("/proc/self/maps") as file:
-            mapped = any(name.lstrip("/") in line for line in file)
-        return " and ".join(["mapped"] * mapped + ["open: a file descriptor is left"] * (open_files() > before))
-
-    def failed_close(cart) -> str:
         try:
             cart.close()
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return ""
+            return "refuses", f"{type(error).__name__}: {error}"
+        if life == "cart dropped":
+            del cart
+            gc.collect()
+        for at in list(views):
+            if bytes(views.pop(at)[: len(wanted) - at]) != wanted[at:]:
+                return ("not-counted",)
+        gc.collect()
+        if is_mapped(f"/dev/shm/{name.lstrip('/')}"):
+            return "left-behind", "mapped"
+        if files is not None and open_files() > files:
+            return "left-behind", "open"
 
-    resource_tracker.ResourceTracker._send = noted
-    sys.unraisablehook = unraisable
-    before = open_files()
-    cart = function(name)
-    tracked = bool(signed_up)
+    from helpers.ideas.yoke import Yoke  # here, when nothing of the student's is measured any more
+
+    try:
+        with Yoke.attach(function(name), lambda view: view[16:32]) as yoked:
+            return (None, tracked) if bytes(yoked) == wanted[16:32] else ("no-yoke", "its view shows other bytes")
+    except Exception as error:
+        return "no-yoke", f"{type(error).__name__}: {error}"
+
+
+def lent_wrong(cart, name: str, wanted: bytes, size: int) -> tuple:
+    """What is wrong with the first view that the cart lends; () if nothing is."""
+    from multiprocessing.shared_memory import SharedMemory
+
     if not all(hasattr(cart, each) for each in ("lend", "close", "size")):
         return "no-cart", type(cart).__name__
     view = cart.lend()
-    if type(view) is not memoryview:
-        return "no-memoryview", type(view).__name__
+    if type(view) is not memoryview or type(cart.size) is not int or cart.size != size:
+        return "other-view", f"{type(view).__name__} and {cart.size!r}"
     if view.nbytes < len(wanted) or bytes(view[: len(wanted)]) != wanted:
-        return ("not-all",)
-    if type(cart.size) is not int or cart.size != size:
-        return "wrong-size", repr(cart.size), size
+        return "other-view", "other bytes"
     other = SharedMemory(name)
     other.buf[9] ^= 255
     sees = view[9] == wanted[9] ^ 255
@@ -89,45 +99,7 @@ def run(function, name: str, wanted: bytes, size: int) -> tuple:
     other.close()
     if not sees:
         return ("copy",)
-    if not view.readonly:
-        return ("writable",)
-
-    del view
-    if error := failed_close(cart):
-        return "close-failed", error
-    if still := left():
-        return "not-given-up", still
-
-    for life in ("kept", "dropped"):  # closed while views are out: the cart is kept, or goes before they do
-        cart = function(name)
-        first, view = cart.lend(), cart.lend()
-        del first  # what was lent once more still has its bytes
-        gc.collect()
-        part, rows = view[16:], np.frombuffer(view, np.uint8)[32:]
-        del view
-        if error := failed_close(cart):
-            return "refuses", error
-        if life == "dropped":
-            del cart
-            gc.collect()
-        spoilt = bytes(part[: len(wanted) - 16]) != wanted[16:] or rows[0] != wanted[32]
-        del part
-        spoilt = spoilt or bytes(rows[:8]) != wanted[32:40]
-        del rows
-        if spoilt:
-            return ("view-spoilt",)
-        if still := left():
-            return "left-behind", still
-
-    from helpers.ideas.yoke import Yoke  # here, when nothing of the student's is measured any more
-
-    try:
-        with Yoke.attach(function(name), lambda view: view[16:32]) as yoked:
-            if bytes(yoked) != wanted[16:32]:
-                return "no-yoke", "its view did not show the bytes of the block"
-    except Exception as error:
-        return "no-yoke", f"{type(error).__name__}: {error}"
-    return None, tracked
+    return () if view.readonly else ("writable",)
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -136,22 +108,14 @@ def judge(attempt: Attempt) -> Verdict:
     size = block.size
     try:
         block.buf[: len(wanted)] = wanted
-        cause, *found = attempt.run(run, block.name, wanted, size, memory_limit=256 * MiB).value
-    except NotYet as slip:
-        ended = attempt.recording.ended
-        if ended not in CRASHED:
-            raise
-        why = (
-            f"a view was still out when the cart was closed, and when it was read its process was ended ({ended}). The "
-            "views that you lend are not counted, so nobody objected when the block was unmapped."
-        )
-        raise NotYet("not-counted", why) from slip
+        means = {CRASH: ("not-counted", SLIPS["not-counted"])}
+        cause, *found = attempt.run(run, block.name, wanted, size, memory_limit=256 * MiB, means=means).value
     finally:
         block.close()
         if not unlinked(block):
             why = "the block is gone: your cart has unlinked it. It only attached; whoever made a block unlinks it."
             raise NotYet("unlinked", why)
-    if cause in ("no-cart", "no-memoryview"):
+    if cause == "no-cart":
         found = [called(found[0])]
     if cause:
         raise NotYet(cause, SLIPS[cause].format(*found))

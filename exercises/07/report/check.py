@@ -2,6 +2,7 @@
 
 import secrets
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from helpers.make import random_file
@@ -110,48 +111,43 @@ def live_ends(attempt: Attempt, cases: list[Steps]) -> list[tuple[str, ...]]:
 def judge(attempt: Attempt) -> Verdict:
     """Of recorded processes, if those run for this check differ or cannot be run."""
     cases = recorded(dict(zip(LETTERS, secrets.SystemRandom().sample(NAMES, len(LETTERS)), strict=True)))
-    kinds, ends = {case["steps"]: kind for kind, case in cases.items()}, [case["end"] for case in cases.values()]
-    as_recorded = [sorted(end) for end in live_ends(attempt, list(kinds))] == [sorted(end) for end in ends]
-    where = "ran a moment ago" if as_recorded else "were recorded on another machine: this one does not show them"
-    words = [end[0] for end in ends]
+    asked = {case["steps"]: (kind, case) for kind, case in cases.items()}
+    ends = [case["end"] for case in cases.values()]
+    live = live_ends(attempt, list(asked))
+    where = "were recorded on another machine: this one does not show them"
+    if list(map(sorted, live)) == list(map(sorted, ends)):
+        where = "ran a moment ago"
     return right_for_each(
         attempt,
         {kind: (case["steps"],) for kind, case in cases.items()},
-        lambda said, steps: misread(said, kinds[steps], **cases[kinds[steps]]),
+        lambda said, steps: misread(said, *asked[steps]),
         who="a process that",
         does={kind: case["does"] for kind, case in cases.items()},
         done=f"You explained {len(cases)} processes that {where}.",
-        figures=tuple(f"{word}: {words.count(word)}" for word in WORDS),
+        figures=tuple(f"{word}: {[end[0] for end in ends].count(word)}" for word in WORDS),
     )
 
 
-def misread(said: object, kind: str, steps: Steps, end: tuple[str, ...], why: str, does: str) -> None:
+def misread(said: object, kind: str, case: dict) -> None:
     """NotYet says what really happened, and why; its cause is the kind of process."""
     told = (said.strip("'\""),) if isinstance(said, str) else said  # a word alone comes as its repr
-    did = f"The process did `{'; '.join(written(*step) for step in steps)}`."
+    did = "; ".join(
+        PYTHON[what].format(name=name, source=source, file="…", shape="…") for what, name, source in case["steps"]
+    )
     if not isinstance(told, tuple) or not told or told[0] not in WORDS or not all(type(one) is str for one in told):
-        because = (
-            f'it returned {said if isinstance(said, str) else repr(said)}. Return `"done"` alone, or a tuple: '
-            f'`"BufferError"` or `"crash"`, and after it each name, as in `"crash", "rows"`. {did}'
-        )
-        raise NotYet("other-type", because)
-    if (told[0], set(told[1:])) == (end[0], set(end[1:])):
-        return
-    what, owner, _ = steps[-1]
-    last, who = f"the last step, `{what} {owner}`,", listed(end[1:])
-    happened = {
-        "BufferError": f"{last} raised BufferError, and {who} held the bytes",
-        "crash": f"{last} was not refused, and then reading {who} ended the process",
-        "done": f"{last} was not refused, and nothing was wrong afterwards",
-    }[end[0]]
-    answer = told[0] if len(told) == 1 else f"{told[0]}, {listed(told[1:])}"
-    raise NotYet(kind, f"you said {answer}, but {happened}. {why} {did}")
+        why = f"expected one of {', '.join(WORDS)}, and after it each name; got {said}. The process did `{did}`."
+        raise NotYet("other-type", why)
+    (word, *names), last = case["end"], case["steps"][-1]
+    if (told[0], set(told[1:])) != (word, set(names)):
+        happened = {
+            "BufferError": f"raised BufferError, and {listed(names)} held the bytes",
+            "crash": f"was not refused, and then reading {listed(names)} ended the process",
+            "done": "was not refused, and nothing was wrong afterwards",
+        }[word]
+        answer = f"you said {told[0]} {listed(told[1:])}".strip()
+        why = f"{answer}, but the last step, `{last[0]} {last[1]}`, {happened}. {case['why']} The process did `{did}`."
+        raise NotYet(kind, why)
 
 
-def written(what: str, name: str, source: str | None) -> str:
-    """A step, as the prompt lists it."""
-    return PYTHON[what].format(name=name, source=source, file="…", shape="…")
-
-
-def listed(names: tuple[str, ...]) -> str:
+def listed(names: Sequence[str]) -> str:
     return " and ".join(f"`{name}`" for name in sorted(names))

@@ -7,68 +7,55 @@ import numpy as np
 
 from helpers.ideas.safetensors import TensorFile, save
 from helpers.owners import mapping_under
-from helpers.teach.inside import open_files
-from helpers.teach.judging import CRASHED, Attempt, NotYet, Verdict, called, within
+from helpers.teach.inside import is_mapped, open_files
+from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, within
 from helpers.units import MiB, in_words
 
 SIDE = 1024  # a layer: SIDE x SIDE weights and SIDE biases, float32
+DANGLING = (
+    "reading the array ended the process: nothing is mapped any more at the address that it points to. An array "
+    "that owns its bytes needs no mapping."
+)
 
 
 def run(function, path: str, name: str, here) -> dict:
-    """What can be seen of the result when all else is gone: type, dtype, shape, and the bytes if they are few.
+    """What the result is, and its bytes if they are few; is it a `view` of a mapping? Is the file still mapped or open?
 
-    `view` of a mapping? Is the file still `mapped`, how many more `files` are open; None where there is no /proc.
     here: modules that are loaded before anything is measured.
     """
     import gc
-    import os
 
     before = open_files()
     array = function(path, name)
     gc.collect()
-    told = {"type": type(array).__name__, "dtype": None, "view": False, "mapped": None, "files": None}
+    told = {"is": f"`{type(array).__name__}`", "mapped": is_mapped(path), "open": open_files() != before}
     if hasattr(array, "dtype") and hasattr(array, "ravel"):
-        told |= {"dtype": str(array.dtype), "shape": tuple(array.shape), "view": mapping_under(array) is not None}
+        told |= {"is": f"{array.dtype} of shape {array.shape}", "view": mapping_under(array) is not None}
         told["bytes"] = array.tobytes() if array.nbytes <= 65536 else None
-    if os.path.exists("/proc/self/maps"):
-        with open("/proc/self/maps") as maps:
-            told["mapped"] = any(line.rstrip().endswith(path) for line in maps)
-    if before is not None:
-        told["files"] = open_files() - before
     return told
 
 
 def judge(attempt: Attempt) -> Verdict:
-    layers = max(2, attempt.size // (4 * SIDE * SIDE))
-    path, name, wanted = model(attempt.folder.resolve() / "model.safetensors", layers)
-    try:
-        seen = attempt.run(run, str(path), name, (np, TensorFile), memory_limit=4 * attempt.size + 64 * MiB)
-    except NotYet:
-        if attempt.recording.ended not in CRASHED:
-            raise
-        why = "reading the array ended the process: nothing is mapped any more at the addresses it points to. An array "
-        raise NotYet("dangling", f"{why}that owns its bytes needs no mapping.") from None
-    told = seen.value
-    if told["dtype"] is None:
-        raise NotYet("no-array", f"it returned {called(told['type'])}, not an array.")
-    expected, got = (str(wanted.dtype), wanted.shape), (told["dtype"], told["shape"])
-    if got != expected:
-        why = f"expected {expected[0]} of shape {expected[1]}, got {got[0]} of shape {got[1]}."
-        raise NotYet("wrong-shape" if got[0] == expected[0] else "wrong-dtype", why)
+    path, name, wanted = model(attempt.folder / "model.safetensors", max(2, attempt.size // (4 * SIDE * SIDE)))
+    limit, means = 4 * attempt.size + 64 * MiB, {CRASH: ("dangling", DANGLING)}
+    seen = attempt.run(run, str(path), name, (np, TensorFile), memory_limit=limit, means=means)
+    told, expected = seen.value, f"{wanted.dtype} of shape {wanted.shape}"
+    if told["is"] != expected:
+        raise NotYet("other-array", f"expected {expected}, got {told['is']}.")
     if told["bytes"] != wanted.tobytes():
-        raise NotYet("wrong-numbers", f"these are not the numbers of `{name}`, the tensor that was asked for.")
+        raise NotYet("other-numbers", f"these are not the numbers of `{name}`, the tensor that was asked for.")
     if told["view"]:
         few, whole = in_words(wanted.nbytes, "bytes"), in_words(path.stat().st_size, "bytes")
-        why = f"the numbers are right, but the array is a view: for its {few} the whole file of {whole} stays mapped. "
-        raise NotYet("view", f"{why}Closing the file did not change that. Which of numpy's ways really copies?")
-    if told["mapped"]:
         why = (
-            "the array owns its bytes, but something of yours keeps the file mapped. Close the file before you return."
+            f"the numbers are right, but the array is a view: its {few} keep the whole file of {whole} mapped, "
+            "whether or not you close the file. Which of numpy's functions always copies?"
         )
+        raise NotYet("view", why)
+    if told["mapped"]:
+        why = "the array owns its bytes, but the file is still mapped. Close it before you return, and keep no view."
         raise NotYet("still-mapped", why)
-    if told["files"]:
-        why = "the array owns its bytes, but a file descriptor is still open. Close what you have opened."
-        raise NotYet("still-open", why)
+    if told["open"]:
+        raise NotYet("still-open", "the array owns its bytes, but you left a file open. Close what you opened.")
     return within(seen, MiB, "The tensor is right, owns its bytes, and nothing of the file is left")
 
 

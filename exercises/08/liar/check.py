@@ -3,7 +3,6 @@
 import pickle
 import secrets
 import tomllib
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from helpers.ideas.safetensors import save
 from helpers.measure import maps
-from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
+from helpers.teach.judging import Attempt, NotYet, Verdict, right
 from helpers.units import KiB, MiB
 
 NUMBERS = 256 * KiB  # float32 of the largest array
@@ -19,26 +18,28 @@ NAMES = ("ash", "beech", "birch", "cedar", "elm", "fir", "hazel", "larch", "mapl
 LOADERS = tomllib.loads(Path(__file__).with_name("loaders.toml").read_text(encoding="utf-8"))
 
 
-# --- in the student's process ---------------------------------------------------------------------------------
-def run(function, kinds: list[tuple[str, str, str]], layout: dict, head: bytes) -> tuple[str, str | list[str]]:
-    """What the function returns: "names" and the names, sorted; if it returns none, its type and how it prints.
+def run(function, cases: dict[str, tuple[str, str]], layout: dict, head: bytes) -> list[str] | str:
+    """The names that the function gives, sorted; if these are no names, its answer as it prints.
 
-    kinds: of each loader kind, name and path.
+    cases: name -> kind of loader, and path.
     """
-    said = function({name: (loader(kind, layout, head), path) for kind, name, path in kinds})
+    known = loaders(layout, head)
+    said = function({name: (known[kind], path) for name, (kind, path) in cases.items()})
     if isinstance(said, list | tuple | set | frozenset) and all(isinstance(name, str) for name in said):
-        return "names", sorted(map(str, said))
-    return type(said).__name__, repr(said)[:200]
+        return sorted(map(str, said))
+    return repr(said)[:200]
 
 
-def loader(kind: str, layout: dict, head: bytes):
-    """A loader of that kind: it returns a dict of arrays, from the file whose path it is given.
+def loaders(layout: dict[str, tuple[int, int]], head: bytes) -> dict:
+    """Kind -> loader: it returns a dict of arrays, from the file whose path it is given.
 
     layout: name -> (first byte, count of float32), for a file of bytes; head: a pickle whose arrays lie in the file.
     """
     import mmap
     import pickle
     import shutil
+    from importlib import import_module
+    from pathlib import Path
 
     import numpy as np
 
@@ -49,78 +50,65 @@ def loader(kind: str, layout: dict, head: bytes):
     def cut(data):
         return {name: np.frombuffer(data, "f4", count, at) for name, (at, count) in layout.items()}
 
-    def load(path):
-        if kind == "npy":
-            return {"weight": np.load(path, mmap_mode="r")}
-        if kind == "npz":
-            return dict(np.load(path, mmap_mode="r"))
-        if kind == "maps":
-            return cut(mapped(path))
-        if kind == "private":
-            return {name: np.memmap(path, "f4", "c", at, count) for name, (at, count) in layout.items()}
-        if kind == "pickle":
-            view = memoryview(mapped(path))
-            return pickle.loads(head, buffers=[view[at : at + 4 * count] for at, count in layout.values()])
-        if kind == "reads":
-            with open(path, "rb") as file:
-                return cut(file.read())
-        if kind == "sealed":
-            arrays = {name: np.fromfile(path, "f4", count, offset=at) for name, (at, count) in layout.items()}
-            for array in arrays.values():
-                array.flags.writeable = False
-            return arrays
-        if kind == "kept type":
-            return {name: np.memmap(path, "f4", "r", at, count).copy() for name, (at, count) in layout.items()}
-        if kind == "elsewhere":
-            return cut(mapped(shutil.copyfile(path, f"{path}.cache")))
-        if kind == "nameless":
-            with open(path, "rb") as file:
-                data = mmap.mmap(-1, sum(4 * count for _, count in layout.values()))
-                file.readinto(data)
-            return cut(data)
-        if kind == "small ones":
-            return {n: array.copy() if array.nbytes <= 4096 else array for n, array in cut(mapped(path)).items()}
-        if kind == "house":
-            from helpers.ideas.safetensors import TensorFile
+    def sealed(path):
+        arrays = {name: np.fromfile(path, "f4", count, offset=at) for name, (at, count) in layout.items()}
+        for array in arrays.values():
+            array.flags.writeable = False
+        return arrays
 
-            return dict(TensorFile(path))
-        if kind == "library":
-            from safetensors.numpy import load_file
+    def nameless(path):
+        data = Path(path).read_bytes()
+        memory = mmap.mmap(-1, len(data))
+        memory.write(data)
+        return memory
 
-            return load_file(path)
-        raise ValueError(f"no loader {kind!r}")
+    def unpickled(view):
+        return pickle.loads(head, buffers=[view[at : at + 4 * count] for at, count in layout.values()])
 
-    return load
+    def small_ones_copied(arrays):
+        return {name: array.copy() if array.nbytes <= 4096 else array for name, array in arrays.items()}
+
+    return {
+        "npy": lambda path: {"weight": np.load(path, mmap_mode="r")},
+        "npz": lambda path: dict(np.load(path, mmap_mode="r")),
+        "maps": lambda path: cut(mapped(path)),
+        "private": lambda path: {name: np.memmap(path, "f4", "c", *place) for name, place in layout.items()},
+        "pickle": lambda path: unpickled(memoryview(mapped(path))),
+        "reads": lambda path: cut(Path(path).read_bytes()),
+        "sealed": sealed,
+        "kept type": lambda path: {name: np.memmap(path, "f4", "r", *place).copy() for name, place in layout.items()},
+        "elsewhere": lambda path: cut(mapped(shutil.copyfile(path, f"{path}.cache"))),
+        "nameless": lambda path: cut(nameless(path)),
+        "small ones": lambda path: small_ones_copied(cut(mapped(path))),
+        "house": lambda path: dict(import_module("helpers.ideas.safetensors").TensorFile(path)),
+        "library": lambda path: import_module("safetensors.numpy").load_file(path),
+    }
 
 
-# --- outside of it --------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
+    chance = secrets.SystemRandom()
     kinds = [kind for kind in LOADERS if kind != "library" or find_spec("safetensors")]
-    names = secrets.SystemRandom().sample(NAMES, len(kinds))
-    secrets.SystemRandom().shuffle(kinds)
+    names = dict(zip(kinds, chance.sample(NAMES, len(kinds)), strict=True))
     paths, layout, head = files(attempt.folder.resolve())
-    cases = [(kind, name, str(paths[kind])) for kind, name in zip(kinds, names, strict=True)]
+    cases = {names[kind]: (kind, str(paths[kind])) for kind in chance.sample(kinds, len(kinds))}
     said = attempt.run(run, cases, layout, head, memory_limit=256 * MiB).value
-    exactly_those(*said, dict(zip(kinds, names, strict=True)))
+    if isinstance(said, str) or not set(said) <= set(names.values()):
+        raise NotYet("no-names", f"expected a list with the names of the loaders that copy, got {said}.")
+    exactly_those(said, names)
     copy = sum(LOADERS[kind]["copies"] for kind in kinds)
     done = f"Of {len(kinds)} loaders you found the {copy} that copy, and accused no other."
     return right(done, (f"{copy} copy", f"{len(kinds) - copy} borrow"))
 
 
-def exactly_those(kind: str, said: str | list[str], as_named: Mapping[str, str]) -> None:
-    """NotYet about the first loader that was accused although it borrows, or missed although it copies."""
-    if kind != "names":
-        got = called(kind) if kind == "NoneType" else said
-        raise NotYet("no-names", f"it returned {got}. Return a list with the names of the loaders that copy.")
-    if unknown := set(said) - set(as_named.values()):
-        raise NotYet("unknown-name", f"it returned {min(unknown)!r}, which is no loader's name.")
-    instead = " On this machine `where` measures nothing: write other bytes into the file, and see which arrays change."
-    for kind in filter(as_named.get, LOADERS):
-        name, loader = as_named[kind], LOADERS[kind]
-        about = f"It was {loader['does']}. {loader['why']}{instead if maps.why_not() else ''}"
-        if name in said and not loader["copies"]:
+def exactly_those(said: list[str], names: dict[str, str]) -> None:
+    """NotYet about a loader that was accused although it borrows, or missed although it copies. names: kind -> name."""
+    instead = " `where` measures nothing here: write other bytes to the file and see which arrays change."
+    for kind, name in names.items():
+        copies = LOADERS[kind]["copies"]
+        about = f"It was {LOADERS[kind]['does']}. {LOADERS[kind]['why']}{instead if maps.why_not() else ''}"
+        if name in said and not copies:
             raise NotYet("accused", f"you accused `{name}`, which borrows. {about}")
-        if name not in said and loader["copies"]:
+        if name not in said and copies:
             raise NotYet("missed", f"you did not accuse `{name}`, which copies. {about}")
 
 
@@ -128,8 +116,7 @@ def files(folder: Path, numbers: int = NUMBERS) -> tuple[dict[str, Path], dict[s
     """For each kind of loader its file; where in a file of bytes the arrays lie; a pickle of them, out of band."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     arrays = {name: rng.random(n, "f4") for name, n in (("weight", numbers), ("bias", 1024), ("scale", 4))}
-    buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(arrays, protocol=5, buffer_callback=buffers.append)
+    head = pickle.dumps(arrays, protocol=5, buffer_callback=lambda buffer: None)
     layout, at = {}, 0
     with (folder / "weights.bin").open("wb") as file:
         for name, array in arrays.items():

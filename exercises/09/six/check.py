@@ -15,7 +15,7 @@ SERVERS = {
     "reads": "reads the model and uses all of it",
     "experts": "maps a model of eight experts and asks one of them",
     "two": "maps the model in two processes, and both use all of it",
-    "loses": "maps the model, uses all of it, and then loses some, for others needed memory",
+    "loses": "maps the model, uses all of it, and then loses some because others need memory",
 }
 CAUSES = ("copied", "evicted", "part", "cached")
 MUCH, ABOUT = 8 * MiB, 3 * MiB
@@ -146,46 +146,34 @@ def misread(given: object, size: int, before: Moment, after: Moment) -> None:
     """NotYet says what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         words = ", ".join(map(repr, CAUSES))
-        raise NotYet("no-pair", f"it returned {given!r}. Return two things: the bytes needed, and one of {words}.")
+        raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given!r}.")
     (needed, word), (own, shared, gone) = read_right(size, before, after), held(before, after)
+    got = in_words(given[0], "bytes")
     if abs(given[0] - needed) > ABOUT:
-        cause, told = slip(given[0], size, before, after)
-        raise NotYet(cause, f"you gave {in_words(given[0], 'bytes')} as needed. {told}")
-    if given[1] != word:
-        figures = {"its own": own, "pages of files": shared, "gone again": gone, "the model": size}
+        for cause, figure, why in other_figures(before, after):
+            if given[0] == figure:
+                raise NotYet(cause, f"you gave {got} as needed. {why}")
+    if abs(given[0] - needed) > ABOUT or given[1] != word:
+        figures = {"own memory": own, "share of files' pages": shared, "gone again": gone, "the model": size}
         listed = ", ".join(f"{name} {in_words(figure, 'bytes')}" for name, figure in figures.items())
-        raise NotYet("wrong-word", f"the bytes are right, but not the word {given[1]!r}: {listed}.")
+        expected = f"expected {in_words(needed, 'bytes')} and {word!r}, got {got} and {given[1]!r}"
+        raise NotYet("other-answer", f"{expected}. The processes together: {listed}.")
 
 
-def slip(given: float, size: int, before: Moment, after: Moment) -> tuple[str, str]:
-    """Which other figure was taken for the bytes needed, if it can be told."""
-    own, shared, gone = held(before, after)
-    free = {name: after["free"][name] - before["free"][name] for name in ("used", "buff/cache")}
-    resident, peak = own + growth(before, after, "RssFile"), growth(before, after, "VmHWM")
-    if given == free["used"]:
-        return "used", (
-            "`used` grew by that much. It leaves out pages of files, however often they are needed: free(1) counts "
-            "them as buff/cache. That is how a model of 20 GB seemed to need 6."
-        )
-    if given == free["buff/cache"]:
-        return "page-cache", (
-            "The page cache grew by that much, whoever it was for. It keeps what was read once, needed or not."
-        )
-    if given == own:
-        return "own-only", (
-            "That is its anonymous memory alone. It needs the mapped pages as well: without them each answer waits for "
-            "the disk."
-        )
-    if gone > MUCH and given in (own + shared, resident):
-        return "what-is-left", (
-            "That is what is left now. VmHWM says how much it had, and the next answer needs all of that again."
-        )
-    if len(after["processes"]) > 1 and given in (resident, peak):
-        return "counted-twice", (
-            "RssFile and VmHWM count a page in full in every process. Two that map the same file need its pages once."
-        )
-    if given == size:
-        return "model-size", "That is the size of the model. Which part of it does an answer touch?"
-    return "wrong-needed", (
-        "Begin with what the processes hold more than before: their own memory, and their share of the files' pages."
-    )
+def other_figures(before: Moment, after: Moment) -> list[tuple[str, int, str]]:
+    """What is easily taken for the bytes needed: the cause, the figure, and what it is."""
+    own, shared, _ = held(before, after)
+    used, cached = (after["free"][name] - before["free"][name] for name in ("used", "buff/cache"))
+    left_out = "`used` grew by that much. It leaves out the pages of files, however often they are needed."
+    whose = "The page cache grew by that much, whoever it was for. It keeps what was read once, needed or not."
+    waits = "That is anonymous memory alone. Without the mapped pages each answer waits for the disk."
+    again = "That is what is left now. VmHWM says how much there was, and the next answer needs all of it again."
+    twice = "RssFile and VmHWM count a page in full in every process. Two that map the same file need its pages once."
+    return [
+        ("used", used, left_out),
+        ("page-cache", cached, whose),
+        ("own-only", own, waits),
+        ("what-is-left", own + shared, again),
+        ("counted-twice", own + growth(before, after, "RssFile"), twice),
+        ("counted-twice", growth(before, after, "VmHWM"), twice),
+    ]

@@ -1,81 +1,22 @@
 """10.holders: the three names in each of four sessions that hold the file, and then the file is let go."""
 
 import secrets
+import tomllib
+from pathlib import Path
 
 from helpers.make import random_file
 from helpers.teach.judging import Attempt, NotYet, Verdict, right
 from helpers.units import KiB, MiB
 
 NAMES = ("batch", "best", "cache", "done", "head", "job", "last", "layer", "model", "rows", "scores", "show", "step")
-KEEPER = "def keeper(rows):\n    return lambda at: rows[at]\n\nNAME = keeper"
-BATCHES = "def batches(rows):\n    for row in rows:\n        yield float(row)\n\nNAME = batches(weights[2:])\n"
-LOAD = "def load(rows):\n    raise ValueError\n\ntry:\n    load(weights[1:])\nexcept ValueError as e:\n    NAME = e"
-MODEL = "class Model:\n    def forward(self, at):\n        return self.layers[at]\n\nNAME = Model()\nNAME.layers = "
-PARTIAL = (
-    "import functools\n\ndef scaled(rows, by):\n    return rows * by\n\nNAME = functools.partial(scaled, weights[6:])"
-)
-CACHE = "import functools\n\n@functools.lru_cache\ndef NAME(at):\n    return weights[at:]\n\nNAME(3)"
-
-# How the session makes NAME: the cause if it is missed, and what keeps the file.
-HOLDERS = {
-    "NAME = weights[10:20]": (
-        "missed-array",
-        "a slice of an array is a view, and its `base` keeps the mapping. `gc.get_referents` of an array doesn't show "
-        "the `base`, so ask for it",
-    ),
-    "NAME = memoryview(weights)[4:8]": ("missed-memoryview", "a slice of a memoryview is a view of the same owner"),
-    "NAME = [1, (weights[3], weights[40:][:])]": (
-        "missed-list",
-        "a list keeps what is in it, at any depth, and `[:]` of an array is a view (of a list it is a copy)",
-    ),
-    "NAME = {3: weights[::2], 4: 'shown'}": (
-        "missed-dict",
-        "a dict keeps its values; in every notebook `Out` is such a dict",
-    ),
-    KEEPER + "(weights[5:])": (
-        "missed-closure",
-        "a function keeps the variables that it uses from around it, in its `__closure__`",
-    ),
-    "def NAME(at, rows=weights[8:]):\n    return rows[at]": (
-        "missed-default",
-        "a function keeps its default arguments, in `__defaults__`",
-    ),
-    BATCHES + "next(NAME)": (
-        "missed-generator",
-        "a generator that has not come to its end keeps its frame, and the frame keeps its variables",
-    ),
-    LOAD: (
-        "missed-exception",
-        "an exception keeps its traceback, the traceback the frames it came through, and each frame its variables",
-    ),
-    MODEL + "[weights[:2]]": ("missed-attribute", "an object keeps its attributes"),
-    MODEL + "weights\nNAME = NAME.forward": (
-        "missed-method",
-        "a bound method keeps the object that it belongs to, in `__self__`",
-    ),
-    PARTIAL: ("missed-partial", "a partial keeps the arguments that it was given"),
-    CACHE: ("missed-cache", "a function with a cache keeps what it has returned"),
-}
-# What looks much the same and holds nothing: why not.
-FREE = {
-    "NAME = weights[10:20].copy()": "`.copy()` makes an array that owns its bytes",
-    "NAME = [weights[:4].copy(), weights.sum()]": "there are a copy and a number in it",
-    "NAME = weights[[0, 5, 9]]": "a list as an index copies",
-    "NAME = others[10:20]": "it is a view of another file",
-    KEEPER + "(weights[5:].tolist())": "its closure has a list of numbers, and these are copies",
-    "def NAME(at, rows=bytes(weights)):\n    return rows[at]": "its default argument is a copy of the bytes",
-    BATCHES + "list(NAME)": "it has come to its end, and then a generator lets go of its frame",
-    LOAD + ".with_traceback(None)": "its traceback was taken away",
-    MODEL + "others[:2], 'weights.bin'": "it has a view of another file, and this file's name, which is only a `str`",
-    "import weakref\n\nNAME = weakref.ref(weights)": "a weak reference keeps nothing",
-    CACHE + "\nNAME.cache_clear()": "its cache was cleared",
-    "def NAME(at):\n    return weights[at]": "it uses a global name, which is gone, and has nothing of its own",
-}
+KINDS = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
+HOLDERS = {kind["made"]: kind["why"] for kind in KINDS["holds"]}  # source that makes NAME -> why it holds the file
+FREE = {kind["made"]: kind["why"] for kind in KINDS["free"]}  # or why it doesn't
 
 
 def run(function, sessions: list[str], path: str, other: str) -> list[tuple]:
-    """For each session: the names that the function gave, or its answer as it prints if it is no set, list or tuple of
-    words; the session's names; and whether the file was let go when the names given were deleted.
+    """For each session: the names that the function gave, or its answer as it prints if these are no words; the
+    session's names; and whether the file was let go when the names given were deleted.
 
     A session is source that makes its names from `weights` and `others`, arrays over mappings of the two files.
     """
@@ -116,17 +57,14 @@ def judge(attempt: Attempt) -> Verdict:
     sessions = four_sessions()
     sources = [made(session) for session in sessions]
     told = attempt.run(run, sources, str(path), str(other), memory_limit=256 * MiB).value
-    for said, names, _ in told:
-        if isinstance(said, str):
-            raise NotYet("other-type", f"it returned {said}. Return a set of names, as in `{{'rows', 'last'}}`.")
-        if unknown := set(said) - set(names):
-            why = f"{listed(unknown)}: there is no such name. Return names of the session, as they stand in it."
-            raise NotYet("no-such-name", why)
+    for said, there, _ in told:
+        if isinstance(said, str) or not set(said) <= set(there):
+            why = f"expected a set of names as they stand in the session, such as {{{there[-1]!r}}}, got {said}."
+            raise NotYet("no-names", why)
     misnamed(sessions, [said for said, _, _ in told])
     if not all(gone for *_, gone in told):
         why = (
-            "the names are right, but when they were deleted the file was still mapped: `find` has kept something of "
-            "what it saw, outside of its own variables."
+            "the names are right, but when they were deleted the file was still mapped: `find` keeps something itself."
         )
         raise NotYet("kept", why)
     figures = (f"{len(sessions)} sessions", f"{len(HOLDERS)} holders", f"{len(FREE)} names that hold nothing")
@@ -151,33 +89,28 @@ def made(session: dict[str, str]) -> str:
 
 def misnamed(sessions: list[dict[str, str]], given: list[list[str]]) -> None:
     """NotYet says of one name that it was missed, or that it is one too many: the first in the order of the tables."""
-    missed, too_many = {}, {}
+    missed, too_many, helpers = {}, {}, set()
     for session, said in zip(sessions, given, strict=True):
+        helpers |= set(said) - set(session)
         missed |= {kind: name for name, kind in session.items() if kind in HOLDERS and name not in said}
-        too_many |= {session.get(name, name): name for name in said if session.get(name) not in HOLDERS}
-    for kind, (cause, what) in HOLDERS.items():
+        too_many |= {kind: name for name, kind in session.items() if kind in FREE and name in said}
+    for kind, why in HOLDERS.items():
         if kind in missed:
-            why = f"`{missed[kind]}` holds the file, and you did not name it: {what}.{how(kind, missed[kind])}"
-            raise NotYet(cause, why)
-    through_globals = set(too_many) - set(FREE)
-    for kind, what in FREE.items():
-        if kind in too_many and not ("def " in kind and through_globals):
-            why = f"`{too_many[kind]}` does not hold the file: {what}.{how(kind, too_many[kind])}"
-            raise NotYet("holds-nothing", why)
-    if through_globals:
+            how = f"It was made by `{in_a_line(kind, missed[kind])}`."
+            raise NotYet("missed", f"`{missed[kind]}` holds the file, and you did not name it: {why}. {how}")
+    for kind, why in FREE.items():
+        if kind in too_many and not (helpers and "def " in kind):
+            how = f"It was made by `{in_a_line(kind, too_many[kind])}`."
+            raise NotYet("holds-nothing", f"`{too_many[kind]}` does not hold the file: {why}. {how}")
+    if helpers:
         why = (
-            f"{listed(through_globals)}: these are functions, classes and modules, and hold no file. From a function "
-            "you came to all global names, by its `__globals__`, and these are the session itself. That way "
-            "everything holds everything: do not walk through the session."
+            f"`{min(helpers)}` is a function, class or module that holds no file. A function's `__globals__` leads to "
+            "all global names, and these are the session itself: do not walk through the session."
         )
         raise NotYet("through-globals", why)
 
 
-def how(kind: str, name: str) -> str:
-    """The source that made a name, in a line."""
+def in_a_line(kind: str, name: str) -> str:
+    """The source that made a name."""
     lines = [line.strip() for line in kind.replace("NAME", name).splitlines() if line.strip()]
-    return f" It was made by `{'; '.join(lines).replace(':;', ':')}`."
-
-
-def listed(names: set[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
+    return "; ".join(lines).replace(":;", ":")

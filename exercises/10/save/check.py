@@ -2,26 +2,40 @@
 
 import stat
 from dataclasses import replace
-from pathlib import Path
 from secrets import randbelow
 
 import numpy as np
 
 from helpers.make import random_file
-from helpers.teach.judging import CRASHED, Attempt, NotYet, Verdict, first_difference, within
+from helpers.teach.inside import no_file_above
+from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, first_difference, within
 from helpers.units import MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
 FAILURES = {"full": "the disk was full half-way", "interrupted": "Ctrl-C came while it was syncing"}
+IN_PLACE = (
+    "a reader that has the old file mapped sees other bytes in its array, or none: you wrote to the file that it maps, "
+    "or cut it, as `open(…, 'wb')` does. It needs the old bytes for as long as it looks. Write another file."
+)
+SEEN = {
+    "written-in-place": IN_PLACE,
+    "no-file": "for a moment there was no file: opening it was a FileNotFoundError. `os.replace` leaves no such gap.",
+    "part-of-a-file": "for a moment only a part of the new file was there. Give it the name when it is whole.",
+}
+OTHER_FOLDER = (
+    "you made the new file in another folder. Renaming is one step only within a file system; between two it fails, "
+    "with “Invalid cross-device link”, as it did here. Make the file in the folder of `path`."
+)
+MEANS = {CRASH: ("written-in-place", IN_PLACE), "cross-device link": ("other-folder", OTHER_FOLDER)}
 
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, folder: str, source: str, np) -> dict:
     """What readers see while the function saves the numbers in `source` over shared/weights.bin, and what it leaves.
 
-    They look before each of the function's steps (bytecodes). Then the function is called in two more folders: "full",
-    where no file may grow past half of what is to be written (RLIMIT_FSIZE, setrlimit(2); None where there is none),
-    and "interrupted", by Ctrl-C when it syncs. numpy is an argument so that it is loaded before anything is measured.
+    They look before each of the function's steps (bytecodes). Then the function is called in two more folders:
+    "interrupted", by Ctrl-C when it syncs, and "full", where no file may grow past half of what is to be written (None
+    where that cannot be had). numpy is an argument so that it is loaded before anything is measured.
     """
     import os
     import sys
@@ -30,9 +44,10 @@ def run(function, folder: str, source: str, np) -> dict:
     path = os.path.join(folder, "shared", "weights.bin")
     tempfile.tempdir = os.path.join(folder, "tmp")  # what is left in either goes with the folder
     os.chdir(os.path.join(folder, "here"))
-    array = np.frombuffer(mapped(source), np.float32)
-    told = {"seen": None, "elsewhere": None, "mode": os.stat(path).st_mode}
-    look = readers(path, array.view(np.uint8), told)
+    array = np.asarray(np.memmap(source, np.float32, "r"))
+    told = {"seen": None}
+    mode = os.stat(path).st_mode
+    look = readers(path, array.view(np.uint8), told, np)
     sync = noted_syncs(function, path, array.nbytes)
 
     def watched(frame, event, _):
@@ -43,45 +58,38 @@ def run(function, folder: str, source: str, np) -> dict:
             look()
         return watched
 
-    def heard(event, args):
-        if event == "os.rename" and os.path.realpath(os.fsdecode(args[1])) == os.path.realpath(path):
-            came_from = os.path.dirname(os.path.realpath(os.fsdecode(args[0])))
-            if not f"{came_from}/".startswith(f"{os.path.dirname(path)}/"):
-                told["elsewhere"] = came_from
-
-    sys.addaudithook(heard)
+    sys.addaudithook(each_folder_a_file_system(path))
     sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
     sys.settrace(watched)
     try:
         function(array, path)
-    except OSError:
-        if not told["elsewhere"]:
-            raise
     finally:
         sys.settrace(None)
-    if told["elsewhere"]:
-        return told
     look()
     if told["seen"]:
         return told
     there = os.stat(path)
-    told |= {"synced": there.st_ino in sync.done, "left": others(path), "mode": (told["mode"], there.st_mode)}
-    told["full"] = failure(function, array, os.path.join(folder, "full"), True) if os.name == "posix" else None
+    told |= {"synced": there.st_ino in sync.done, "left": others(path), "mode": (mode, there.st_mode), "full": None}
+    few = array[: MiB // 4]
     sync.interrupts = True
-    told["interrupted"] = failure(function, array, os.path.join(folder, "interrupted"))
+    told["interrupted"] = failure(function, few, os.path.join(folder, "interrupted"))
+    sync.interrupts = False
+    if os.name == "posix":
+        no_file_above(MiB // 2)
+        told["full"] = failure(function, few, os.path.join(folder, "full"))
     return told
 
 
-def readers(path: str, new, told: dict):
+def readers(path: str, new, told: dict, np):
     """A function by which two readers look: one has the old file mapped, the other opens the file anew.
 
-    The first time that they see what is neither the old file nor `new`, its bytes, told["seen"] says what it was.
+    The first time that they see what is neither the old file nor `new`, its bytes, told["seen"] says which of SEEN.
     """
     import os
 
     size = len(new)
     at = [i * (size - 1) // 63 for i in range(64)]
-    reader = None if os.name == "nt" else mapped(path)  # there its mapping would forbid what is asked for
+    reader = None if os.name == "nt" else np.memmap(path, np.uint8, "r")  # there it would forbid what is asked for
     with open(path, "rb") as file:
         old = some_of(file, at)
     whole, looks = (old, bytes(new[at])), 0
@@ -91,15 +99,15 @@ def readers(path: str, new, told: dict):
         looks += 1
         if told["seen"] or (looks > 2000 and looks % 100):
             return
-        if reader and bytes(reader[i] for i in at) != old:  # SIGBUS where the file is shorter now
-            told["seen"] = "changed"
+        if reader is not None and bytes(reader[at]) != old:  # SIGBUS where the file is shorter now
+            told["seen"] = "written-in-place"
             return
         try:
             with open(path, "rb", buffering=0) as file:
                 if os.fstat(file.fileno()).st_size != size or some_of(file, at) not in whole:
-                    told["seen"] = "part"
+                    told["seen"] = "part-of-a-file"
         except FileNotFoundError:
-            told["seen"] = "missing"
+            told["seen"] = "no-file"
 
     return look
 
@@ -122,43 +130,41 @@ def noted_syncs(function, path: str, size: int):
 
         return synced
 
-    for name in ("fsync", "fdatasync"):
-        if real := getattr(os, name, None):
-            setattr(os, name, noting(real))
-            known = getattr(function, "__globals__", {})
-            known.update({key: getattr(os, name) for key, value in known.items() if value is real})
+    known = getattr(function, "__globals__", {})  # it may have `fsync` by name
+    for name in {"fsync", "fdatasync"} & set(dir(os)):
+        real = getattr(os, name)
+        setattr(os, name, noting(real))
+        known.update({key: getattr(os, name) for key, value in known.items() if value is real})
     return sync
 
 
-def failure(function, array, folder: str, full: bool = False) -> dict:
-    """What the function leaves of an old file of 1 MiB when it fails to save as much in its place."""
+def each_folder_a_file_system(path: str):
+    """An audit hook (PEP 578) that lets no file of another folder be renamed to `path`."""
+    import errno
     import os
 
-    path, old, raised, intact = os.path.join(folder, "weights.bin"), b"\1" * 2**20, False, False
-    with open(path, "wb") as file:
-        file.write(old)
-    if full:
-        import resource
+    def refuse(event, args):
+        if event != "os.rename":
+            return
+        old, new = (os.path.realpath(os.fsdecode(name)) for name in args[:2])
+        if new == path and not old.startswith(os.path.dirname(path) + os.sep):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
 
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) // 2, limits[1]))
+    return refuse
+
+
+def failure(function, array, folder: str) -> tuple[bool, bool, list[str]]:
+    """When the function fails to save over an old file: does it raise, is that as it was, and what lies beside it?"""
+    from pathlib import Path
+
+    path = Path(folder, "weights.bin")
+    path.write_bytes(b"old")
     try:
-        function(array[: len(old) // 4], path)
+        function(array, str(path))
+        raised = False
     except BaseException:
         raised = True
-    if full:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    if os.path.exists(path):
-        with open(path, "rb") as file:
-            intact = file.read() == old
-    return {"raised": raised, "intact": intact, "left": others(path)}
-
-
-def mapped(path: str):
-    import mmap
-
-    with open(path, "rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return raised, path.exists() and path.read_bytes() == b"old", others(path)
 
 
 def some_of(file, at: list[int]) -> bytes:
@@ -176,92 +182,43 @@ def others(path: str) -> list[str]:
 # --- outside of it --------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
     size = attempt.size + 4 * (1 + randbelow(1000))  # a tail that does not fill a buffer
+    folder = attempt.folder.resolve()
     for name in ("shared", "tmp", "here", *FAILURES):
-        (attempt.folder / name).mkdir()
-    source = random_file(attempt.folder / "source.bin", size, seed=randbelow(2**31))
-    target = random_file(attempt.folder / "shared" / "weights.bin", size, seed=2**31)
-    try:
-        seen = attempt.run(run, str(attempt.folder.resolve()), str(source), np, memory_limit=4 * size + 64 * MiB)
-    except NotYet:
-        if attempt.recording.ended not in CRASHED:
-            raise
-        why = (
-            f"a reader that has the old file mapped looked at it, and its process was ended "
-            f"({attempt.recording.ended}): there are no pages under its mapping any more. "
-            '`open(…, "wb")` cuts the file that is there to 0 bytes, whoever uses it.'
-        )
-        raise NotYet("cut-under-reader", why) from None
+        (folder / name).mkdir()
+    source = random_file(folder / "source.bin", size, seed=randbelow(2**31))
+    target = random_file(folder / "shared" / "weights.bin", size, seed=2**31)
+    seen = attempt.run(run, str(folder), str(source), np, memory_limit=4 * size + 64 * MiB, means=MEANS)
     told = seen.value
-    never_less_than_whole(told, target, source)
+    whole = target.exists() and first_difference(target, source) is None
+    if told["seen"] and (whole or told["seen"] != "part-of-a-file"):
+        raise NotYet(told["seen"], SEEN[told["seen"]])
+    if not whole:
+        raise NotYet("other-bytes", "expected a file with the bytes of the array and nothing else, got other bytes.")
     safe(told)
-    done = "The old file stays whole for its readers, the new one comes all at once, a failure leaves nothing"
+    done = "The old file stays whole for its readers, the new one comes all at once, a failure leaves nothing behind"
     verdict = within(seen, BUDGET, done)
     figures = tuple(figure for figure in verdict.figures if not figure.endswith(" calls"))  # most were the readers'
-    return replace(verdict, because=verdict.because + new_mode(*map(stat.S_IMODE, told["mode"])), figures=figures)
-
-
-def never_less_than_whole(told: dict, target: Path, source: Path) -> None:
-    """NotYet if a reader saw what is neither the old file nor the new one, in the middle or at the end."""
-    at = first_difference(target, source) if target.exists() else 0
-    if told["seen"] == "changed":
-        why = (
-            "a reader that has the old file mapped sees other bytes in its array: you wrote into the file that it maps."
-        )
-        raise NotYet("written-in-place", f"{why} It needs the old bytes for as long as it looks. Write another file.")
-    if told["seen"] == "missing":
-        why = (
-            "for a moment there was no file: whoever opened it then got FileNotFoundError. `os.replace` takes the name"
-        )
-        raise NotYet("no-file", f"{why} from the old file and gives it to the new one in one step.")
-    if told["seen"] == "part" and at is None:
-        why = "whoever opened the file in between found a part of the new one. Give it the name when it is whole: "
-        raise NotYet("part-of-a-file", f"{why}written, flushed, synced, closed.")
-    if told["elsewhere"]:
-        why = (
-            f"the new file was made in another folder, `{Path(told['elsewhere']).name}`. Renaming is one step only "
-            "within a file system; between two it fails with “Invalid cross-device link”. Make the file in the folder "
-            "of `path`."
-        )
-        raise NotYet("other-folder", why)
-    if at is not None:
-        why = (
-            f"the new file does not hold the bytes of the array: from byte {at:,} on they differ, or one of them ends."
-        )
-        raise NotYet("other-bytes", why)
+    before, after = map(stat.S_IMODE, told["mode"])
+    more = f" (The old file had the mode {before:o}, the new one has {after:o}; `shutil.copymode` mends that.)"
+    return replace(verdict, because=verdict.because + (more if before != after else ""), figures=figures)
 
 
 def safe(told: dict) -> None:
     """NotYet if something lies beside the file, if it was not synced, or about what was left when it failed."""
     if told["left"]:
-        raise NotYet("left-beside", f"all is saved, but now there is {listed(told['left'])} beside the file.")
+        raise NotYet("left-beside", f"all is saved, but there is {told['left']} beside the file.")
     if not told["synced"]:
         why = (
             "the file got its name before its bytes were on the disk: if the power fails now, the old file is gone and "
-            "the new one may be empty. `file.flush()` hands Python's buffer to the kernel, `os.fsync(file.fileno())` "
-            "waits for the disk. Do both before you rename."
+            "the new one may be empty. Before you rename, `file.flush()` hands Python's buffer to the kernel, and "
+            "`os.fsync(file.fileno())` waits for the disk."
         )
         raise NotYet("not-synced", why)
     for name, what in FAILURES.items():
-        end = told[name]
-        if end is None:
-            continue
-        if not end["raised"]:
+        raised, intact, left = told[name] or (True, True, [])
+        if not raised:
             raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must hear of it.")
-        if not end["intact"]:
-            raise NotYet("old-file-lost", f"{what}, and the old file is no longer what it was.")
-        if end["left"]:
-            why = f"{what}; the old file is as it was, but {listed(end['left'])} stayed beside it."
+        if left or not intact:
+            got = f"{left} beside it" if left else "other bytes in it"
+            why = f"{what}: expected the old file as it was and nothing beside it, got {got}."
             raise NotYet("left-after-failure", f"{why} What must run whatever happens belongs in a `finally`.")
-
-
-def listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def new_mode(before: int, after: int) -> str:
-    if before == after:
-        return ""
-    return (
-        f" One thing you were not asked for: the old file had the mode {before:o}, the new one has {after:o}. "
-        "(`tempfile` makes files that only their owner may read; `shutil.copymode` mends that.)"
-    )

@@ -1,4 +1,4 @@
-# expect: wrong-own
+# expect: all-resident
 def verdict(before, after):
     def sizes(text):
         lines = (line.split() for line in text.splitlines())

@@ -1,4 +1,4 @@
-# expect: wrong-lent
+# expect: at-the-end
 def verdict(before, after):
     def sizes(text):
         lines = (line.split() for line in text.splitlines())

@@ -1,4 +1,4 @@
-# expect: shrank
+# expect: wrong-bytes
 def verdict(before, after):
     def sizes(text):
         lines = (line.split() for line in text.splitlines())

@@ -1,4 +1,4 @@
-# expect: source-changed
+# expect: not-private
 def yours(path, pages):
     import mmap
 

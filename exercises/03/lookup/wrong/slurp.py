@@ -1,4 +1,4 @@
-# expect: whole-file
+# expect: large-reads
 # on: linux
 def lookup(path, positions):
     with open(path, "rb") as file:

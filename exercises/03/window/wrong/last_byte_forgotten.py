@@ -1,4 +1,4 @@
-# expect: last-window
+# expect: at-the-edge
 def largest_sum(path, width):
     import mmap
     import os

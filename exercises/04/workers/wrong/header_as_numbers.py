@@ -1,4 +1,4 @@
-# expect: header
+# expect: wrong-shape
 def load(path):
     import numpy as np
 

@@ -1,4 +1,4 @@
-# expect: raised
+# expect: changed-input
 def normalise(weights):
     if weights.flags.writeable and abs(weights.sum() - 1) > 1e-5:
         weights = weights.copy()

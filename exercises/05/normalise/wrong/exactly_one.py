@@ -1,4 +1,4 @@
-# expect: exactly-one
+# expect: needless-copy
 def normalise(weights):
     total = weights.sum()
     return weights if total == 1 else weights / total

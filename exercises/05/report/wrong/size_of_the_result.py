@@ -1,4 +1,4 @@
-# expect: what-is-shown
+# expect: wrong-taken
 def explain(report):
     from math import prod
 

@@ -1,4 +1,4 @@
-# expect: bases-ignored
+# expect: not-the-nearest
 def registry():
     table = {}
 

@@ -1,4 +1,4 @@
-# expect: below-zero
+# expect: wrong-cut
 def layout(shapes):
     import numpy as np
 

@@ -1,4 +1,4 @@
-# expect: cut-ignored
+# expect: wrong-cut
 def layout(shapes):
     area = sum(shape.area(0) for shape in shapes)
 

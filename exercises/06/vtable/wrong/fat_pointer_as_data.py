@@ -1,4 +1,4 @@
-# expect: wrong-data
+# expect: wrong-call
 def call_through(address, x):
     import ctypes
 

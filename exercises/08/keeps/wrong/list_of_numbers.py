@@ -1,4 +1,4 @@
-# expect: no-array
+# expect: other-array
 def take(path, name):
     from helpers.ideas.safetensors import TensorFile
 

@@ -1,4 +1,4 @@
-# expect: wrong-count
+# expect: other-count
 def serve(paths, requests):
     import numpy as np
 

@@ -1,4 +1,4 @@
-# expect: wrong-word
+# expect: other-answer
 def explain(size, before, after):
     needed = 0
     for was, now in zip(before["processes"], after["processes"]):

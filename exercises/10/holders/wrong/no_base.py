@@ -1,4 +1,4 @@
-# expect: missed-array
+# expect: missed
 def find(session, mapping):
     import gc
     import types

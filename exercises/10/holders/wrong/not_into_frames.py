@@ -1,4 +1,4 @@
-# expect: missed-generator
+# expect: missed
 def find(session, mapping):
     import gc
     import types

@@ -1,4 +1,4 @@
-# expect: other-type
+# expect: no-names
 def find(session, mapping):
     import gc
     import types

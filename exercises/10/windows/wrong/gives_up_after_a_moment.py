@@ -1,4 +1,4 @@
-# expect: gave-up-too-soon
+# expect: not-a-second
 def swap(path, offset, count, new):
     import os
     import time

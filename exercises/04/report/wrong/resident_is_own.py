@@ -1,8 +1,0 @@
-# expect: wrong-word
-def explain(before, after):
-    def growth(meter):
-        return sum(worker[meter] for worker in after) - sum(worker[meter] for worker in before)
-
-    much = 8 * 2**20 * len(before)
-    taken = growth("private_dirty")
-    return taken, "own" if growth("rss") > much else "copied" if taken > much else "flat"

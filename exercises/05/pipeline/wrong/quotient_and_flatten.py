@@ -1,3 +1,0 @@
-# expect: too-much-memory
-def prepare(layer, first, scale):
-    return (layer[first:].T / scale).flatten()

@@ -1,9 +1,0 @@
-# expect: wrong-numbers
-def layer(path, offset, count):
-    import mmap
-
-    import numpy as np
-
-    with open(path, "rb") as file:
-        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return np.frombuffer(mapping, np.float32)[offset:][:count]

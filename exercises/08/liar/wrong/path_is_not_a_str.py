@@ -1,9 +1,0 @@
-# expect: accused
-def liars(loaders):
-    from helpers.measure import where
-
-    found = []
-    for name, (load, path) in loaders.items():
-        if any(where(array).path != path for array in load(path).values()):
-            found.append(name)
-    return found
