@@ -28,6 +28,7 @@ from helpers.measure import (
     sampler,
     workers,
 )
+from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, kept, predict, recorded
 from helpers.teach.exercises import is_attempted
 from helpers.teach.judging import Attempt, Verdict, first_difference
@@ -457,7 +458,7 @@ def test_words_become_html():
 
 
 # --- in a real kernel -------------------------------------------------------------------------------------------
-def test_in_a_notebook_everything_is_one_output_with_words():
+def test_in_a_notebook_everything_is_one_output_with_words(tmp_path: Path):
     sources = [
         "from helpers.teach import exercise, predict, quiz",
         'guess = predict("t.peaks", "How much?", each=["read", "mmap"])\nguess',
@@ -473,7 +474,7 @@ def test_in_a_notebook_everything_is_one_output_with_words():
         'exercise("02.chunks").solution()',
     ]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    ran = NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path)).execute(cleanup_kc=True)
     shown = []
     for cell in ran.cells[1:]:
         (output,) = cell.outputs

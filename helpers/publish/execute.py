@@ -69,20 +69,16 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
 
 def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
     """Execute in place, with `folder` as working directory; seconds, and the peak memory in bytes."""
-    manager = AsyncKernelManager(
-        # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
-        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-    )
     at: list[NotebookNode] = []
-    client = NotebookClient(
-        notebook,
-        km=manager,
-        timeout=CELL_TIMEOUT,
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(folder)}},
-        on_cell_start=lambda cell, cell_index: at.append(cell),
-    )
-    with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _Watch(manager) as watch:
+    with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _Watch(manager := kernel(Path(scratch))) as watch:
+        client = NotebookClient(
+            notebook,
+            km=manager,
+            timeout=CELL_TIMEOUT,
+            extra_arguments=["--log-level=ERROR"],
+            resources={"metadata": {"path": str(folder)}},
+            on_cell_start=lambda cell, cell_index: at.append(cell),
+        )
         (Path(scratch) / "state").mkdir()
         environment = os.environ | {
             "ZERO_COPY_STRICT": "1",
@@ -100,6 +96,16 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
         except DeadKernelError:
             raise LessonFailed(_where(at[-1] if at else None, "the kernel died")) from None
         return time.perf_counter() - start, watch.peak
+
+
+def kernel(folder: Path) -> AsyncKernelManager:
+    """A kernel on this interpreter, to be started; its sockets lie in `folder`.
+
+    Not on TCP: free ports are looked for first and taken later, and of two kernels that start at once one may die.
+    """
+    sockets = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
+    # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
+    return AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **sockets)
 
 
 def _where(cell: NotebookNode | None, error: str) -> str:
