@@ -192,8 +192,9 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
 
 
 def test_the_huge_page_of_zeros_is_no_files():
-    memory = np.zeros(64 * MiB, np.uint8)  # numpy asks for huge pages; where there are none, this is as above
-    assert memory.sum() == 0
+    memory = mmap.mmap(-1, 64 * MiB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # np.zeros may give memory used before
+    memory.madvise(mmap.MADV_HUGEPAGE)  # where there are none, this is as above
+    assert np.frombuffer(memory, np.uint8).sum() == 0
     assert page_map(memory).count(FILE) == 0 and page_map(memory).count(FORKED) > PAGES
 
 
