@@ -2,12 +2,16 @@
 wrong answer meets the cause that its first line names.
 """
 
+import shutil
+from pathlib import Path
+
 import nbformat
 import pytest
 from chosen import some
 
 from helpers import folders
 from helpers.measure import cache, maps, sampler
+from helpers.publish.starters import renew
 from helpers.teach import Exercise
 from helpers.teach.exercise_files import Answer
 from helpers.teach.exercises import does_nothing, exercises
@@ -96,3 +100,12 @@ def test_another_right_answer_is_right(one: Exercise, answer: Answer):
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL), timeout=SOON)
     assert (verdict.outcome, verdict.cause) == ("not yet", answer.expect), repr(verdict)
+
+
+def test_format_copies_a_starter_into_its_cell(tmp_path: Path):
+    lesson = shutil.copy(next(folders.NOTEBOOKS.glob("02_*.ipynb")), tmp_path)
+    assert renew(Path(lesson)) == []
+    before = Path(lesson).read_text(encoding="utf-8")
+    Path(lesson).write_text(before.replace("def copy_small(source, target):", "def copy_all(source, target):"))
+    assert renew(Path(lesson)) == ["02.chunks"]
+    assert Path(lesson).read_text(encoding="utf-8") == before
