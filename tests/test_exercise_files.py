@@ -50,6 +50,7 @@ def replaced(old: str, new: str) -> Callable[[Path], None]:
         ("prompt.md", lambda path: path.rename(path.with_name("promt.md")), "prompt.md is missing; is it 'promt.md'?"),
         ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
         ("prompt.md", replaced("title: Copy", "title: [Copy"), "prompt.md, line 3: not YAML"),
+        ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: unknown 'tittle'; there are: title, minutes"),
         ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: minutes is 'ten'; a whole number"),
         ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
         ("prompt.md", replaced("size:", "hard: yes\nsize:"), "prompt.md, line 4: unknown 'hard'; there are: title"),
@@ -107,6 +108,21 @@ def test_a_check_that_was_edited_is_read_again(root: Path):
     assert one.check(wrong).cause == "other-bytes"
     replaced("other-bytes", "no-copy")(root / "02/sample/check.py")
     assert one.check(wrong).cause == "no-copy"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (replaced("    return right", "    right"), "its judge returned None; return right(…) or within(…)"),
+        (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
+        (replaced("    function(source, target)", "    len(function(source, target))"), "(check.py, line 7)"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_the_check_is_not_the_student_s(root: Path, damage: Callable, said: str):
+    damage(root / "02/sample/check.py")
+    one = exercise("02.sample")
+    verdict = one.check(one.made(one.solution_source))
+    assert verdict.outcome == "not yet" and said in verdict.because
 
 
 def test_what_is_read_leaves_nothing_beside_it(root: Path):

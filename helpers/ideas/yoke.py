@@ -32,7 +32,8 @@ class Yoke(Generic[Y, C]):
     """A view Y, and the loan of a cart C that it was made of. Made by attach() or owned().
 
     It lets go of both by release(), at the end of a `with`, or with its last name; a view that was taken out stays
-    valid. The last yoke of a cart closes it. A yoke that is released or used up raises ValueError.
+    valid. The last yoke of a cart closes it (hitch.py: when the last Loan goes). A yoke that is released or used up
+    raises ValueError.
     """
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")

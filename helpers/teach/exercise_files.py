@@ -77,12 +77,12 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
         _refuse(path, mark.line + 2 if mark else 2, f"not YAML: {getattr(error, 'problem', error)}")
     if not isinstance(front, dict):
         _refuse(path, 2, "write 'title: …', 'minutes: 10' and 'size: 256 MiB', a line each")
-    for name, (kind, wanted) in FRONT.items():
-        if not isinstance(front.get(name), kind):
-            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; {wanted} is wanted")
     if unknown := set(front) - set(FRONT):
         name = sorted(map(str, unknown))[0]
         _refuse(path, _line(found[1], name, 1), f"unknown {name!r}; there are: {', '.join(FRONT)}")
+    for name, (kind, wanted) in FRONT.items():
+        if not isinstance(front.get(name), kind):
+            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; {wanted} is wanted")
     try:
         front["size"] = units.size(front["size"])
     except ValueError as error:
@@ -262,6 +262,12 @@ def _module(path: Path, name: str) -> ModuleType:
     return module
 
 
+def place(error: BaseException, folder: Path) -> str:
+    """Where in a file of this folder an error was raised: " (exercises/02/chunks/check.py, line 12)"; "" if nowhere."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
+    return f" ({_shown(Path(frames[-1].filename))}, line {frames[-1].lineno})" if frames else ""
+
+
 def _line(text: str, start: str, before: int = 0) -> int:
     """The line of `text` that begins with `start`, counted from 1 after `before` others; `before` + 1 if none does."""
     lines = text.splitlines()
@@ -269,5 +275,8 @@ def _line(text: str, start: str, before: int = 0) -> int:
 
 
 def _refuse(path: Path, line: int, what: str) -> NoReturn:
-    shown = path.relative_to(folders.ROOT) if path.is_relative_to(folders.ROOT) else path
-    raise Malformed(f"{shown}{f', line {line}' if line else ''}: {what}")
+    raise Malformed(f"{_shown(path)}{f', line {line}' if line else ''}: {what}")
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(folders.ROOT) if path.is_relative_to(folders.ROOT) else path

@@ -157,10 +157,13 @@ class Exercise:
             ) as folder:
                 attempt = Attempt(function, size, timeout, Path(folder))
                 verdict = judge(attempt)
+                if not isinstance(verdict, Verdict):
+                    raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
         except NotYet as slip:
             verdict = Verdict("not yet", slip.because, slip.figures, cause=slip.cause)
         except Exception as error:  # no room on the disk, a function that cannot be carried, …: say so, and go on
-            return Verdict("not yet", f"the check could not be made: {error}", cause="not-checked")
+            why = f"the check could not be made: {error}{exercise_files.place(error, self.folder)}"
+            return Verdict("not yet", why, cause="not-checked")
         return replace(verdict, recording=attempt.recording)
 
 

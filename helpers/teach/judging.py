@@ -140,11 +140,16 @@ class Attempt:
         raise NotYet("raised", f"it {run.ending}{self._where(run.error or '')}")
 
     def _where(self, trace: str) -> str:
-        """The student's own line at which it was raised, with its text where the notebook still has it."""
+        """The student's own line at which it was raised, with its text where the notebook still has it; or, if it was
+        raised when the function had returned, the line of the check that looked at its result."""
+        frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace)]
         file = getattr(getattr(self.function, "__code__", None), "co_filename", None)
-        lines = [int(line) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace) if name == file]
-        text = linecache.getline(file, lines[-1]).strip() if lines else ""
-        return f", in line {lines[-1]}{f': `{text}`' if text else ''}" if lines else ""
+        lines = [line for name, line in frames if name == file]
+        if lines:
+            text = linecache.getline(file, lines[-1]).strip()
+            return f", in line {lines[-1]}{f': `{text}`' if text else ''}"
+        looked = [line for name, line in frames if Path(name).name == "check.py"]
+        return f", when the check looked at what it returned (check.py, line {looked[-1]})" if looked else ""
 
 
 # --- memory ---------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def within_pages(run: Recording, budget: int) -> Verdict:
         f"{run.faults.major:,} major faults",
     )
     if came <= budget:
-        return right(f"{from_disk} came from the disk, a page for a byte.", figures)
+        return right(f"{from_disk} came from the disk, about one page per byte.", figures)
     begin = f"the bytes are right, but {from_disk} came from the disk for {POSITIONS} bytes; the budget is {allowed}."
     if asked > POSITIONS * PAGE / 2:
         why = (

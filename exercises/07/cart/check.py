@@ -15,10 +15,10 @@ SLIPS = {
     "writable": "whoever borrows the view can write to it. `memoryview.toreadonly()` makes one that can only be read.",
     "refuses": "`close()` raised {}. A cart may not refuse: it gives the bytes up at once, or when the last view goes.",
     "not-counted": "a view was out when the cart was closed, and the block went from under it: reading the view ended "
-    "the process, or gave other bytes. The views that you lend are not counted, so nobody objected.",
-    "left-behind": "the cart is closed and no view is out, but the block is still {}. Who is told when the last view "
-    "goes? A slice, or an array made from your view, is a view as well. (A `SharedMemory.close()` that raises "
-    "BufferError has closed only half of itself: call it after the last view, not before.)",
+    "the process, or gave other bytes. The views that you lend are not counted, so `close()` could not know.",
+    "left-behind": "the cart is closed and no view is out, but the block is still {}. What of yours runs when the last "
+    "view goes? A slice, or an array made from your view, is a view as well. (A `SharedMemory.close()` that raises "
+    "BufferError has released its `buf` and still maps the block: call it after the last view, not before.)",
     "no-yoke": "a Yoke could not use it: {}.",
 }
 
