@@ -11,7 +11,7 @@ def run(function) -> str:
     import time
 
     held = function()
-    time.sleep(0.05)
+    time.sleep(0.25)
     return type(held).__name__
 
 
