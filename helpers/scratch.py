@@ -3,8 +3,10 @@
 import atexit
 import os
 import shutil
+import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -22,26 +24,55 @@ def scratch(name: str) -> Path:
     So two notebooks never write the same copy. The folder goes when the process ends; what a killed process left goes
     when the next one asks.
     """
-    return _folder(generated()) / name
+    return _of_this_process(generated()) / name
+
+
+@contextmanager
+def room(name: str) -> Iterator[Path]:
+    """A new folder under `folders.generated()`, for as long as it is needed. What a killed process left of that name
+    goes first."""
+    folder, lock = _new(name, generated())
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+        os.close(lock)
 
 
 @cache
-def _folder(parent: Path) -> Path:
-    for left in parent.glob("scratch-*"):
+def _of_this_process(parent: Path) -> Path:
+    folder, _ = _new("scratch", parent)
+    atexit.register(_remove, folder)
+    return folder
+
+
+def _new(name: str, parent: Path) -> tuple[Path, int]:
+    """A folder of that name and something more, and a descriptor that holds its lock. Abandoned ones are removed."""
+    for left in parent.glob(f"{name}-*"):
         with suppress(OSError):
             held = _lock(left)
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
             os.close(held)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix="scratch-", dir=parent))
-        with suppress(OSError):  # a system, or a network file system, without such locks
-            try:
-                _lock(folder)  # kept until this process ends
-            except BlockingIOError:
-                continue  # another process took it for an abandoned one, in the moment before
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+        try:
+            lock = _lock(folder)
+        except BlockingIOError:
+            continue  # another process took it for an abandoned one, in the moment before
+        except OSError:  # a system, or a network file system, without such locks
+            lock = os.open(os.devnull, os.O_RDONLY)
         if folder.exists():
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)
-            return folder
+            return folder, lock
+        os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """The folder, whatever it holds: others that must not be entered, or that lie too deep for Python."""
+    with suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and os.name == "posix":
+        for command in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):
+            subprocess.run([*command, "--", folder], capture_output=True)
 
 
 def _lock(folder: Path) -> int:

@@ -20,6 +20,7 @@ from helpers import whole
 from helpers.folders import generated
 from helpers.make import files, random_file, scratch, whole_file
 from helpers.measure import measure
+from helpers.scratch import room
 from helpers.units import KiB, MiB
 
 unix_only = pytest.mark.skipif(os.name == "nt", reason="signals and file locks as Unix has them")
@@ -495,6 +496,36 @@ def test_scratch_of_a_killed_process_goes_with_the_next_and_that_of_a_live_one_s
     assert path.exists()
     subprocess.run([sys.executable, "-c", SCRATCH], check=True, capture_output=True)
     assert not path.parent.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks and SIGKILL")
+def test_a_room_that_a_killed_process_left_goes_with_the_next_and_that_of_a_live_one_stays():
+    code = (
+        "from helpers.scratch import room; import sys\n"
+        "with room('check') as folder:\n    (folder / 'big').touch(); print(folder, flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as held:
+        path = Path(held.stdout.readline().strip())
+        with room("check") as another:
+            assert path.exists() and another != path
+        assert not another.exists()
+        held.kill()
+    assert path.exists()
+    with room("check"), room("other"):
+        assert not path.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and long paths")
+def test_a_room_goes_whatever_was_made_in_it():
+    with room("check") as folder:
+        (folder / "shut" / "inner").mkdir(parents=True)
+        (folder / "link").symlink_to(generated())
+        (folder / "shut").chmod(0)
+        deep = "import os\nfor _ in range(1200): os.mkdir('deep'); os.chdir('deep')"
+        subprocess.run([sys.executable, "-c", deep], cwd=folder, check=True)
+    assert not folder.exists() and generated().exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks")

@@ -1,6 +1,7 @@
 """The framework: predictions that are kept, checks that no code breaks, recorded runs."""
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -29,9 +30,9 @@ from helpers.measure import (
     workers,
 )
 from helpers.publish.execute import kernel
-from helpers.teach import exercise, exercise_files, kept, predict, recorded
+from helpers.teach import exercise, exercise_files, inside, kept, predict, recorded
 from helpers.teach.exercises import is_attempted
-from helpers.teach.judging import Attempt, Verdict, first_difference
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain
@@ -237,21 +238,20 @@ def function(body: str, arguments: str = "a, b"):
      '    raise NotImplementedError("later")', "    # a comment\n    return None"],
 )  # fmt: skip
 def test_an_empty_body_is_no_attempt(body: str):
-    assert not is_attempted(function(body), function("    ...").__code__)
+    assert not is_attempted(function(body).__code__, function("    ...").__code__)
 
 
 @pytest.mark.parametrize(
     "body", ["    return 5", "    return a", "    a.b()", "    while True: pass", '    return "Doc."']
 )
 def test_anything_else_is_an_attempt(body: str):
-    assert is_attempted(function(body), function("    ...").__code__)
+    assert is_attempted(function(body).__code__, function("    ...").__code__)
 
 
 def test_a_starter_that_does_something_is_still_the_starter():
     starter = "    return bytearray(a)"
-    assert not is_attempted(function(starter), function(starter).__code__)
-    assert is_attempted(function("    return bytearray(b)"), function(starter).__code__)
-    assert is_attempted(len, function(starter).__code__)
+    assert not is_attempted(function(starter).__code__, function(starter).__code__)
+    assert is_attempted(function("    return bytearray(b)").__code__, function(starter).__code__)
 
 
 # --- exercises: nothing a student does breaks a check -----------------------------------------------------------
@@ -269,11 +269,68 @@ def test_a_starter_that_does_something_is_still_the_starter():
         ("    import os; os.remove(a)", "the source is gone"),
         ("    import os; os.mkdir(b)", "no file at `target`"),
         ("    import os; os.symlink(a, b)", "the source by another name"),
+        ("    import os; os.link(a, b)", "the source by another name"),
+        ("    import os; os.mkfifo(b)", "no file at `target`"),
+        ("    import os; c = a.with_name('c'); c.touch(); os.link(c, b)", "by another name (a link)"),
+        ("    import os, shutil; shutil.move(a, b); os.symlink(b, a)", "something else lies in its place"),
+        ("    import os, shutil; shutil.move(a, b); os.mkfifo(a)", "something else lies in its place"),
+        (
+            "    import os, shutil; shutil.copyfile(a, b); os.chmod(a, 0o400)",
+            "the mode of the source was changed, from",
+        ),
+        ("    import os; print(os.listdir(os.path.dirname(a))[1])", "IndexError"),  # the source is all that is there
     ],
 )
 def test_a_check_answers_whatever_the_code_does(body: str, said: str):
     verdict = exercise("02.chunks").check(function(body), size=8 * MiB, timeout=5)
     assert verdict.outcome == "not yet" and said in verdict.because
+
+
+def test_a_verdict_fits_a_screen():
+    body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + ('long ' * 20 + chr(10)) * 10_000)"
+    verdict = exercise("02.chunks").check(function(body), size=MiB)
+    assert "raised" in verdict.because and "in line 2" in verdict.because
+    assert len(repr(verdict)) < 1000 and chr(27) not in repr(verdict) and repr(verdict).encode()
+    assert "<b>" not in verdict._repr_html_()
+
+
+def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
+    folder, judges = tmp_path / "student", tmp_path / "judge"
+    folder.mkdir()
+    judges.mkdir()
+    (folder / "model").mkdir()
+    shard = folder / "model" / "shard.bin"
+    shard.write_bytes(b"12345678")
+    attempt = Attempt(None, MiB, 5, folder, judges)
+    attempt.hand_out(folder / "model")
+    path = attempt.random_file()
+    attempt.unharmed()
+    assert MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
+    assert attempt.twin(path).parent == judges
+    content = path.read_bytes()
+    path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
+    with pytest.raises(NotYet, match=r"`source.bin` was changed, from byte 1,00[01] on"):
+        attempt.unharmed()
+    path.write_bytes(content)
+    attempt.unharmed()
+    shard.write_bytes(b"12345679")
+    with pytest.raises(NotYet, match=r"`shard.bin` was changed\. "):
+        attempt.unharmed()
+    shard.unlink()
+    with pytest.raises(NotYet, match=r"`shard\.bin` is gone"):
+        attempt.unharmed()
+
+
+def test_a_type_is_told_by_more_than_its_name():
+    class Liar(type):
+        __flags__ = type.__flags__ | 1 << 8
+
+    posing = Liar("bytearray", (bytearray,), {"__module__": "builtins", "__class__": bytearray})
+    with mmap.mmap(-1, 1) as mapping:
+        values = (bytearray(), None, mapping, np.zeros(1), posing())
+        assert [inside.kind_of(value) for value in values] == [
+            "bytearray", "NoneType", "mmap.mmap", "numpy.ndarray", "class bytearray"
+        ]  # fmt: skip
 
 
 def test_what_is_no_function_is_said(a_student: Path):
@@ -489,6 +546,32 @@ def test_in_a_notebook_everything_is_one_output_with_words(tmp_path: Path):
     assert 'data-outcome="not yet"' in shown[7]["text/html"]
     assert "in line 2: <code>open(target" in shown[7]["text/html"]
     assert "def copy_small" in shown[9]["text/html"]
+
+
+def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_path: Path):
+    check = '\n\nexercise("02.chunks").check(copy_small, size="2 MiB")'
+    sources = [
+        "import ctypes\nfrom helpers.teach import exercise",
+        "INFER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)\n"
+        "class Table(ctypes.Structure): pass\n"
+        "Table._fields_ = [('infer', INFER), ('words', ctypes.c_size_t * 2)]",
+        "def pieces(file):\n    return iter(lambda: file.read(1 << 16), b'')",
+        "def copy_small(source, target):\n    Table(infer=INFER(float))\n"
+        "    with open(source, 'rb') as file, open(target, 'wb') as copy:\n"
+        f"        copy.writelines(pieces(file)){check}",
+        "def pieces(file):\n    # nothing yet\n    raise ValueError('later')",
+        f"1{check}",
+        f"def copy_small(source, target):\n    !cp {{source}} {{target}}{check}",
+        f"with open('kept', 'w') as kept: pass\nkept, = [kept]\nglobals()['hidden'] = kept\n"
+        f"def copy_small(source, target):\n    return hidden{check}",
+    ]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path)).execute(cleanup_kc=True)
+    said = [cell.outputs[0].data["text/plain"] for cell in ran.cells if cell.outputs]
+    assert said[0].startswith("Right.")
+    assert "raised ValueError: later, in line 3: raise ValueError('later')" in said[1]
+    assert "work in a notebook's cell only" in said[2] and "in line 2: !cp" in said[2]
+    assert "hidden cannot be carried to a fresh process" in said[3] and "no cell makes it" in said[3]
 
 
 # --- nothing is lost, nothing is taken for something else ---------------------------------------------------------

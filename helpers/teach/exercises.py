@@ -6,11 +6,10 @@ fresh process, with a time and a memory limit, on a file made for this check; wh
 
 import difflib
 import dis
-import inspect
 import linecache
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from types import CodeType
@@ -18,11 +17,12 @@ from typing import Any
 
 import cloudpickle
 
-from .. import folders, owners, units
-from . import exercise_files, inside, kept
+from .. import folders, owners, scratch, units
+from . import exercise_files, inside, kept, source
 from .exercise_files import Answer
 from .judging import Attempt, NotYet, Verdict
-from .words import Said, block, inline, paragraphs, plain
+from .source import Source
+from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
 _hints_given: dict[str, int] = {}  # in this kernel: after a restart they are given again from the first
@@ -75,15 +75,12 @@ class Exercise:
 
         Whatever the function does, the answer is a Verdict.
         """
-        if function is None or function is Ellipsis or not is_attempted(function, self._starter_code()):
-            do = "Fill in" if does_nothing(self._starter_code()) else "Change"
-            return Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
-        size = units.size(self.size if size is None else size)
-        verdict = self._not_callable(function) or self._judged(function, size, timeout)
-        kept.keep(
-            FILE, self.key, {"attempts": self.attempts + 1, "right": verdict.outcome == "right" or self._was_right}
-        )
-        return verdict
+        verdict = self._verdict(function, units.size(self.size if size is None else size), timeout)
+        if verdict.outcome != "not attempted":
+            right = verdict.outcome == "right" or self._was_right
+            kept.keep(FILE, self.key, {"attempts": self.attempts + 1, "right": right})
+        figures = tuple(short(figure, 100) for figure in verdict.figures)
+        return replace(verdict, because=short(verdict.because), figures=figures)
 
     @property
     def attempts(self) -> int:
@@ -111,12 +108,12 @@ class Exercise:
             )
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 
-    def made(self, source: str) -> Callable:
-        """The function that `source` defines under the exercise's name, as if a cell had defined it."""
+    def made(self, text: str) -> Callable:
+        """The function that `text` defines under the exercise's name, as if a cell had defined it."""
         space: dict[str, Any] = {"__name__": "__exercise__"}
-        cell = f"<{self.key}>"
-        linecache.cache[cell] = len(source), None, source.splitlines(keepends=True), cell
-        exec(compile(source, cell, "exec"), space)
+        cell = f"<{self.key} {sha256(text.encode()).hexdigest()[:8]}>"
+        linecache.cache[cell] = len(text), None, text.splitlines(keepends=True), cell
+        exec(compile(text, cell, "exec"), space)
         return space[self.name]
 
     def __repr__(self) -> str:
@@ -136,35 +133,51 @@ class Exercise:
         return self._record.get("right") is True
 
     def _starter_code(self) -> CodeType:
-        return self.made(self.starter).__code__
+        return source.taken([("<starter>", self.starter)], self.name).code
 
-    def _not_callable(self, function: Any) -> Verdict | None:
-        if not callable(function):
+    def _verdict(self, function: Any, size: int, timeout: float) -> Verdict:
+        if function is None or function is Ellipsis:
+            return self._not_attempted()
+        if not (callable(function) or isinstance(function, Source)):
             why = f"hand over the function itself, `check({self.name})`, and not what it returns."
             return Verdict("not yet", why, cause="no-function")
-        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-            what = "an `async def`" if inspect.iscoroutinefunction(function) else "a generator (it has a `yield`)"
+        try:
+            made = function if isinstance(function, Source) else source.of(function, self.name)
+        except Exception as error:  # something in it cannot travel
+            return _not_checked(error)
+        if made.code and not is_attempted(made.code, self._starter_code()):
+            return self._not_attempted()
+        if what := made.runs_nothing:
             why = f"`{self.name}` is {what}: calling it runs nothing. Write an ordinary function."
             return Verdict("not yet", why, cause="runs-nothing")
-        return None
+        return self._judged(made, size, timeout)
 
-    def _judged(self, function: Callable, size: int, timeout: float) -> Verdict:
+    def _not_attempted(self) -> Verdict:
+        do = "Fill in" if does_nothing(self._starter_code()) else "Change"
+        return Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
+
+    def _judged(self, made: Source, size: int, timeout: float) -> Verdict:
         attempt = None
         try:
             judge = exercise_files.check(self.folder).judge
-            with tempfile.TemporaryDirectory(
-                prefix="check-", dir=folders.generated(), ignore_cleanup_errors=True
-            ) as folder:
-                attempt = Attempt(function, size, timeout, Path(folder))
+            with scratch.room("check") as folder:
+                students, own = folder / "student", folder / "judge"
+                students.mkdir()
+                own.mkdir()
+                attempt = Attempt(made, size, timeout, students, own)
                 verdict = judge(attempt)
                 if not isinstance(verdict, Verdict):
                     raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
         except NotYet as slip:
             verdict = Verdict("not yet", slip.because, slip.figures, cause=slip.cause)
-        except Exception as error:  # no room on the disk, a function that cannot be carried, …: say so, and go on
-            why = f"the check could not be made: {error}{exercise_files.place(error, self.folder)}"
-            return Verdict("not yet", why, cause="not-checked")
+        except Exception as error:  # no room on the disk, a fault of the check, …: say so, and go on
+            return _not_checked(error, exercise_files.place(error, self.folder))
         return replace(verdict, recording=attempt.recording)
+
+
+def _not_checked(error: Exception, place: str = "") -> Verdict:
+    why = f"the check could not be made: {short(str(error), 600)}{place}"
+    return Verdict("not yet", why, cause="not-checked")
 
 
 def exercise(key: str) -> Exercise:
@@ -202,11 +215,8 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
 
 
 # --- was anything done? ---------------------------------------------------------------------------------------
-def is_attempted(function: Any, starter: CodeType) -> bool:
+def is_attempted(body: CodeType, starter: CodeType) -> bool:
     """False for the stub, and for a body that is only `...`, `pass`, a docstring or `raise NotImplementedError`."""
-    body = getattr(function, "__code__", None)
-    if not isinstance(body, CodeType):
-        return True  # a built-in function, or no function at all
     return not does_nothing(body) and _shape(body) != _shape(starter) and body.co_names != ("NotImplementedError",)
 
 

@@ -5,6 +5,54 @@ there to be changed.
 """
 
 
+def started(name: str, steps, texts, values, runner, *args):
+    """Makes the student's function `name` as its notebook did, and returns runner(function, *args).
+
+    This runs when memory is measured already, and in a new `__main__`, where pickle and dataclasses look for classes.
+    """
+    import linecache
+    import sys
+    from types import ModuleType
+
+    def get_ipython():
+        raise RuntimeError("`!…` and `%…` work in a notebook's cell only; in a function use shutil, os or subprocess")
+
+    for file, text in texts.items():
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    space = vars(main)
+    space |= {"get_ipython": get_ipython} | values
+    for step in steps:
+        exec(step, space)
+    return runner(space[name], *args)
+
+
+def load(names):
+    import contextlib
+    import importlib
+
+    for name in names:
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
+
+
+def after(_, function, *args):
+    return function(*args)
+
+
+def kind_of(value, type=type) -> str:
+    """The name of its type, as no class that the student wrote can have it: "bytearray", "numpy.ndarray".
+
+    Types made in C cannot be changed, and that is a flag which no `class` has (Py_TPFLAGS_IMMUTABLETYPE); anything else
+    is "class bytearray". `type` is Python's own, as it was before the student's code ran.
+    """
+    kind, about = type(value), type.__dict__
+    name, module = about["__qualname__"].__get__(kind), about["__module__"].__get__(kind)
+    if not about["__flags__"].__get__(kind) & 1 << 8:
+        return f"class {name}"
+    return name if module == "builtins" else f"{module}.{name}"
+
+
 def answers(function, cases: list[tuple]) -> list:
     """What the function says of each case, its arguments. Anything but numbers and words is sent back as it prints."""
     return [_as_data(function(*case)) for case in cases]

@@ -3,29 +3,33 @@
 A judge returns `right(…)` or `within(…)`, or raises NotYet with the cause: its one word for the slip.
 """
 
-import linecache
+import hashlib
 import math
+import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import wraps
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from .. import folders
 from ..make import random_file
 from ..measure import Recording, cache, measure, sampler
 from ..units import MiB, in_words
 from . import inside
-from .words import inline, plain
+from .source import Source
+from .words import inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
 CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # for the same mistake one system gives one, and another the other
+NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link, nor a wait for a writer
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,60 +71,116 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
     return Verdict("right", because, figures)
 
 
+@dataclass
+class _Modules:
+    names: tuple[str, ...]
+
+    def __reduce__(self):
+        return inside.load, (self.names,)
+
+
 @dataclass(eq=False)
 class Attempt:
-    """What a judge is given: the student's function, bytes of data, seconds of time, and a folder of its own.
+    """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
 
+    own        the judge's folder, where the student's code puts nothing
     recording  of the last run, for the verdict
     """
 
-    function: Any
+    source: Source
     size: int
     timeout: float
     folder: Path
+    own: Path | None = None
     recording: Recording | None = None
+    _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
     def run(
-        self, runner: Callable, *args: Any, memory_limit: int, means: Mapping[str, tuple[str, str]] | None = None
+        self,
+        runner: Callable,
+        *args: Any,
+        memory_limit: int,
+        means: Mapping[str, tuple[str, str]] | None = None,
+        modules: Sequence[str] = (),
     ) -> Recording:
-        """`measure`, of a run that must return: NotYet says what stopped it.
+        """`measure`, of a run that must return and leave unharmed what was handed out: NotYet says what was wrong.
 
         means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
         """
-        run = self.measure(runner, *args, memory_limit=memory_limit)
+        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
                 raise NotYet(cause, why)
-        return self.returned(run)
+        self.returned(run)
+        self.unharmed()
+        return run
 
-    def measure(self, runner: Callable, *args: Any, memory_limit: int) -> Recording:
+    def measure(self, runner: Callable, *args: Any, memory_limit: int, modules: Sequence[str] = ()) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
-        Where kinds of memory are not told apart, a second run gives the heap peak, which has to do.
+        What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
+        memory are not told apart, a second run gives the heap peak, which has to do.
         """
         self.recording = measure(
-            runner,
-            self.function,
+            partial(inside.after, _Modules((*modules, *self.source.modules)), self.started(runner)),
             *args,
             timeout=self.timeout,
             memory_limit=memory_limit,
             heap=not kinds_are_told_apart(),
-            name=getattr(self.function, "__name__", "your function"),
+            name=self.source.name,
         )
         return self.recording
 
-    def source_and_twin(self) -> tuple[Path, Path]:
-        """A new file, not a multiple of any chunk, and its twin that the student's code never sees.
+    def started(self, runner: Callable) -> Callable:
+        """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function."""
+        made = self.source
+        return partial(inside.started, made.name, made.steps, dict(made.texts), dict(made.values), runner)
 
-        OSError where the disk has no room for them and a copy.
+    def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
+        """A new file of random bytes in the student's folder, handed out. If no size is given, it is about the check's,
+        and not a multiple of any chunk.
+
+        OSError where the disk has no room for it, a copy, and its twin.
         """
-        size = self.size + 1 + secrets.randbelow(MiB - 1)
+        size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
         free = shutil.disk_usage(self.folder).free
         if free < 3 * size:
             needed, there = in_words(3 * size, "bytes"), in_words(free, "bytes")
             raise OSError(f"it needs {needed} in {self.folder.parent}, and {there} are free")
-        source = random_file(self.folder / "source.bin", size, seed=secrets.randbelow(2**32))
-        return source, Path(shutil.copyfile(source, self.folder / "twin.bin"))
+        seed = secrets.randbelow(2**32)
+        path = random_file(self.folder / name, size, seed=seed)
+        self.hand_out(path)
+        self._handed_out[path] = replace(self._handed_out[path], seed=seed)
+        return path
+
+    def twin(self, path: Path) -> Path:
+        """The bytes of a `random_file` made again, in the judge's folder, for when the student's run has ended."""
+        made = self._handed_out[path]
+        return random_file(self.own / path.name, made.size, seed=made.seed)
+
+    def hand_out(self, path: Path) -> None:
+        """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
+        files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, digest(one)) for one in files}
+
+    def unharmed(self) -> None:
+        """NotYet("source-gone") or NotYet("source-changed") if a file that was handed out is not as it was."""
+        for path, made in self._handed_out.items():
+            name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
+            try:
+                now = path.lstat()
+            except OSError:
+                raise NotYet("source-gone", f"{name} is gone. It must still be there, unchanged.") from None
+            if not stat.S_ISREG(now.st_mode):
+                why = f"{name} is gone, and something else lies in its place. It must still be there, unchanged."
+                raise NotYet("source-gone", why)
+            if now.st_mode != made.mode:
+                why = f"the mode of {name} was changed, from {made.mode & 0o7777:o} to {now.st_mode & 0o7777:o}."
+                raise NotYet("source-changed", why)
+            if now.st_size != made.size or digest(path) != made.digest:
+                at = None if made.seed is None else first_difference(path, self.twin(path))
+                where = "" if at is None else f", from byte {at:,} on"
+                raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; else NotYet says what stopped it."""
@@ -137,19 +197,28 @@ class Attempt:
         if "File too large" in (run.error or ""):
             why = "it wrote on and on, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)
-        raise NotYet("raised", f"it {run.ending}{self._where(run.error or '')}")
+        raise NotYet("raised", f"it {short(run.ending, 400)}{self._where(run.error or '')}")
 
     def _where(self, trace: str) -> str:
-        """The student's own line at which it was raised, with its text where the notebook still has it; or, if it was
-        raised when the function had returned, the line of the check that looked at its result."""
-        frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace)]
-        file = getattr(getattr(self.function, "__code__", None), "co_filename", None)
-        lines = [line for name, line in frames if name == file]
-        if lines:
-            text = linecache.getline(file, lines[-1]).strip()
-            return f", in line {lines[-1]}{f': `{text}`' if text else ''}"
+        """The student's own line at which it was raised, with its text where that is to be had; or, if it was raised
+        when the function had returned, the line of the check that looked at its result."""
+        frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace[-MiB:])]
+        own = {*self.source.texts, *(code.co_filename for code in self.source.codes)}
+        if lines := [(line, name) for name, line in frames if name in own]:
+            text = short(self.source.line(*lines[-1]), 200)
+            return f", in line {lines[-1][0]}{f': `{text}`' if text else ''}"
         looked = [line for name, line in frames if Path(name).name == "check.py"]
         return f", when the check looked at what it returned (check.py, line {looked[-1]})" if looked else ""
+
+
+@dataclass(frozen=True)
+class _HandedOut:
+    """What a file was when the student got it; the seed of a random one."""
+
+    mode: int
+    size: int
+    digest: bytes
+    seed: int | None = None
 
 
 # --- memory ---------------------------------------------------------------------------------------------------
@@ -197,13 +266,23 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
 
 
 # --- files ----------------------------------------------------------------------------------------------------
-def unharmed(source: Path, twin: Path) -> None:
-    """NotYet("source-gone") or NotYet("source-changed") if the function did not leave its input as it was."""
-    if not source.is_file():
-        raise NotYet("source-gone", "the source is gone. It must still be there, unchanged.")
-    at = first_difference(source, twin)
-    if at is not None:
-        raise NotYet("source-changed", f"the source was changed, from byte {at:,} on. Open it with `'rb'`.")
+def opened(path: Path) -> BinaryIO:
+    """A file that the student's code made, open for reading. NotYet if there is none, or something that is no file of
+    its own: a folder, a pipe, another name for some other file."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        raise NotYet("no-file", f"there is no file `{path.name}`.") from None
+    if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1:
+        raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
+    if not stat.S_ISREG(found.st_mode):
+        raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
+
+
+def digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()
 
 
 def is_cold(path: Path) -> bool:
@@ -213,9 +292,10 @@ def is_cold(path: Path) -> bool:
 
 
 def first_difference(path: Path, other: Path) -> int | None:
-    """The first byte at which two files differ, or at which one of them ends; None if they are equal."""
+    """The first byte at which two files differ, or at which one of them ends; None if they are equal. NotYet as
+    `opened`."""
     at = 0
-    with path.open("rb") as one, other.open("rb") as two:
+    with opened(path) as one, opened(other) as two:
         while True:
             a, b = one.read(MiB), two.read(MiB)
             if a != b:

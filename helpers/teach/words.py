@@ -66,3 +66,10 @@ def plain(text: str) -> str:
 def block(source: str) -> str:
     """Source text as HTML; in reach of the keyboard, because it may scroll."""
     return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
+
+
+def short(text: str, most: int = 1000) -> str:
+    """At most `most` characters, from the beginning and the end, and none that a screen cannot show."""
+    if len(text) > most:
+        text = f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
+    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -2,13 +2,10 @@
 
 import mmap
 import secrets
-import shutil
-from pathlib import Path
 
-from helpers.make import random_file
 from helpers.measure import PageState, maps
 from helpers.owners import mapping_under
-from helpers.teach.judging import Attempt, NotYet, Verdict, called, first_difference, right, unharmed
+from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import MiB
 
 PAGE = mmap.PAGESIZE
@@ -19,10 +16,10 @@ SHARED = (
 )
 
 
-def run(function, path, pages: list[int], twin, look: bool) -> dict:
+def run(function, path, pages: list[int], content: bytes, look: bool) -> dict:
     """What the function returned, as seen by the process that has it.
 
-    type, mapped, length (bytes; None if it has none), differs (the first byte that is not as in the file `twin`); and
+    type, mapped, length (bytes; None if it has none), differs (the first byte that is not as in `content`); and
     if `look`: states of its pages, and what may be done to its memory ("rw-p", proc_pid_maps(5)).
     """
     value = function(path, list(pages))
@@ -36,22 +33,22 @@ def run(function, path, pages: list[int], twin, look: bool) -> dict:
 
         seen = page_map(value)
         told |= {"states": seen.states.tolist(), "may": seen.region.permissions}
-    with open(twin, "rb") as file:
-        differs = next((at for at, byte in enumerate(file.read(len(view))) if view[at] != byte), None)
+    differs = next((at for at, byte in enumerate(content[: len(view)]) if view[at] != byte), None)
     return told | {"length": len(view), "differs": differs}
 
 
 def judge(attempt: Attempt) -> Verdict:
     size = (PAGES - 1) * PAGE + 1 + secrets.randbelow(PAGE - 1)
-    source = random_file(attempt.folder / "source.bin", size, seed=secrets.randbelow(2**32))
-    twin = Path(shutil.copyfile(source, attempt.folder / "twin.bin"))
+    source = attempt.random_file(size=size)
     # Never page 0, and no two neighbours: so a slip shows what kind of slip it is.
     wanted = [*secrets.SystemRandom().sample(range(2, PAGES - 3, 3), 7), PAGES - 1]
     why_not = maps.why_not()
-    told = attempt.run(run, source, wanted, twin, not why_not, memory_limit=256 * MiB).value
-    if source.is_file() and (at := first_difference(source, twin)) is not None:
-        raise NotYet("not-private", f"the file was changed, from byte {at:,} on. {SHARED}")
-    unharmed(source, twin)
+    try:
+        told = attempt.run(run, source, wanted, source.read_bytes(), not why_not, memory_limit=256 * MiB).value
+    except NotYet as slip:
+        if slip.cause == "source-changed":
+            raise NotYet("not-private", f"{slip.because} {SHARED}") from None
+        raise
     whole_and_mapped(told, size)
     figures = ()
     if not why_not:

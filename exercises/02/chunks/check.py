@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, unharmed, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, within
 from helpers.units import MiB
 
 BUDGET = 8 * MiB
@@ -16,16 +16,15 @@ def run(function, source, target, most: int) -> None:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    source, twin = attempt.source_and_twin()
+    source = attempt.random_file()
     target = attempt.folder / "target.bin"
     most = 2 * attempt.size + 64 * MiB
     seen = attempt.run(run, source, target, most, memory_limit=4 * attempt.size + 64 * MiB)
-    unharmed(source, twin)
     if not target.is_file():
         raise NotYet("no-target", "there is no file at `target`. Open it with `'wb'` and write to it.")
     if target.samefile(source):
         raise NotYet("link", "`target` is the source by another name (a link), not a copy.")
-    equal(twin, target)
+    equal(attempt.twin(source), target)
     return within(seen, BUDGET, "The copy equals its source")
 
 

@@ -1,7 +1,7 @@
 """02.hidden: a bytearray equal to the file, with a peak of at most 1.1 times the file."""
 
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, called, first_difference, unharmed, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, called, first_difference, within
 from helpers.units import MiB
 
 OF_ITS_OWN = "The caller wants a `bytearray` of its own."
@@ -23,16 +23,15 @@ def run(function, path, into, most: int) -> tuple[str, int | None]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    source, twin = attempt.source_and_twin()
+    source = attempt.random_file()
     size, into = source.stat().st_size, attempt.folder / "loaded.bin"
     seen = attempt.run(run, source, into, 2 * size + 64 * MiB, memory_limit=5 * attempt.size + 64 * MiB)
-    unharmed(source, twin)
     kind, length = seen.value
     if kind != "bytearray":
         raise NotYet("no-bytearray", f"it returned {called(kind)}. {INSTEAD.get(kind, '')} {OF_ITS_OWN}")
     if length != size:
         raise NotYet("wrong-length", f"the bytearray has {length:,} bytes, the file {size:,}.")
-    at = first_difference(twin, into)
+    at = first_difference(attempt.twin(source), into)
     if at is not None:
         why = f"bytearray and file differ from byte {at:,} on. Did every byte arrive?"
         raise NotYet("other-bytes", why)

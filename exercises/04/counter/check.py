@@ -88,8 +88,7 @@ def judge(attempt: Attempt) -> Verdict:
     counted = int.from_bytes(seen.value[:8], "little") - begin
     figures = (f"{COUNT} processes, {wanted:,} increments", f"{counted:,} counted", in_words(seen.wall, "seconds"))
     if counted != wanted:
-        used = set(getattr(getattr(attempt.function, "__code__", None), "co_names", ()))
-        cause, why = miscounted(counted, wanted, used)
+        cause, why = miscounted(counted, wanted, attempt.source.names)
         raise NotYet(cause, f"expected the counter to grow by {wanted:,}, but it grew by {counted:,}. {why}", figures)
     return right(f"{COUNT} processes at once, and none of {wanted:,} increments was lost.", figures)
 

@@ -44,7 +44,7 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("own-copy", OWN)
         done = "The array is right, and it lies in a map. What workers share isn't measured here, nor was the budget"
         return right(f"{done}: {without}", (f"{data.size:,} numbers",))
-    crowd = workers(run, attempt.function, str(path), one, count=COUNT, timeout=attempt.timeout)
+    crowd = workers(attempt.started(run), str(path), one, count=COUNT, timeout=attempt.timeout)
     as_it_was(path, stamp)
     for row in crowd.rows:
         if row.ended != "returned":

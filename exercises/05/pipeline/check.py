@@ -1,12 +1,12 @@
 """05.pipeline: what the original makes, of small layers and of a large one, with no more than the one copy it needs."""
 
-import linecache
 import secrets
 
 import numpy as np
 
 from helpers.measure import Recording
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, within
+from helpers.teach.source import Source
 from helpers.units import MiB
 
 COLUMNS = 1000  # no power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU cache
@@ -103,7 +103,7 @@ def judge(attempt: Attempt) -> Verdict:
     try:
         return within(large, int(1.1 * 4 * COLUMNS * (rows - first)), "The numbers are those of the original")
     except NotYet as slip:
-        seen = hidden_copies(small.value[1], attempt.function)
+        seen = hidden_copies(small.value[1], attempt.source)
         raise NotYet(slip.cause, f"{slip.because} {seen}", slip.figures) from None
 
 
@@ -139,13 +139,13 @@ def must_be_prepared(told: dict, size: int, begin: str) -> None:
         raise NotYet("other-numbers", f"{begin} the numbers are not those of the original.")
 
 
-def hidden_copies(made: dict[int, float], function: object) -> str:
+def hidden_copies(made: dict[int, float], function: Source) -> str:
     """Which lines of the function were seen making arrays, and why one of them does."""
     if not made:
         return "Which step makes an array that you do not return?"
     seen, text = [], ""
     for line, times in made.items():
-        source = linecache.getline(function.__code__.co_filename, line).strip()
+        source = function.line(line)
         seen.append(f"line {line}{f', `{source}`' if source else ''} ({times:.2g} × the result)")
         text += source
     why = next((fact for piece, fact in FACTS.items() if piece in text), "Which of them do you not need?")

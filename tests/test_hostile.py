@@ -1,0 +1,115 @@
+"""Answers that are made to fool a check: none is right, none hangs, none leaves anything, none reaches the caller.
+
+Each is a file of tests/hostile/NN.name/ that defines the exercise's function; its first line says the trick. Nothing of
+it is executed here.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from chosen import some
+
+from helpers.teach import Exercise, exercise
+from helpers.teach.judging import Verdict
+from helpers.teach.source import taken
+from helpers.units import MiB
+
+pytestmark = [
+    pytest.mark.usefixtures("nothing_is_left"),
+    pytest.mark.skipif(os.name != "posix", reason="the tricks are those of Unix"),
+]
+FOLDER = Path(__file__).with_name("hostile")
+FILES = sorted(FOLDER.glob("*/*.py"))
+SMALL, SOON, ROOM = 32 * MiB, 4, 30  # bytes, seconds, seconds: a check may run the function several times
+
+
+def here() -> dict:
+    """What a check must leave as it is in its caller."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)}
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    return {"folder": os.getcwd(), "environment": dict(os.environ), "handlers": handlers, "files": files}
+
+
+def started_under(token: str) -> list[str]:
+    """The processes that have it in their environment, apart from this one."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get("ZERO_COPY_CASE") == token:
+                found.append(str(process))
+        except psutil.Error:
+            continue
+    return found
+
+
+def checked(one: Exercise, text: str, file: str) -> Verdict:
+    return one.check(taken([(file, text)], one.name), size=min(one.size, SMALL), timeout=SOON)
+
+
+@pytest.mark.parametrize("path", some(FILES, 12), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_trick_is_not_right_and_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# "), "the first line says the trick"
+    monkeypatch.setenv("ZERO_COPY_CASE", str(path))
+    one, before, began = exercise(path.parent.name), here(), time.monotonic()
+    verdict = checked(one, text, str(path))
+    assert time.monotonic() - began < SOON + ROOM
+    assert verdict.outcome != "right", repr(verdict)
+    assert len(repr(verdict)) < 1500 and not started_under(str(path)) and here() == before
+
+
+EVERYWHERE = """
+import os
+
+WRITES = "import os\\nwith open(LOG, 'a') as log: log.write(str(os.getpid()) + ' ')"
+
+def note(*_, **__):
+    exec(WRITES)
+    return ""
+
+class Meta(type):
+    def __new__(kind, *parts):
+        note()
+        return super().__new__(kind, *parts)
+
+class Answer(metaclass=Meta):
+    __repr__ = __str__ = __getattr__ = __del__ = note
+
+    def __reduce__(self):
+        note()
+        return exec, (WRITES,)
+
+def decorated(function):
+    note()
+    return function
+
+note.of_the_function = note()
+
+@decorated
+def explain(report, kept=[note()]):
+    import cloudpickle, pickle
+    note()
+    forged = pickle.dumps(Answer())
+    for each in (pickle, cloudpickle):
+        each.dumps = lambda *_, **__: forged
+    for descriptor in range(3, 32):
+        try:
+            os.write(descriptor, b"done\\n" + len(forged).to_bytes(8, "little") + forged)
+        except OSError:
+            pass
+    return Answer()
+
+note()
+"""
+
+
+def test_nothing_of_the_student_s_is_executed_or_unpickled_by_the_caller(tmp_path: Path):
+    log = tmp_path / "log"
+    verdict = checked(exercise("02.report"), EVERYWHERE.replace("LOG", repr(str(log))), "<cell>")
+    assert verdict.outcome == "not yet"
+    pids = set(map(int, log.read_text().split()))
+    assert pids and os.getpid() not in pids
