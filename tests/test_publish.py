@@ -343,8 +343,14 @@ def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
 @pytest.mark.skipif(sys.platform != "linux", reason="two folders change places in one step on Linux only")
 def test_at_every_moment_there_are_handouts(tmp_path: Path):
     folder = tmp_path / "handouts"
+    (tmp_path / ".handouts-killed" / "new").mkdir(parents=True)
     _swap({"index.html": "0"}, folder)
-    look = "import sys, os, time\nn = 0\nwhile os.path.exists(sys.argv[2]):\n    n += not os.path.exists(sys.argv[1])\nsys.exit(n)"
+    assert [path.name for path in tmp_path.iterdir()] == ["handouts"], "what a killed build left is gone"
+    look = (
+        "import sys; from pathlib import Path; page, going_on = map(Path, sys.argv[1:]); missed = 0\n"
+        "while going_on.exists(): missed += not page.exists()\n"
+        "sys.exit(missed > 0)"
+    )
     (tmp_path / "going on").touch()
     reader = subprocess.Popen([sys.executable, "-c", look, folder / "index.html", tmp_path / "going on"])
     for i in range(300):

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup, NavigableString
 from nbformat.v4 import new_markdown_cell
 
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS
-from ..scratch import own_folder
+from ..scratch import room
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
@@ -224,7 +224,7 @@ def _is_prose(text: NavigableString) -> bool:
 def _swap(pages: Mapping[str, str], folder: Path) -> None:
     """All pages into a new folder, which then takes the old one's place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with own_folder(folder.parent, f".{folder.name}-") as scratch:
+    with room(f".{folder.name}", folder.parent) as scratch:
         new, old = scratch / "new", scratch / "old"
         new.mkdir()
         for name, html in pages.items():
