@@ -95,16 +95,18 @@ class Recording:
     """One run of a function in a fresh process. Memory is growth over the process's state just before the call.
 
     times      (n,) float64, seconds since the call began
-    anonymous  (n,) int64, bytes: pages of its own, which only swap could take; None if not measured here
+    anonymous  (n,) int64, bytes: pages of its own, which only swap could take, and of processes that it has started;
+               None if not measured here
     file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
-    shared     (n,) int64, bytes: shared memory; None if not measured here
+    shared     (n,) int64, bytes: shared memory, of processes that it has started too; None if not measured here
     resident   (n,) int64, bytes: all resident pages, whatever their kind
     high_water bytes: the kernel's own high-water mark of resident, which no sampler can miss; None if not measured
     virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
     heap_peak  bytes, tracemalloc's peak in a second, separate run (`heap=True`); else None
     wall, user, system   seconds
     value      what the function returned
-    ended      "returned", "raised", "timed out", "memory limit", a signal's name ("SIGBUS"), "exited 3"
+    ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
+               "exited 3", or "lost contact" where it can no longer report
     error      None, or in words: the exception with its traceback, or why the value could not be sent back
     """
 
