@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..units import in_words
-from ..whole import whole_file
-from .carts import MappedFile
+from ..whole import regular_file, whole_file
+from .carts import EmptyFile, MappedFile
 from .cow import Cow, read_only
 from .tensor_header import LONGEST, METADATA, RULES, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
@@ -99,10 +99,10 @@ class TensorFile(Tensors):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if not os.path.getsize(self.path):  # which no mapping can have
-            raise SafetensorsError("too short", "there are 0 bytes", path=self.path)
         try:
             yoke = Yoke.attach(MappedFile(self.path), checked)
+        except EmptyFile:
+            raise SafetensorsError("too short", "there are 0 bytes", path=self.path) from None
         except SafetensorsError as error:
             error.of(self.path)
             raise
@@ -216,9 +216,10 @@ class ShardedFile(Tensors):
 def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     """The file of each tensor, as a path relative to the index, and the metadata. SafetensorsError, OSError."""
     try:
-        if (size := path.stat().st_size) > LONGEST:
-            raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
-        index = json.loads(path.read_text("utf-8"), object_pairs_hook=once)
+        with regular_file(path) as file:
+            if (size := os.fstat(file.fileno()).st_size) > LONGEST:
+                raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
+            index = json.loads(str(file.read(), "utf-8"), object_pairs_hook=once)
         json.dumps(index, ensure_ascii=False).encode()  # ValueError for half a character, which no file name has
     except SafetensorsError as error:
         raise error.of(path) from None
@@ -271,7 +272,7 @@ def save(
     head, sizes = head_of({name: (NAMES[array.dtype.name], array.shape) for name, array in tensors.items()}, metadata)
     size = len(head) + sum(sizes.values())
     read_header(head, size)  # what is written can be read
-    with whole_file(Path(path).resolve(), size) as file:
+    with whole_file(path, size) as file:
         file.write(head)
         for name in sizes:
             file.write(little_endian(tensors[name]))
