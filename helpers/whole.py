@@ -93,7 +93,7 @@ def _beside(path: Path) -> Path:
 
 
 def _begin(path: Path) -> str:
-    """Of the unfinished file's name; of a long name only a part, for a file system takes 255 bytes in all."""
+    """How the unfinished file's name begins; with a part of a long name, because all of it may have 255 bytes."""
     return f".{path.name[:50]}"
 
 
@@ -114,7 +114,7 @@ def _locked(path: Path) -> BinaryIO | None:
 def remove_abandoned(path: Path) -> None:
     """Removes what a killed process left of `path`; what another is writing now is locked, and stays."""
     for left in path.parent.glob(f"{glob.escape(_begin(path))}.????????.unfinished"):
-        with suppress(OSError), left.open("rb") if fcntl else nullcontext() as file:
+        with suppress(OSError), regular_file(left) if fcntl else nullcontext() as file:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             left.unlink()

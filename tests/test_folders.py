@@ -173,6 +173,16 @@ def test_what_a_killed_process_left_goes(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_a_pipe_of_such_a_name_is_nobody_s_left_over(tmp_path):
+    pipe = tmp_path / ".file.01234567.unfinished"
+    os.mkfifo(pipe)
+    both = os.open(pipe, os.O_RDWR)  # so that nobody waits
+    write_whole(tmp_path / "file", "new")
+    os.close(both)
+    assert pipe.is_fifo() and (tmp_path / "file").read_text() == "new"
+
+
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("old")
