@@ -13,8 +13,8 @@ twice, fields that nobody has defined (they might change what the bytes mean), n
 where the description shows something else. Nor shapes that no numpy array can have: of more than 64 dimensions, or with
 a 0 among dimensions whose product overflows.
 
-Each rule is written down for one tensor, in `entry` and `check_layout`, which say what is broken. A header that plainly
-breaks none is told by `at_once`, which looks at a field of all tensors at a time, and takes half as long.
+Each rule is written down for one tensor, in `entry` and `check_layout`, which say what is broken. Most headers break
+none, and `at_once` finds that out sooner: it looks at one field of all tensors at a time.
 """
 
 import json
@@ -147,28 +147,29 @@ def one_by_one(header: memoryview, start: int, size: int) -> Header:
 
 
 def at_once(header: memoryview, start: int, size: int) -> Header | None:
-    """The same for a header that keeps the rules and is as most are; for any other None, or an error of Python's.
+    """The same for most headers that keep the rules; for any other None, or an error of Python's.
 
-    Some are legal and have a tensor of no elements, tensors in another order than they lie in, or a colon or a \\u in a
-    name: they are read one by one.
+    Legal, but left to `one_by_one`: tensors of no elements, or in another order than they lie in; a colon or a \\u in a
+    name.
     """
     text = str(header, "utf-8")
     table = PLAIN_JSON.decode(text)
-    names, metadata, tensors = len(table), table.pop(METADATA, {}), table.values()
+    kept, metadata, tensors = len(table), table.pop(METADATA, {}), table.values()
     dtypes, shapes, offsets = zip(*map(three_fields, tensors), strict=True)
     begins, ends = zip(*offsets, strict=True)
     lengths = list(chain.from_iterable(shapes))
     usual = (
         text.startswith("{")
         and "\\u" not in text
-        # A colon follows each name, so that one which stands twice, and is kept once, leaves a colon over.
-        and names + len(metadata) + 3 * len(tensors) == text.count(":")
+        # A colon follows each name. If a name stands twice and is kept once, a colon is left over.
+        and kept + len(metadata) + 3 * len(tensors) == text.count(":")
         and types(metadata.values()) <= {str}
         and set(map(len, tensors)) == {3}
         and types(shapes) | types(offsets) == {list}
         and types(lengths) | types(begins) | types(ends) == {int}
         and max(map(len, shapes)) <= 64
-        and 0 < min(lengths, default=1) <= max(lengths, default=1) < LIMIT
+        and min(lengths, default=1) > 0
+        and max(lengths, default=1) < LIMIT
         and begins == (0, *ends[:-1])
         and ends[-1] == size - start
     )
@@ -223,10 +224,11 @@ def header_end(view: memoryview, size: int) -> int:
 
 
 def check_outline(header: memoryview) -> None:
-    """Counts what is in a long header before json makes objects of it: a list of lists takes 40 times its text.
+    """Counts what is in a long header before json makes objects of it: lists in a list take 40 times their text.
 
-    Outside of its strings a header has for each tensor an object, two lists, four colons, and 64 commas in the lists at
-    most; and one object more, or two with the metadata; each of them has as many commas as colons at most.
+    Outside of its strings a header has, for each tensor, an object, two lists, four colons, and at most 64 commas in
+    the lists. It has one object more, or two with the metadata, and in objects fewer commas than colons. What is not so
+    breaks the rule of fields, and perhaps another one before.
     """
     text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # no escaped quotation marks
     codes = np.frombuffer(text, np.uint8)
