@@ -11,7 +11,7 @@ neither, because it writes another file and renames it.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PureWindowsPath
@@ -70,6 +70,9 @@ class Tensors(Mapping[str, np.ndarray]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
+    def keys(self) -> KeysView[str]:
+        return self._names.keys()
+
     def __len__(self) -> int:
         return len(self._names)
 
@@ -113,16 +116,28 @@ class TensorFile(Tensors):
         self._copies: dict[str, Cow[np.ndarray]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        view, aligned = self._view(name)
-        return view if aligned else read_only(self._copy(name, view).value)
+        if (entry := self.entries.get(name)) is None:
+            raise self._unknown(name)
+        if (yoke := self._yoke) is None:
+            raise ValueError(f"{self.path} is closed: open it again")
+        mapped, _ = yoke.get()
+        _, dtype_name, shape, begin, end = entry
+        if (dtype := dtype_of(dtype_name)) is None:
+            dtype, shape = np.dtype(np.uint8), (end - begin,)
+        view = np.ndarray(shape, dtype, mapped, begin)
+        if begin % dtype.itemsize and begin < end:
+            if name not in self._copies:
+                self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads, the first
+            return read_only(self._copies[name].value)
+        return view
 
     def cow(self, name: str) -> Cow[np.ndarray]:
         """The tensor, borrowed from the mapping; or owned, where it had to be copied, and then the same Cow each time.
 
         There is one copy: what is written into it by to_mut() shows in `file[name]` too.
         """
-        view, aligned = self._view(name)
-        return Cow.borrowed(view) if aligned else self._copy(name, view)
+        array = self[name]
+        return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -132,22 +147,6 @@ class TensorFile(Tensors):
     def close(self) -> None:
         self._yoke = None  # its last name, which releases it
         self._copies.clear()
-
-    def _view(self, name: str) -> tuple[np.ndarray, bool]:
-        if (entry := self.entries.get(name)) is None:
-            raise self._unknown(name)
-        if (yoke := self._yoke) is None:
-            raise ValueError(f"{self.path} is closed: open it again")
-        mapped, _ = yoke.get()
-        _, dtype_name, shape, begin, end = entry
-        if (dtype := dtype_of(dtype_name)) is None:
-            dtype, shape = np.dtype(np.uint8), (end - begin,)
-        return np.ndarray(shape, dtype, mapped, begin), begin % dtype.itemsize == 0 or begin == end
-
-    def _copy(self, name: str, view: np.ndarray) -> Cow[np.ndarray]:
-        if name not in self._copies:
-            self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads, the first
-        return self._copies[name]
 
     def __repr__(self) -> str:
         size = in_words(sum(entry.end - entry.begin for entry in self.entries.values()), "bytes")
