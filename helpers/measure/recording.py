@@ -15,6 +15,7 @@ import numpy as np
 
 from ..folders import write_whole
 from ..units import in_words
+from ..whole import regular_file
 from .machine import Machine
 from .plain import in_json, reading
 from .tables import html_table, text_table
@@ -198,7 +199,8 @@ class Recording:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Recording":
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+        with regular_file(path) as file:
+            return cls.from_json(json.load(file))
 
 
 class Comparison(Mapping[str, Recording]):
