@@ -60,18 +60,37 @@ class ProcStatus:
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def _with_others(self, anonymous: int, shared: int, thorough: bool) -> tuple[int, int]:
-        newest = os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
+        newest = self._newest_process()
         if newest != self._last or thorough:
-            self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid != self._pid)
+            self._look_for_others(newest)
         if self._others:
-            found = [one for pid in (self._pid, *self._others) if (one := _rollup(pid))]
-            anonymous = max(anonymous, sum(one[0] for one in found))
-            shared = max(shared, sum(one[1] for one in found))
+            found = self._all_together()
+            anonymous, shared = max(anonymous, found[0]), max(shared, found[1])
         now = time.perf_counter()
         if now > self._look_again or thorough:
             self._memfds = _in_memfds((self._pid, *self._others))
             self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
         return anonymous, max(shared, self._memfds)
+
+    def _newest_process(self) -> bytes:
+        return os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
+
+    def _look_for_others(self, newest: bytes) -> None:
+        self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid != self._pid)
+
+    def _all_together(self, tries: int = 5) -> tuple[int, int]:
+        """Anonymous and shared memory. One that is forked or ends between two readings would be counted too high: then
+        all is read again, and the least is taken."""
+        sums = []
+        for _ in range(tries):
+            pids = self._pid, *self._others
+            found = [(pid, one) for pid in pids if (one := _rollup(pid))]
+            sums.append([sum(one[kind] for _, one in found) for kind in (0, 1)])
+            newest = self._newest_process()
+            if newest == self._last and all(_has_memory(pid) for pid, _ in found):
+                break
+            self._look_for_others(newest)
+        return min(one[0] for one in sums), min(one[1] for one in sums)
 
     def close(self) -> None:
         os.close(self._file)
@@ -100,6 +119,15 @@ def _rollup(pid: int) -> tuple[int, int] | None:
         return tuple(int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in (b"Pss_Anon:", b"Pss_Shmem:"))
     except (OSError, ValueError):
         return None
+
+
+def _has_memory(pid: int) -> bool:
+    """proc_pid_statm(5): one that has ended is there until its parent takes note, without any."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
+            return file.read(2) != b"0 "
+    except OSError:
+        return False
 
 
 def _in_memfds(pids: Iterable[int]) -> int:
