@@ -161,7 +161,7 @@ class Attempt:
     def hand_out(self, path: Path) -> None:
         """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
         files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, digest(one)) for one in files}
+        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, _digest(one)) for one in files}
 
     def unharmed(self) -> None:
         """NotYet("source-gone") or NotYet("source-changed") if a file that was handed out is not as it was."""
@@ -177,7 +177,7 @@ class Attempt:
             if now.st_mode != made.mode:
                 why = f"the mode of {name} was changed, from {made.mode & 0o7777:o} to {now.st_mode & 0o7777:o}."
                 raise NotYet("source-changed", why)
-            if now.st_size != made.size or digest(path) != made.digest:
+            if now.st_size != made.size or _digest(path) != made.digest:
                 at = None if made.seed is None else first_difference(path, self.twin(path))
                 where = "" if at is None else f", from byte {at:,} on"
                 raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
@@ -277,11 +277,15 @@ def opened(path: Path) -> BinaryIO:
         raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
     if not stat.S_ISREG(found.st_mode):
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
+    return _open(path)
+
+
+def _open(path: Path) -> BinaryIO:
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
 
 
-def digest(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _digest(path: Path) -> bytes:
+    with _open(path) as file:
         return hashlib.file_digest(file, "blake2b").digest()
 
 
