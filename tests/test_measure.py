@@ -16,6 +16,8 @@ import psutil
 import pytest
 
 from helpers.measure import Comparison, Recording, abilities, compare, here, measure, page_cache, sampler
+from helpers.measure.child import packed
+from helpers.measure.parcel import unpacked
 from helpers.units import MiB
 
 SIZE = 64 * MiB
@@ -285,7 +287,7 @@ class Unreadable:
 
 
 def test_a_result_that_cannot_be_rebuilt_costs_the_result_not_the_measurement():
-    run = measure(Unreadable)
+    run = measure(Unreadable, objects=True)
     assert run.ended == "returned" and run.value is None and "cannot be rebuilt here" in run.error
 
 
@@ -504,11 +506,11 @@ def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
 def test_a_result_too_large_costs_the_result_not_the_measurement():
     run = measure(lambda: bytes(40 * MiB))
     assert run.ended == "returned" and run.value is None
-    assert "bytes, is larger than 16 MiB" in run.error and "a digest" in run.error
+    assert "is larger than 16 MiB" in run.error and "a digest" in run.error
 
 
 def test_a_result_that_cannot_leave_its_process():
-    run = measure(lambda: mmap.mmap(-1, PAGE))
+    run = measure(lambda: mmap.mmap(-1, PAGE), objects=True)
     assert run.ended == "returned" and "cannot leave its process" in run.error
 
 
@@ -528,6 +530,167 @@ def test_wrong_options_are_named():
         measure(abs, 1, memory_limit="8 MB")
 
 
+# --- what comes back ---------------------------------------------------------------------------------------
+PLAIN = [
+    None, True, 0, -1, -128, 255, 10**400, -(2**63), 1.5, float("inf"), -0.0, 1j, "", "größer ✓", "\ud800", b"", b"\0",
+    [], (), {}, [1, (2, [3])], {"a": {1: 2}, None: 3, (1, "b"): [4], 2.5: 5, b"c": 6, True: 7},
+]  # fmt: skip
+ARRAYS = [
+    np.arange(6, dtype="i2").reshape(2, 3),
+    np.arange(6).reshape(2, 3).T,
+    np.arange(9)[::2],
+    np.array(2.5),
+    np.zeros((2, 0), "f4"),
+    np.array(["a", "größer"]),
+    np.array(["2026-01-01"], "M8[D]"),
+    np.array([(1, 2.5)], [("n", "i4"), ("x", "f8", (2,))]),
+    np.array([1, 2], ">u4"),
+    np.float32(1.5),
+    np.True_,
+    np.datetime64("2026-01-01"),
+]
+
+
+def test_plain_data_come_back_as_they_are():
+    def back():
+        return PLAIN, ARRAYS, float("nan")
+
+    run = measure(back)
+    plain, arrays, nan = run.value
+    assert run.error is None and repr(plain) == repr(PLAIN) and nan != nan
+    for came, sent in zip(arrays, ARRAYS, strict=True):
+        assert type(came) is type(sent) and came.dtype == sent.dtype and came.shape == sent.shape
+        assert repr(came) == repr(sent)
+    assert arrays[0].flags.writeable and arrays[0].flags.owndata
+
+
+def test_a_subclass_of_an_array_comes_back_as_an_array(tmp_path):
+    def mapped(path):
+        path.write_bytes(bytes(range(10)))
+        return np.memmap(path)
+
+    value = measure(mapped, tmp_path / "ten").value
+    assert type(value) is np.ndarray and value.tolist() == list(range(10))
+
+
+class Executed:
+    """What it does when it is unpickled."""
+
+    def __init__(self, function, *args):
+        self.what = function, args
+
+    def __reduce__(self):
+        return self.what
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (lambda: Executed(os._exit, 3), "a Executed"),
+        (lambda: [{"a": Path("x")}], "a PosixPath" if os.name == "posix" else "a WindowsPath"),
+        (lambda: {1, 2}, "a set"),
+        (lambda: type("bytearray", (), {})(), "a bytearray"),
+        (lambda: type("Text", (str,), {})("x"), "a Text"),
+        (lambda: np.array([None]), "an array of object"),
+        (lambda: np.zeros(3, "V0"), "an array of"),
+    ],
+)
+def test_what_is_no_plain_data_is_named_and_never_unpickled(made, named):
+    run = measure(made)
+    assert run.ended == "returned" and run.value is None and f"it is or holds {named}" in run.error
+
+
+def test_objects_come_back_to_those_who_ask_for_them():
+    assert measure(Path, "somewhere", objects=True).value == Path("somewhere")
+    assert compare({"path": Path}, "somewhere", objects=True)["path"].value == Path("somewhere")
+
+
+def test_a_result_has_no_end_that_the_caller_pays_for():
+    def nested(depth):
+        value = []
+        for _ in range(depth):
+            value = [value]
+        return value
+
+    assert measure(nested, 90).value == nested(90)
+    assert "deep" in measure(nested, 200).error
+    assert "1,048,576 values" in measure(lambda: [None] * 2_000_000).error
+    wide = measure(lambda: np.broadcast_to(np.zeros(1), 250_000_000), memory_limit="100 MiB")
+    assert "larger than 16 MiB" in wide.error and wide.ended == "returned" and wide.resident.max() < 16 * MiB
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"x", b"NN", b"i\xff" + bytes(7), b"l" + b"\xff" * 8, b"l\1" + bytes(7), b"s\1" + bytes(7) + b"\xff",
+        b"d\1" + bytes(7) + b"l" + bytes(8) + b"N", b"l\1\0\0\0\0\0\0\0" * 5000 + b"N",
+    ],
+)  # fmt: skip
+def test_what_was_not_packed_so_is_refused(data):
+    with pytest.raises(ValueError, match=r"."):
+        unpacked(data)
+
+
+def test_damaged_parcels_are_refused_or_are_plain_data():
+    whole = bytearray(packed({"plain": PLAIN, "arrays": ARRAYS}))
+    random = np.random.default_rng(0)
+    for _ in range(3000):
+        damaged = bytearray(whole)
+        for at in random.integers(0, len(whole), random.integers(1, 4)):
+            damaged[at] = random.integers(0, 256)
+        try:
+            assert type(unpacked(bytes(damaged[: random.integers(1, len(whole) + 1)]))) in {dict, type(None), bool}
+        except ValueError:
+            continue
+
+
+def test_an_array_must_fill_its_shape():
+    def array(dtype, shape, data):
+        return b"a" + packed(dtype) + packed(shape) + len(data).to_bytes(8, "little") + data
+
+    assert unpacked(array("<u2", (2,), b"abcd")).shape == (2,)
+    for wrong in (array("<u2", (2**62, 4), b""), array("<u2", (-1, -2), b"abcd"), array("|S0", (-1,), b""),
+                  array("O", (1,), bytes(8)), array("|S0", (2**40,), b""), array("<u2", (3,), b"abcd"),
+                  array("<u2", (2.0,), b"abcd")):  # fmt: skip
+        with pytest.raises(ValueError, match="no array of"):
+            unpacked(wrong)
+
+
+def test_keys_that_collide_are_refused_at_once():
+    keys = {step * (2**61 - 1): None for step in range(1000)}  # each has the hash 0
+    began = time.process_time()
+    with pytest.raises(ValueError, match="alike"):
+        unpacked(bytes(packed(keys)))
+    assert time.process_time() - began < 5
+
+
+def test_modules_are_imported_before_the_call(tmp_path, monkeypatch):
+    (tmp_path / "heavy.py").write_text("data = b'x' * 40_000_000")
+    (tmp_path / "broken.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports():
+        import heavy
+
+        return len(heavy.data)
+
+    there, first = measure(imports), measure(imports, modules=("heavy", "broken", "not_there", ""))
+    assert there.value == first.value == 40_000_000
+    assert first.peak.resident < 4_000_000 < 36_000_000 < there.peak.resident
+    with pytest.raises(TypeError, match=r"write \['heavy'\]"):
+        measure(imports, modules="heavy")
+
+
+def test_an_error_without_end_is_shortened():
+    def raises(text):
+        raise ValueError(eval(text))
+
+    run = measure(raises, "'x' * 200_000_000")
+    assert run.ended == "raised" and len(run.error) < 10_000 and len(run.ending) < 2_000
+    lines = measure(raises, "'\\n'.join(map(str, range(1_000_000)))").error
+    assert "lines left out" in lines and lines.endswith("999999") and len(lines) < 10_000
+
+
 # --- Recording and Comparison ------------------------------------------------------------------------------
 def test_a_recording_survives_json(tmp_path):
     run = measure(lambda: {"answer": 42}, heap=True)
@@ -539,7 +702,7 @@ def test_a_recording_survives_json(tmp_path):
 
 
 def test_a_value_that_json_cannot_hold_is_kept_in_words(tmp_path):
-    run = measure(lambda: Path("somewhere"))
+    run = measure(Path, "somewhere", objects=True)
     run.save(tmp_path / "run.json")
     assert "somewhere" in Recording.load(tmp_path / "run.json").value
 

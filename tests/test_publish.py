@@ -343,10 +343,14 @@ def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
     (executed_copy,) = [path for path in sample_lessons.write(tmp_path) if path.name.startswith("02")]
     cell = next(cell.id for cell in nbformat.read(executed_copy, 4).cells if cell.cell_type == "code")
     note = tmp_path / f"{executed_copy.stem}.md"
-    note.write_text(f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed-right?\n", encoding="utf-8")
+    note.write_text(
+        f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed-right?\n\n## Of it all\n\nWords.\n", "utf-8"
+    )
     lesson = read(executed_copy, tmp_path)
     after = lesson.notebook.cells[[c.id for c in lesson.notebook.cells].index(cell) + 1]
     assert after.source == "**Ask:** who-guessed-right?" and "who-guessed" not in str(body(lesson, "student", None))
+    assert lesson.notebook.cells[-1].source == "## Of it all\n\nWords.", "what is no cell's ends the lesson"
+    assert not body(lesson, "student", None).select(".teacher")
     note.write_text("## no-such-cell\n\nText.\n", encoding="utf-8")
     with pytest.raises(HandoutError, match="a note for 'no-such-cell', but the lesson has no such cell"):
         read(executed_copy, tmp_path)

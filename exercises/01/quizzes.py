@@ -53,9 +53,10 @@ def taken(path: Path) -> int | None:
                 mapping[at]
             for at in range(0, len(mapping) // 2, mmap.PAGESIZE):
                 mapping[at] |= 0
-            before = page_map(mapping).counts
+            moments = [page_map(mapping).counts]
             mapping.madvise(21)  # MADV_PAGEOUT, Linux 5.4
-            return before, page_map(mapping).counts
+            moments.append(page_map(mapping).counts)
+            return [{int(state): count for state, count in one.items()} for one in moments]
 
     if maps.why_not():
         return None

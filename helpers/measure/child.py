@@ -2,67 +2,132 @@
 so that nothing but the function's own imports is loaded before the call.
 
 Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
-step that the caller allows: call it, report, end. Out: "ready <pid>\\n", "done\\n" when the function has ended (the
-caller takes its last sample while the result is still there), then one length-prefixed pickle of a dict. The function
-itself finds an empty standard input; what it prints goes to the standard error, which the caller shows afterwards.
+step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or "failed\\n", "done\\n" when the function has
+ended (the caller takes its last sample while the result is still there), then two parcels: the result, and the report,
+a dict. A parcel comes in pieces, each after its length in 4 bytes, and ends with an empty one; parcel.py opens it. The
+function itself finds an empty standard input; what it prints goes to the standard error, which the caller shows.
+
+The function may spoil what this file needs afterwards: descriptors, modules, builtins, the root folder. So it is there
+beforehand, in names and descriptors of its own.
 
 For workers.py it forks: the payload then holds a second function, which each fork calls with what the first one made,
 by the same protocol, on descriptors of its own from options["forks"]: two for each.
 """
 
+import builtins
 import gc
-import io
+import importlib
+import linecache  # noqa: F401  traceback would import it later
 import os
 import pickle
+import struct
 import sys
 import time
 import traceback
 import warnings
 
+try:
+    import fcntl
+    import resource
+except ImportError:  # Windows
+    fcntl = resource = None
+
+__builtins__ = vars(builtins).copy()  # of which the functions below take theirs
 LINUX = sys.platform == "linux"
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, SIGKILL = 1, 36, 9
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+LOST = 117  # the exit status when nothing can be reported: every descriptor has been closed
+PIECE = 2**16  # bytes, the longest piece of a parcel
+DEPTH, NODES = 100, 2**20  # of a parcel: containers in containers, and values in all
+LINES, LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
+HIGH = 4096  # file descriptors below it may be closed by the function
+
+
+class Line:
+    """To the caller and back, on two descriptors. What it needs is its own, and stays when `os` is changed."""
+
+    def __init__(self, inbox: int, outbox: int):
+        self.inbox, self.outbox = inbox, outbox
+        self._read, self._write, self._exit = os.read, os.write, os._exit
+
+    def step(self) -> None:
+        """Until the caller allows the next one, or has gone."""
+        while self._read(self.inbox, 1) not in (b"\n", b""):
+            pass
+
+    def tell(self, data) -> None:
+        try:
+            while data:
+                data = data[self._write(self.outbox, data) :]
+        except BrokenPipeError:  # nobody listens any more
+            self._exit(1)
+        except OSError:  # the function has closed it
+            self._exit(LOST)
+
+    def piece(self, data) -> None:
+        """Of a parcel; an empty one is its end."""
+        self.tell(struct.pack("<I", len(data)) + data)
+
+    def report(self, report: dict) -> None:
+        self.piece(packed(report))
+        self.piece(b"")
 
 
 def main() -> None:
-    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")  # dup'd: programs do not inherit them
+    line = Line(out_of_reach(0), out_of_reach(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):  # a line at a time, so that none is lost when the process is killed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
-    tie_to_the_caller()
+    tie_to_the_parent()
     leave_no_core()
     try:
-        payload, options = pickle.load(inbox)
+        with os.fdopen(os.dup(line.inbox), "rb") as inbox:
+            payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
+        for name in options["modules"]:
+            try:
+                importlib.import_module(name)
+            except BaseException:  # whoever needs it meets that where it is needed
+                continue
         function, args, *use = pickle.loads(payload)
     except BaseException as error:
-        outbox.write(b"failed\n")
-        send(outbox, {"error": "".join(traceback.format_exception_only(error)).strip()})
+        line.tell(b"failed\n")
+        line.piece(b"")
+        line.report({"error": text_of(error)})
         return
-    serve(inbox, outbox, function, args, options, *use)
+    serve(line, function, args, options, *use)
 
 
-def serve(inbox, outbox, function, args: tuple, options: dict, use=None) -> None:
-    outbox.write(b"ready %d\n" % os.getpid())
-    outbox.flush()
-    inbox.readline()
+def out_of_reach(descriptor: int) -> int:
+    """A copy with a high number, which no program inherits: closing "all" descriptors up to 1,024 leaves it."""
+    if fcntl:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        try:
+            return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, (HIGH if most < 0 else min(HIGH, most)) - 32)
+        except (OSError, ValueError, OverflowError):  # there is less room than that
+            pass
+    return os.dup(descriptor)
+
+
+def serve(line: Line, function, args: tuple, options: dict, use=None) -> None:
+    line.tell(b"ready %d\n" % os.getpid())
+    line.step()
     report, value = call(function, args, options)
-    forks = fork_all(use, value, options, report, (inbox, outbox)) if use else []
-    outbox.write(b"done\n")
-    outbox.flush()
-    inbox.readline()
+    forks = fork_all(use, value, options, report, line) if use else []
+    line.tell(b"done\n")
+    line.step()
     if forks:  # they have ended or are about to: the caller sees to that; only their parent is told how
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
+        line.piece(b"")
     else:
-        report["value"], refused = carried_back(value, options["largest_result"])
-        report["error"] = report["error"] or refused
-    send(outbox, report)
-    inbox.readline()
+        report["refused"] = send(line, value, options["largest_result"], options["objects"])
+    line.report(report)
+    line.step()
 
 
-def fork_all(use, data, options: dict, report: dict, ours: tuple) -> list[int]:
+def fork_all(use, data, options: dict, report: dict, ours: Line) -> list[int]:
     """A fork for each two descriptors of options["forks"], if there are data; each calls use(data), tells, and keeps
     the result. Returns their pids.
 
@@ -78,11 +143,10 @@ def fork_all(use, data, options: dict, report: dict, ours: tuple) -> list[int]:
         if pid == 0:
             code = 1
             try:
-                for stream in ours:
-                    stream.close()
-                close(*(fd for pair in left for fd in pair))
-                tie_to_the_caller()
-                serve(os.fdopen(mine[0], "rb"), os.fdopen(mine[1], "wb"), use, (data,), options | {"tidy": False})
+                line = Line(*map(out_of_reach, mine))
+                close(*mine, ours.inbox, ours.outbox, *(fd for pair in left for fd in pair))
+                tie_to_the_parent()
+                serve(line, use, (data,), options | {"tidy": False})
                 code = 0
                 sys.stdout.flush()
             finally:  # whatever happened, it must not go on in the code of its parent
@@ -97,162 +161,270 @@ def close(*descriptors: int) -> None:
         os.close(descriptor)
 
 
-def call(function, args: tuple, options: dict) -> tuple[dict, object]:
+def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os._exit) -> tuple[dict, object]:
     """Calls it between two readings of this process's own counters; the report, and what it returned."""
     if options["heap"]:
         import tracemalloc
     if options.get("tidy", True):
         gc.collect()
     report: dict = {"ended": "returned", "error": None}
-    value, pid = None, os.getpid()
-    counters()  # once beforehand, so that their own first-time costs are not counted
+    value, getpid, settrace, setprofile = None, os.getpid, sys.settrace, sys.setprofile
+    pid, read = getpid(), Counters()
+    read.all()  # once beforehand, so that their own first-time costs are not counted
     if options["heap"]:
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-    resident_before = reset_high_water()
-    before, began = counters(and_themselves=True), time.perf_counter()
+    resident_before = read.reset_high_water()
+    before, began = read.all(and_themselves=True), clock()
     try:
         value = function(*args)
     except BaseException as error:
+        settrace(None)
         report["ended"] = "raised"
-        frames = error.__traceback__.tb_next if error.__traceback__ else None  # without this file's own frame
-        report["error"] = "".join(traceback.format_exception(type(error), error, frames))
-    if os.getpid() != pid:  # the function has forked, and this is the fork: the other one answers
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next  # without this file's own frame
+        report["error"] = text_of(error, traced=True)
+    settrace(None)
+    setprofile(None)
+    if getpid() != pid:  # the function has forked, and this is the fork: the other one answers
         try:
             sys.stdout.flush()
         finally:
-            os._exit(0)
-    finished, after = time.perf_counter(), counters()
-    if resident_before is not None:
-        report["high_water"] = max(0, status("VmHWM") - resident_before)
+            quit(0)
+    finished, after = clock(), read.all()
+    high_water = read.size_of(b"VmHWM")
+    if None not in (resident_before, high_water):
+        report["high_water"] = max(0, high_water - resident_before)
     if options["heap"]:
         report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
         tracemalloc.stop()
-    report |= {"began": began, "finished": finished, "counters": {name: after[name] - before[name] for name in after}}
-    return report, value
+    read.close()
+    counted = {name: after[name] - number for name, number in before.items() if name in after}
+    return report | {"began": began, "finished": finished, "counters": counted}, value
+
+
+def text_of(error: BaseException, traced: bool = False) -> str:
+    """It in words, with its traceback or without, and not at any length."""
+    try:
+        lines = traceback.format_exception(error) if traced else traceback.format_exception_only(error)
+        return shortened("".join(lines))
+    except BaseException:  # its own class has a hand in that
+        return f"{type(error).__name__}, which cannot be put into words"
+
+
+def shortened(text: str) -> str:
+    """Of a text without end: the lines at both ends, and of each the beginning."""
+    most = 4 * LINES * LINE
+    if len(text) > most:  # before it is taken apart, which takes as much again
+        text = f"{text[: most // 2]}\n… {len(text) - most:,} characters left out …\n{text[-most // 2 :]}"
+    lines = text.strip("\n").split("\n")
+    if len(lines) > 2 * LINES:
+        lines[LINES:-LINES] = [f"… {len(lines) - 2 * LINES:,} lines left out …"]
+    return "\n".join(one if len(one) <= LINE else f"{one[:LINE]}… ({len(one):,} characters)" for one in lines)
 
 
 # --- counters of this process ------------------------------------------------------------------------------
-def counters(and_themselves: bool = False) -> dict[str, float]:
-    """getrusage(2) and proc_pid_io(5); what the system lacks is left out."""
-    found: dict[str, float] = {}
-    times = os.times()
-    found |= {"user": times.user, "system": times.system}
-    try:
-        import resource
-    except ImportError:  # Windows
+class Counters:
+    """Files of /proc, kept open: the function may take all other descriptors, or the root folder, away."""
+
+    def __init__(self):
+        self._io, self._status = self._open("io"), self._open("status")
+        self._pread, self._times, self._usage = getattr(os, "pread", None), os.times, resource and resource.getrusage
+
+    @staticmethod
+    def _open(name: str) -> int | None:
+        try:
+            low = os.open(f"/proc/self/{name}", os.O_RDONLY)
+        except OSError:
+            return None
+        try:
+            return out_of_reach(low)
+        finally:
+            os.close(low)
+
+    def _text(self, descriptor: int | None) -> bytes:
+        try:
+            return b"" if descriptor is None else self._pread(descriptor, 8192, 0)
+        except OSError:  # the function has closed it
+            return b""
+
+    def close(self) -> None:
+        for descriptor in (self._io, self._status):
+            try:
+                if descriptor is not None:
+                    os.close(descriptor)
+            except OSError:
+                continue
+
+    def all(self, and_themselves: bool = False) -> dict[str, float]:
+        """getrusage(2) and proc_pid_io(5); what the system lacks is left out."""
+        times = self._times()
+        if not self._usage:
+            return {"user": times.user, "system": times.system}
+        usage = self._usage(resource.RUSAGE_SELF)
+        return {
+            "user": usage.ru_utime,
+            "system": usage.ru_stime,
+            "minor": usage.ru_minflt,
+            "major": usage.ru_majflt,
+            "voluntary": usage.ru_nvcsw,
+            "involuntary": usage.ru_nivcsw,
+        } | self._moved(and_themselves)
+
+    def _moved(self, and_itself: bool) -> dict[str, int]:
+        """proc_pid_io(5), as it stood before this reading; or, `and_itself`, as it stands after it."""
+        text = self._text(self._io)
+        found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
+        if and_itself and found:
+            found["rchar"] += len(text)
+            found["syscr"] += 1
         return found
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    found |= {
-        "user": usage.ru_utime,
-        "system": usage.ru_stime,
-        "minor": usage.ru_minflt,
-        "major": usage.ru_majflt,
-        "voluntary": usage.ru_nvcsw,
-        "involuntary": usage.ru_nivcsw,
-    }
-    return found | read_io(and_themselves)
 
+    def size_of(self, field: bytes) -> int | None:
+        """One size from /proc/self/status, bytes."""
+        lines = self._text(self._status).splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + b":")), None)
 
-def read_io(and_itself: bool = False) -> dict[str, int]:
-    """proc_pid_io(5), as it stood before this reading; or, `and_itself`, as it stands after it."""
-    try:
-        file = os.open("/proc/self/io", os.O_RDONLY)
-    except OSError:
-        return {}
-    text = os.read(file, 4096)
-    os.close(file)
-    found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
-    if and_itself:
-        found["rchar"] += len(text)
-        found["syscr"] += 1
-    return found
-
-
-def status(field: str) -> int | None:
-    """One size from /proc/self/status, bytes."""
-    try:
-        with open("/proc/self/status", "rb", buffering=0) as file:
-            lines = file.read(8192).decode().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":")), None)
-
-
-def reset_high_water() -> int | None:
-    """Makes VmHWM count from now on, proc_pid_clear_refs(5); returns what is resident now, or None where it cannot."""
-    try:
-        with open("/proc/self/clear_refs", "wb", buffering=0) as file:
-            file.write(b"5")
-    except OSError:
-        return None
-    return status("VmRSS")
+    def reset_high_water(self) -> int | None:
+        """Makes VmHWM count from now on, proc_pid_clear_refs(5); what is resident now, or None where it cannot."""
+        try:
+            with open("/proc/self/clear_refs", "wb", buffering=0) as file:
+                file.write(b"5")
+        except OSError:
+            return None
+        return self.size_of(b"VmRSS")
 
 
 # --- the way back ------------------------------------------------------------------------------------------
-class TooLarge(Exception):
-    pass
+class Refused(Exception):
+    """Why a value is not sent."""
 
 
-class Bounded(io.RawIOBase):
-    """Takes at most `most` bytes, so that a large result costs no memory to refuse."""
+class Box:
+    """Takes the bytes of a value, at most `most`, and passes them on in pieces: so a large result costs no memory."""
 
-    def __init__(self, most: int):
-        self.parts, self.left = [], most
+    def __init__(self, pass_on, most: int):
+        self.pass_on, self.most, self.size, self.nodes, self.held = pass_on, most, 0, 0, bytearray()
+
+    def count(self) -> None:
+        self.nodes += 1
+        if self.nodes > NODES:
+            raise Refused(f"holds more than {NODES:,} values; return an array, or a part of them")
+
+    def room_for(self, size: int) -> None:
+        if self.size + size > self.most:
+            raise Refused(
+                f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
+            )
 
     def write(self, part) -> int:
-        size = memoryview(part).nbytes
-        self.left -= size
-        if self.left < 0:
-            raise TooLarge
-        self.parts.append(bytes(part))
-        return size
+        part = memoryview(part).cast("B")
+        self.room_for(len(part))
+        self.size += len(part)
+        for at in range(0, len(part), PIECE):
+            self.held += part[at : at + PIECE]
+            if len(self.held) >= PIECE:
+                self.flush()
+        return len(part)
+
+    def flush(self) -> None:
+        if self.held:
+            self.pass_on(self.held)
+            self.held = bytearray()
 
 
-def carried_back(value, most: int) -> tuple[bytes | None, str | None]:
-    """The value pickled, or why it was not sent."""
-    import cloudpickle
-
-    box = Bounded(most)
+def send(line: Line, value, most: int, objects: bool) -> str | None:
+    """The value in a parcel; None, or why it was not sent, whatever of it is on its way by then."""
+    box, why = Box(line.piece, most), None
     try:
-        cloudpickle.dump(value, box, protocol=5)
-    except TooLarge:
-        return None, (
-            f"the result, a {type(value).__name__}, is larger than {most // 2**20} MiB and was not sent back; "
-            "return what you need to know of it: a size, a sum, a digest"
+        if objects:
+            import cloudpickle
+
+            cloudpickle.dump(value, box, protocol=5)
+        else:
+            pack(value, box)
+        box.flush()
+    except Refused as error:
+        why = str(error)
+    except BaseException as error:
+        why = f"cannot leave its process ({text_of(error)}); return plain data instead"
+    line.piece(b"")
+    return why and f"the result, a {type(value).__name__}, was not sent back: it {why}"
+
+
+def packed(report: dict) -> bytes:
+    whole = bytearray()
+    box = Box(whole.extend, 2**20)
+    pack(report, box)
+    box.flush()
+    return whole
+
+
+def pack(value, box: Box, depth: int = DEPTH) -> None:
+    """Plain data as bytes: a letter for the type, then a length where there is one, then what it holds."""
+    box.count()
+    kind, numpy = type(value), sys.modules.get("numpy")
+    if value is None or value is True or value is False:
+        box.write({None: b"N", True: b"T", False: b"F"}[value])
+    elif kind is int:
+        length = value.bit_length() // 8 + 1
+        box.room_for(length)
+        box.write(struct.pack("<cQ", b"i", length) + value.to_bytes(length, "little", signed=True))
+    elif kind is float:
+        box.write(struct.pack("<cd", b"f", value))
+    elif kind is complex:
+        box.write(struct.pack("<cdd", b"c", value.real, value.imag))
+    elif kind is str or kind is bytes:
+        box.room_for(len(value))
+        data = value if kind is bytes else value.encode("utf-8", "surrogatepass")
+        box.write(struct.pack("<cQ", b"b" if kind is bytes else b"s", len(data)))
+        box.write(data)
+    elif kind is list or kind is tuple or kind is dict:
+        if not depth:
+            raise Refused(f"holds containers in containers, more than {DEPTH} deep")
+        letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
+        box.write(struct.pack("<cQ", letter, len(value)))
+        for one in value:
+            pack(one, box, depth - 1)
+            if kind is dict:
+                pack(value[one], box, depth - 1)
+    elif numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
+        pack_array(value, box, depth, numpy)
+    else:
+        raise Refused(
+            f"is or holds a {kind.__name__}, and only plain data come back: None, numbers, str, bytes, lists, tuples, "
+            "dicts, and numpy arrays without objects; return what you need to know of it"
         )
-    except Exception as error:
-        return None, (
-            f"the result, a {type(value).__name__}, cannot leave its process ({error}) and was not sent back; "
-            "return plain data instead"
-        )
-    return b"".join(box.parts), None
 
 
-def send(outbox, report: dict) -> None:
-    data = pickle.dumps(report)
-    outbox.write(len(data).to_bytes(8, "little"))
-    outbox.write(data)
-    outbox.flush()
+def pack_array(value, box: Box, depth: int, numpy) -> None:
+    """An array of whatever class, or a scalar: its dtype, its shape, and its bytes in C order."""
+    letter, array = b"a" if isinstance(value, numpy.ndarray) else b"n", numpy.asarray(value)
+    box.room_for(array.nbytes)  # of a broadcast one, all of it: nothing has been copied so far
+    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
+    if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
+        raise Refused(f"is or holds an array of {array.dtype}, which is not plain data")
+    box.write(letter)
+    pack(dtype, box, depth)
+    pack(array.shape, box, depth)
+    box.write(struct.pack("<Q", array.nbytes))
+    step = max(1, PIECE // array.dtype.itemsize)
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
+    for at in range(0, array.size, step):
+        box.write(flat[at : at + step].tobytes())
 
 
-def tie_to_the_caller() -> None:
-    """If the notebook's kernel is killed, so is this process; and what this process starts stays below it, even what
-    detaches itself, so that the caller can find and end it. prctl(2), Linux only."""
+def tie_to_the_parent() -> None:
+    """If it is killed, so is this process. prctl(2), Linux only."""
     if LINUX:
         import ctypes
 
-        prctl = ctypes.CDLL(None).prctl
-        prctl(PR_SET_PDEATHSIG, SIGKILL)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
 
 
 def leave_no_core() -> None:
     """A crash is a result here; nobody wants its core file. setrlimit(2)."""
-    if os.name == "posix":
-        import resource
-
+    if resource:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 

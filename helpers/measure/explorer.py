@@ -87,7 +87,7 @@ class Explorer:
             descriptors = its_end.fileno(), file
             self._process = Process("the explorer")
             self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
-        self._process.send(carried(explorer_child.explore, (*descriptors, self.size), "the explorer"), largest_result=0)
+        self._process.send(carried(explorer_child.explore, (*descriptors, self.size), "the explorer"))
         self._process.greet("the explorer")
         self._process.allow(b"call")
         self.pid = self._process.mail.pid
@@ -249,7 +249,7 @@ class Explorer:
             self._line.send(order)
             answer = self._line.recv()
         except (OSError, EOFError) as error:
-            self._process.report()
+            self._process.report(time.monotonic() + 1)
             self._process.leave()
             ended = self._process.ended
             raise RuntimeError(f"the explorer's process has ended ({ended}); make a new Explorer") from error

@@ -3,30 +3,52 @@
 import os
 import pickle
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import cloudpickle
 import psutil
 
-from ..units import KiB
+from ..units import KiB, MiB
+from .child import LOST, shortened
+from .parcel import receive, unpacked
 
-CHILD = Path(__file__).with_name("child.py")
+CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
+LINUX = sys.platform == "linux"
 START_LIMIT = 60.0  # seconds for a fresh interpreter to start and load the function
+GRACE = 5.0  # seconds for one that has reported to end by itself
+PRINTED = 64 * MiB  # what a function may print before it is stopped
+CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
+REPORT = {  # what it may hold; whatever else comes is dropped
+    "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
+    "began": float, "finished": float, "high_water": int, "heap_peak": int,
+}  # fmt: skip
 
 
 class Process:
-    """A fresh interpreter, or one forked from it; `stopped` is why it is not waited for any longer: "timed out"."""
+    """A fresh interpreter, or one forked from it; `stopped` is why it is not waited for any longer: "timed out".
 
-    def __init__(self, name: str):
-        self.name, self.stopped, self.code = name, None, None
+    On Linux it is started by watch.py, which ends it with all that it has started, also when this program is killed.
+    Elsewhere psutil finds what it has started, if that has not detached itself.
+
+    largest  bytes of a result that comes back; `objects`: as a pickle, from code that is trusted, else as plain data
+    """
+
+    def __init__(self, name: str, largest: int = 0, objects: bool = False):
+        self.name, self.largest, self.objects = name, largest, objects
+        self.stopped: str | None = None
+        self.code: int | None = None
         self.process: subprocess.Popen | None = None  # None for a fork
+        self.line: socket.socket | None = None  # to watch.py
         self.started: list[psutil.Process] = []
 
     def start(
@@ -36,23 +58,33 @@ class Process:
 
         It is started through `command`, which must become it (exec), and inherits `descriptors`.
         """
-        self.process = subprocess.Popen(
-            [*command, sys.executable, str(CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=printed,
-            start_new_session=os.name == "posix",
-            pass_fds=descriptors,
-        )
+        self.printed, command = printed, [*command, sys.executable, str(CHILD)]
+        with ExitStack() as its_ends:
+            outbox, its_outbox = way_back(at_end, its_ends)
+            if LINUX:
+                self.line, its_line = socket.socketpair()
+                at_end.enter_context(self.line)
+                its_ends.enter_context(its_line)
+                descriptors = (*descriptors, its_line.fileno())
+                command = [sys.executable, "-I", "-S", str(WATCH), str(its_line.fileno()), *command]
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=its_outbox,
+                stderr=printed,
+                start_new_session=os.name == "posix",
+                pass_fds=descriptors,
+            )
         at_end.callback(self._end)
-        self.talk(self.process.stdin, self.process.stdout)
+        self.talk(self.process.stdin, outbox or self.process.stdout)
 
-    def talk(self, inbox: BinaryIO, outbox: BinaryIO) -> None:
-        self.inbox, self.outbox, self.mail = inbox, outbox, _Mail(outbox)
+    def talk(self, inbox: BinaryIO, outbox: "socket.socket | BinaryIO") -> None:
+        self.inbox, self.mail = inbox, _Mail(outbox, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
+        ours = {"path": sys.path, "heap": False, "modules": (), "largest_result": self.largest, "objects": self.objects}
         with suppress(OSError):  # it may have ended: that shows elsewhere
-            pickle.dump((payload, {"path": sys.path, "heap": False} | options), self.inbox)
+            pickle.dump((payload, ours | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str) -> None:
@@ -64,7 +96,7 @@ class Process:
             raise self.not_loaded(label)
 
     def not_loaded(self, label: str) -> TypeError:
-        why = self.mail.message["error"] if self.mail.message else "it ended meanwhile"
+        why = self.message.get("error", "it ended meanwhile")
         return TypeError(
             f"{label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
             "importable there; what it needs of the notebook must be something that can be pickled"
@@ -76,99 +108,187 @@ class Process:
             self.inbox.flush()
 
     def alive(self) -> bool:
-        if self.process:
-            return self.process.poll() is None
-        with suppress(psutil.NoSuchProcess):
-            return _alive(psutil.Process(self.mail.pid))
-        return False
+        if self.process is None:
+            with suppress(psutil.NoSuchProcess):
+                return _alive(psutil.Process(self.mail.pid))
+            return False
+        if self.code is None:
+            self.code = self._told() if self.line else self.process.poll()
+        return self.code is None and self.process.poll() is None
+
+    def _told(self) -> int | None:
+        """How it ended, if watch.py has said so."""
+        with suppress(OSError):
+            if said := self.line.recv(64, socket.MSG_DONTWAIT):
+                return int(said)
+        return None
 
     def wait(self, event: threading.Event, end: float) -> bool:
         """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
         while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
-            pass
+            if self.prints_too_much():
+                self.stopped = "printed too much"
+                break
         return event.is_set()
 
-    def report(self) -> None:
-        """Asks for it, or ends a stopped process. From then on it may end, so who belongs to it is noted."""
+    def prints_too_much(self) -> bool:
+        return not isinstance(self.printed, int) and os.fstat(self.printed.fileno()).st_size > PRINTED
+
+    def report(self, end: float) -> None:
+        """Asks for it, until `end` (time.monotonic); ends a stopped process."""
         self._note()
+        if not self.stopped:
+            self.allow(b"report")
+            if not self.wait(self.mail.report, end) and self.alive():
+                self.stopped = self.stopped or "timed out"
         if self.stopped:
             with suppress(ProcessLookupError):
                 os.kill(self.mail.pid, signal.SIGKILL)
-        else:
-            self.allow(b"report")
-            self.wait(self.mail.report, time.monotonic() + START_LIMIT)
 
     def leave(self) -> None:
         """Lets it end by itself, if it has reported: it may have to clean up."""
-        if not self.stopped and self.mail.report.is_set():
+        if not self.stopped:
             self.allow(b"end")
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(5)
-        self.code = self.process.poll()  # None: it ends only because we end it
+            self.wait_for_end()
+
+    def wait_for_end(self) -> None:
+        end = time.monotonic() + GRACE
+        while self.alive() and time.monotonic() < end:
+            time.sleep(0.002)
 
     @property
     def message(self) -> dict:
         """What it reported; {} if it did not."""
-        return self.mail.message or {}
+        return self.mail.message
 
     @property
     def value(self) -> tuple[Any, str | None]:
         """What the function returned, or None and why it is not here."""
-        value = self.message.get("value")
+        refused, data = self.message.get("refused"), self.mail.value
+        if refused or not data or self.ended != "returned":
+            return None, refused
         try:
-            return (pickle.loads(value) if value else None), None
+            return (pickle.loads(data) if self.objects else unpacked(data)), None
         except Exception as error:
-            return None, f"the result came back, but cannot be rebuilt here ({error}); return plain data instead"
+            words = shortened(str(error))
+            return None, f"the result came back, but cannot be rebuilt here ({words}); return plain data instead"
 
     @property
     def ended(self) -> str:
         if self.stopped or self.message:
             return self.stopped or self.message["ended"]
-        return "lost contact" if self.code is None else _ended_by(self.code)
+        return "lost contact" if self.code in (None, LOST) else _ended_by(self.code)
+
+    @property
+    def error(self) -> str | None:
+        """What the function raised, or in words, why there is no report."""
+        if self.ended == "lost contact":
+            return "the process could not report: the function has closed every file descriptor, or written to them all"
+        return self.message.get("error")
 
     def _note(self) -> None:
-        if self.alive():  # else its number may be somebody else's by now
+        if self.line is None and self.alive():  # else its number may be somebody else's by now
             self.started += _descendants((self.process or self.mail).pid)
 
     def _end(self) -> None:
         try:
-            self._note()
-            _kill(self.process, self.started)
+            if self.line:
+                self._let_watch_end()
+            else:
+                self._note()
+                _kill(self.process, self.started)
         finally:
             self.hang_up()
+
+    def _let_watch_end(self) -> None:
+        """It kills what is there, and then ends itself."""
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.line.shutdown(socket.SHUT_WR)
+            self.line.settimeout(2 * GRACE)
+            while self.line.recv(64):
+                pass
+        except OSError:  # it has been killed; or something waits for a device
+            self.process.kill()
+        self.process.wait()
 
     def hang_up(self) -> None:
         with suppress(OSError):
             self.inbox.close()
         self.mail.join(2)
         if not self.mail.is_alive():  # else somebody out of reach still holds the other end
-            self.outbox.close()
+            self.mail.close()
 
 
 class _Mail(threading.Thread):
-    """Reads what the child sends, while the caller samples."""
+    """Reads what the child sends, while the caller samples. Whatever that is: it is bounded, and never run.
 
-    def __init__(self, stream: BinaryIO):
+    pid  of the process that said ready, as the kernel tells where it can; None if none did
+    """
+
+    def __init__(self, outbox: "socket.socket | BinaryIO", largest: int):
         super().__init__(daemon=True)
-        self.stream, self.pid, self.message = stream, None, None
+        self.outbox, self.largest = outbox, largest
+        self.stream = outbox.makefile("rb") if isinstance(outbox, socket.socket) else outbox
+        self.pid: int | None = None
+        self.value, self.message = b"", {}
         self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
         self.start()
 
     def run(self) -> None:
         try:
-            word = self.stream.readline()
-            self.pid = int(word.split()[1]) if word.startswith(b"ready ") else None
+            sender = _sender(self.outbox)
+            word = self.stream.readline(64)
+            self.pid = (sender or int(word.split()[1])) if word.startswith(b"ready ") else None
             self.greeting.set()
-            if self.pid is not None:
-                self.stream.readline()
+            if self.pid is not None and self.stream.readline(64) == b"done\n":
                 self.done.set()
-            length = int.from_bytes(self.stream.read(8), "little")
-            data = self.stream.read(length)
-            if length and len(data) == length:
-                self.message = pickle.loads(data)
+            self.value = receive(self.stream, self.largest)
+            self.message = _report(unpacked(receive(self.stream, 2 * MiB)))
+        except (EOFError, ValueError, OSError):  # that nothing came shows in `message`
+            pass
         finally:
-            for event in (self.greeting, self.done, self.report):
-                event.set()
+            self.greeting.set()
+            self.report.set()
+
+    def close(self) -> None:
+        self.stream.close()
+        self.outbox.close()
+
+
+def way_back(at_end: ExitStack, its_ends: ExitStack) -> tuple[socket.socket | None, int]:
+    """What the child's output is read from, and its end. A socket, for that tells who has sent: unix(7)."""
+    if os.name != "posix":
+        return None, subprocess.PIPE
+    ours, its_end = socket.socketpair()
+    at_end.enter_context(ours)
+    its_ends.enter_context(its_end)
+    if LINUX:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, its_end.fileno()
+
+
+def _sender(outbox: "socket.socket | BinaryIO") -> int | None:
+    """The process number, as it is here, of who sends the next byte, which is waited for."""
+    if LINUX:
+        for _, kind, data in outbox.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]:
+            if kind == socket.SCM_CREDENTIALS:
+                return CREDENTIALS.unpack(data)[0]
+    return None
+
+
+def _report(told: Any) -> dict:
+    """What of it is as it must be. ValueError if it is none."""
+    if not isinstance(told, dict) or told.get("ended", "raised") not in ("returned", "raised"):
+        raise ValueError(f"no report: {told!r:.80}")
+    known = {name: told[name] for name, kind in REPORT.items() if type(told.get(name)) is kind}
+    for name in ("error", "refused"):
+        if name in known:
+            known[name] = shortened(known[name])
+    counted = known.get("counters", {})
+    known["counters"] = {n: c for n, c in counted.items() if type(c) in (int, float) and isfinite(c)}
+    known["codes"] = [code for code in known.get("codes", ()) if type(code) is int]
+    return {"ended": "raised"} | known
 
 
 def named(function: Callable) -> str:

@@ -20,11 +20,12 @@ from tqdm.auto import tqdm
 from ..units import MiB, size
 from . import sampler
 from .machine import here
-from .process import Process, carried, named, show
+from .process import GRACE, Process, carried, named, show
 from .recording import IO, Comparison, Faults, Recording, Switches
 from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
+SENDING = 4 * MiB  # memory that it takes to send a result, beside as much as is sent
 
 
 def measure(
@@ -35,24 +36,35 @@ def measure(
     timeout: float = 60,
     memory_limit: int | str | None = None,
     name: str | None = None,
+    objects: bool = False,
+    modules: Sequence[str] = (),
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
     A function defined in a notebook travels by value, one of an imported module by its name. Open files and mappings
     cannot travel: pass paths, and open them inside. Imports made inside the function count; those at the top of the
-    notebook do not. Only the process itself is measured, not processes it starts. Standard input is empty there.
+    notebook do not. Standard input is empty there.
+
+    What it returns comes back as plain data, up to 16 MiB: None, bool, int, float, complex, str, bytes, list, tuple,
+    dict, numpy's scalars and arrays without objects. Of anything else, `value` is None and `error` says what it was.
+
+    Anonymous and shared memory of processes that the function starts count with its own, each page once, on Linux;
+    file-backed memory, faults, times and I/O are those of its own process. All that it has started ends with it, also
+    when this program is killed: see watch.py for what that takes, and what it cannot promise.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
     interval      seconds between samples
-    timeout       seconds; the call is stopped after that, and `ended` is "timed out"
+    timeout       seconds, until the result is here; the call is stopped after that, and `ended` is "timed out"
     memory_limit  bytes or "8 MiB", kept by the sampler: when anonymous and shared memory have grown by more, the
                   process is killed, and `ended` is "memory limit". (A limit on address space would forbid mappings.)
+    objects       what it returns comes back as a pickle, which can run anything here: for code of your own only
+    modules       names of modules that are imported there first, so that they do not count; those not there are not
 
     An exception, a signal or a limit ends the case, not the lesson: see `Recording.ended`. What the function prints
-    is printed when it has ended. TypeError if function or arguments cannot be carried; ValueError for an interval
-    that this machine cannot keep. Interrupting the call kills the process.
+    is printed when it has ended; from 64 MiB on it is stopped. TypeError if function or arguments cannot be carried;
+    ValueError for an interval that this machine cannot keep. Interrupting the call kills the process.
     """
-    return measured(function, args, heap, interval, timeout, memory_limit, name)
+    return measured(function, args, heap, interval, timeout, memory_limit, name, objects, modules)
 
 
 def measured(
@@ -63,6 +75,8 @@ def measured(
     timeout: float = 60,
     memory_limit: int | str | None = None,
     name: str | None = None,
+    objects: bool = False,
+    modules: Sequence[str] = (),
     before: Callable[[], Any] = lambda: None,
     command: Sequence[str] = (),
 ) -> Recording:
@@ -77,15 +91,17 @@ def measured(
     limit = None if memory_limit is None else size(memory_limit)
     label = name or named(function)
     payload = carried(function, args, label)
-    options = {"largest_result": LARGEST_RESULT}
+    if isinstance(modules, str):
+        raise TypeError(f"modules are names in a list or tuple, not {modules!r}; write [{modules!r}]")
+    options = {"modules": tuple(modules)}
     machine = here(_folder(args))
     before()
-    run = _Run(payload, options, label, interval, timeout, limit, command).recording(machine)
+    run = _Run(label, objects, payload, options, interval, timeout, limit, command).recording(machine)
     if heap and run.ended == "returned":
         options |= {"heap": True}
         before()
         more = limit and 4 * limit + 64 * MiB
-        traced = _Run(payload, options, label, interval, timeout * 4, more, command, silent=True)
+        traced = _Run(label, objects, payload, options, interval, timeout * 4, more, command, silent=True)
         run = replace(run, heap_peak=traced.heap_peak())
     return run
 
@@ -123,11 +139,11 @@ def compare(
             f"compare takes a dict of name to function, not {type(functions).__name__}; "
             'write compare({"read": f, "mmap": g}, ...)'
         )
-    unknown = set(options) - {"interval", "timeout", "memory_limit"}
+    unknown = set(options) - {"interval", "timeout", "memory_limit", "objects", "modules"}
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
-            "there are: repeat, before, check, heap, interval, timeout, memory_limit"
+            "there are: repeat, before, check, heap, interval, timeout, memory_limit, objects, modules"
         )
     if not functions or repeat < 1:
         raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
@@ -152,17 +168,20 @@ class _Run(Process):
 
     def __init__(
         self,
+        label: str,
+        objects: bool,
         payload: bytes,
         options: dict,
-        label: str,
         interval: float,
         timeout: float,
         limit: int | None,
         command: Sequence[str] = (),
         silent: bool = False,
     ):
-        super().__init__(label)
+        super().__init__(label, LARGEST_RESULT, objects)
+        self.interval, self.limit = interval, limit
         self.samples: list[tuple[float, Sample]] = []
+        self.later: list[tuple[float, Sample]] = []
         self.last: Sample | None = None
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
             if not silent:
@@ -170,41 +189,60 @@ class _Run(Process):
             self.start(printed, at_end, command)
             self.send(payload, **options)
             self.greet(label)
-            self.sampler = sampler.choose()(self.process.pid)
+            self.sampler = sampler.choose()(self.mail.pid, self.process.pid if self.line else None)
             at_end.callback(self.sampler.close)
-            self._watch(interval, timeout, limit)
+            self._watch(timeout)
 
-    def _watch(self, interval: float, timeout: float, limit: int | None) -> None:
+    def _watch(self, timeout: float) -> None:
         least = 4 * sampler.cost(self.sampler)
-        if interval < least:
+        if self.interval < least:
             raise ValueError(
-                f"interval={interval!r} s is below what this machine can do: one sample takes "
+                f"interval={self.interval!r} s is below what this machine can do: one sample takes "
                 f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
             )
-        self.base = self.sampler.read()
+        self.base = self.sampler.read(thorough=True)
         if self.base is None:
             raise self.not_loaded(self.name)
-        self.began = due = time.perf_counter()
-        end = self.began + timeout
+        self.began = time.perf_counter()
+        self.end = self.began + timeout
         self.allow(b"call")
+        self._sample(self.mail.done.wait, self.samples)
+        self.saw_end = time.perf_counter()
+        if self.mail.done.is_set() and not self.stopped:
+            self.last = self.sampler.read(thorough=True)  # what it returned is still there
+            self.allow(b"report")
+            self._sample(self.mail.report.wait, self.later, LARGEST_RESULT)
+        if not self.stopped:
+            self.allow(b"end")
+            self.end = time.perf_counter() + GRACE
+            self._sample(self._has_ended, self.later, LARGEST_RESULT)
+            if self.stopped == "timed out":
+                self.stopped = None
+            elif not self.stopped:
+                self.wait_for_end()
+
+    def _sample(self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0) -> None:
+        """Until it is over, which is waited for between two samples; or the process has ended; or it is stopped."""
+        due = time.perf_counter()
         while not self.stopped:
             now = time.perf_counter()
             sample = self.sampler.read()
             if sample is None:
                 break
-            self.samples.append((now, sample))
-            due = max(due + interval, now)
-            if now > end:
+            into.append((now, sample))
+            due = max(due + self.interval, now + 3 * (time.perf_counter() - now))  # with many processes it takes longer
+            if now > self.end:
                 self.stopped = "timed out"
-            elif limit is not None and self._own(sample) > limit:
+            elif self.limit is not None and self._own(sample) > self.limit + allowance:
                 self.stopped = "memory limit"
-            elif self.mail.done.wait(min(due, end) - time.perf_counter()):
+            elif self.prints_too_much():
+                self.stopped = "printed too much"
+            elif over(max(0, min(due, self.end) - time.perf_counter())):
                 break
-        self.saw_end = time.perf_counter()
-        if not self.stopped:
-            self.last = self.sampler.read()  # what it returned is still there
-            self.report()
-            self.leave()
+
+    def _has_ended(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        return not self.alive()
 
     def _own(self, sample: Sample) -> int:
         """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
@@ -213,10 +251,16 @@ class _Run(Process):
         return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
 
     def recording(self, machine) -> Recording:
+        """What counts, as this process has seen it: the child's clock may only say it more exactly, and what goes on
+        after the function has returned counts as far as it is more than sending the result takes."""
         message = self.message
-        began, finished = message.get("began", self.began), message.get("finished", self.saw_end)
-        kept = [(t, s) for t, s in self.samples if began <= t < finished]
-        kept += [(finished, self.last)] if self.last and message else []
+        began = min(max(message.get("began", 0), self.began), self.saw_end)
+        finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
+        kept = [(min(max(t, began), finished), s) for t, s in self.samples]
+        if self.last:
+            most = self._own(self.last) + len(self.mail.value) + SENDING
+            kept += [(finished, s) for _, s in self.later if self._own(s) > most]
+            kept.append((finished, self.last))
         kept = kept or [(began, self.base)]
         value, refused = self.value
         series = {
@@ -230,7 +274,7 @@ class _Run(Process):
         return Recording(
             name=self.name,
             machine=machine,
-            times=np.round([max(0.0, t - began) for t, _ in kept], 6),
+            times=np.round([t - began for t, _ in kept], 6),
             **series,
             faults=Faults(count("minor"), count("major")),
             switches=Switches(count("voluntary"), count("involuntary")),
@@ -249,7 +293,7 @@ class _Run(Process):
             high_water=message.get("high_water"),
             virtual_peak=max(0, max(virtual)) if virtual else None,
             ended=self.ended,
-            error=message.get("error") or refused,
+            error=self.error or refused,
         )
 
     def heap_peak(self) -> int | None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT, Process, carried, named, show
+from .process import START_LIMIT, Process, carried, named, show, way_back
 from .recording import ending
 from .sharing import COLUMNS, Shares, Sharing, sharing
 
@@ -29,13 +29,9 @@ class _Member(Process):
         """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
         its_inbox, ours = os.pipe()
         started.callback(os.close, its_inbox)
-        try:
-            from_it, its_outbox = os.pipe()
-        except OSError:
-            os.close(ours)
-            raise
-        started.callback(os.close, its_outbox)
-        self.talk(os.fdopen(ours, "wb"), os.fdopen(from_it, "rb"))
+        inbox = at_end.enter_context(os.fdopen(ours, "wb"))
+        outbox, its_outbox = way_back(at_end, started)
+        self.talk(inbox, outbox)
         at_end.callback(self.hang_up)
         return its_inbox, its_outbox
 
@@ -47,7 +43,14 @@ class _Member(Process):
             return None
 
 
-def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = None, timeout: float = 60) -> Sharing:
+def workers(
+    use: Callable,
+    *args: Any,
+    count: int = 4,
+    make: Callable | None = None,
+    timeout: float = 60,
+    objects: bool = False,
+) -> Sharing:
     """`count` processes call `use` at once and keep what it returns; a row each of what that took, in bytes.
 
     Without `make`, each is a fresh interpreter that calls `use(*args)`, a row "worker 1", "worker 2", … each. A figure
@@ -61,7 +64,8 @@ def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = N
     for none, because after a fork nobody has a page for himself until he writes into it, or is the last who has it;
     a worker's `private_dirty` is what it has written.
 
-    A row's `value` is what was returned; None also for what cannot travel or takes more than 1 MiB. `ended` is
+    A row's `value` is what was returned, as plain data; None also for anything else and for more than 1 MiB. With
+    `objects` it comes as a pickle, which can run anything here: for code of your own only. `ended` is
     "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`
     each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only
     the row "parent". Functions travel as in `measure`, with the same TypeError. What the workers have started ends
@@ -80,11 +84,11 @@ def workers(use: Callable, *args: Any, count: int = 4, make: Callable | None = N
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(show, printed)
-        team = [_Member(f"worker {i + 1}") for i in range(count)]
+        team = [_Member(f"worker {i + 1}", LARGEST_VALUE, objects) for i in range(count)]
         if make is None:
             rows = _fresh(use, args, team, timeout, printed, at_end)
         else:
-            rows = _forked(use, make, args, team, timeout, printed, at_end)
+            rows = _forked(use, make, args, team, timeout, printed, at_end, objects)
         return Sharing(tuple(rows), "growth")
 
 
@@ -96,14 +100,15 @@ def _fresh(
     for one in team:
         one.start(printed, at_end)
     for one in team:
-        one.send(payload, largest_result=LARGEST_VALUE)
+        one.send(payload)
     for one in team:
         one.greet(name)
     before = {one: one.read() for one in team}  # when all are there: they share the pages of the interpreter's file
     _let_all(team, timeout)
     after = {one: one.read() for one in team}
+    end = time.monotonic() + timeout
     for one in team:
-        one.report()
+        one.report(end)
     for one in team:
         one.leave()
     return [_row(one, after[one], before[one]) for one in team]
@@ -117,17 +122,20 @@ def _forked(
     timeout: float,
     printed: BinaryIO,
     at_end: ExitStack,
+    objects: bool,
 ) -> list[Shares]:
     try:
         payload = carried(make, args, named(make), use)
     except TypeError:
         carried(use, (), named(use))  # if it is this one, the error has its name
         raise
-    parent = _Member("parent")
+    parent = _Member("parent", LARGEST_VALUE, objects)
+    for one in team:
+        one.printed = printed
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
         theirs = [one.connect(at_end, started) for one in team]
         parent.start(printed, at_end, descriptors=[fd for two in theirs for fd in two])
-    parent.send(payload, largest_result=LARGEST_VALUE, forks=theirs)
+    parent.send(payload, forks=theirs)
     parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
     _let_all([parent], timeout)
@@ -135,11 +143,11 @@ def _forked(
     team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
     _let_all(team, timeout)
     after = {one: one.read() for one in (parent, *team)}
+    end = time.monotonic() + timeout
     for one in team:
-        one.report()
+        one.report(end)
         one.allow(b"end")
-        parent.started += one.started
-    parent.report()  # knows how they ended, when all have
+    parent.report(time.monotonic() + START_LIMIT)  # knows how they ended, when all have
     for one, code in zip(team, parent.message.get("codes", ()), strict=False):
         one.code = code
     parent.leave()
@@ -168,7 +176,7 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
 
 def _row(one: _Member, after: Shares | None, base: Shares) -> Shares:
     grown = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    ended = ending(one.ended, one.message.get("error"))
+    ended = ending(one.ended, one.error)
     return Shares(one.name, one.mail.pid, **grown, value=one.value[0], ended=ended)
 
 
@@ -179,4 +187,4 @@ def _let_all(team: Sequence[_Member], timeout: float) -> None:
     end = time.monotonic() + timeout
     for one in team:
         if not one.wait(one.mail.done, end) and one.alive():
-            one.stopped = "timed out"
+            one.stopped = one.stopped or "timed out"

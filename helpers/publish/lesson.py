@@ -89,16 +89,21 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
-    """They stand in a file of their own, so that students do not meet them in the notebook: "## cell-id", then text."""
+    """They stand in a file of their own, so that students do not meet them in the notebook: "## cell-id", then text.
+
+    A heading of several words, "## What the check sees", is no cell's: with its text it ends the lesson.
+    """
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    for name, note in re.findall(r"(?ms)^## (\S+)\n(.*?)(?=^## |\Z)", text):
-        at = next((i for i, cell in enumerate(notebook.cells) if cell.id == name), None)
-        if at is None:
+    for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
+        at, note = len(notebook.cells) - 1, note.strip()
+        if " " in heading:
+            note = f"## {heading}\n\n{note}"
+        elif (at := next((i for i, cell in enumerate(notebook.cells) if cell.id == heading), None)) is None:
             raise HandoutError(
-                f"{path.name}: a note for {name!r}, but the lesson has no such cell; name one that it has"
+                f"{path.name}: a note for {heading!r}, but the lesson has no such cell; name one that it has"
             )
-        note = new_markdown_cell(note.strip(), id=f"{name}-note", metadata={"tags": ["teacher"]})
-        notebook.cells.insert(at + 1, note)
+        name = f"{heading.replace(' ', '-')}-note"
+        notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:

@@ -1,0 +1,89 @@
+"""Between the caller and what it measures: `python -I -S watch.py <descriptor> <command> …`. Linux.
+
+It starts the command, tells on the descriptor (a socket) how that has ended, and when the other end is closed, by the
+caller or by the caller's death, it kills everything that the command has started, and ends. Whatever loses its parent,
+sessions and daemons too, becomes a child of this process, prctl(2), PR_SET_CHILD_SUBREAPER. No kernel promises more
+without a namespace: who kills this process first can leave something behind.
+"""
+
+import _ctypes
+import _thread
+import os
+import sys
+import time
+
+PR_SET_CHILD_SUBREAPER, SIGKILL = 36, 9
+
+
+def main(line: int, command: list[str]) -> None:
+    os.set_inheritable(line, False)
+    _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"), (PR_SET_CHILD_SUBREAPER, 1))
+    first = os.fork()
+    if not first:
+        os.setsid()
+        try:
+            os.execvp(command[0], command)
+        except OSError as error:
+            os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+            os._exit(127)
+    os.closerange(0, line)  # or the caller would not see the other's end
+    os.closerange(line + 1, 2**16)
+    alone = _thread.allocate_lock()
+    alone.acquire()
+    _thread.start_new_thread(end, (line, alone))
+    while True:
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            break
+        if pid == first:
+            try:
+                os.write(line, b"%d\n" % os.waitstatus_to_exitcode(status))
+            except OSError:  # nobody wants to know any more
+                continue
+    alone.release()
+    while True:  # `end` ends it
+        time.sleep(3600)
+
+
+def end(line: int, alone: _thread.LockType) -> None:
+    """When the caller has gone: kills until there is nobody left. A whole group at a time, for that cannot be outrun,
+    and without a pause, for a process that forks and exits lives no longer than that takes."""
+    try:
+        while os.read(line, 64):
+            pass
+    except OSError:
+        pass
+    passes, ours = 0, os.getpgid(0)
+    while not alone.acquire(False):
+        for pid in children():
+            try:
+                group = os.getpgid(pid)
+                os.kill(pid if group == ours else -group, SIGKILL)
+            except OSError:  # it has ended meanwhile
+                continue
+        passes += 1
+        if passes > 1000:  # what is still there waits for a device
+            time.sleep(0.001)
+    os._exit(0)
+
+
+def children() -> list[int]:
+    """proc_tid_children(5), or, on a kernel without it, by the parents that proc_pid_stat(5) names."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
+            return [int(pid) for pid in file.read(2**20).split()]
+    except FileNotFoundError:
+        return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == os.getpid()]
+
+
+def parent_of(pid: str) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return int(file.read(4096).rpartition(b")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])
