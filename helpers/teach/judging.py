@@ -71,14 +71,6 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
     return Verdict("right", because, figures)
 
 
-@dataclass
-class _Modules:
-    names: tuple[str, ...]
-
-    def __reduce__(self):
-        return inside.load, (self.names,)
-
-
 @dataclass(eq=False)
 class Attempt:
     """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
@@ -122,8 +114,9 @@ class Attempt:
         memory are not told apart, a second run gives the heap peak, which has to do.
         """
         self.recording = measure(
-            partial(inside.after, _Modules((*modules, *self.source.modules)), self.started(runner)),
+            self.started(runner),
             *args,
+            modules=(*modules, *self.source.modules),
             timeout=self.timeout,
             memory_limit=memory_limit,
             heap=not kinds_are_told_apart(),
