@@ -306,9 +306,9 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     path = attempt.random_file()
     attempt.unharmed()
     assert MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
-    assert attempt.twin(path).parent == judges
     content = path.read_bytes()
     path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
+    assert attempt.twin(path).parent == judges and attempt.twin(path).read_bytes() == content
     with pytest.raises(NotYet, match=r"`source.bin` was changed, from byte 1,00[01] on"):
         attempt.unharmed()
     path.write_bytes(content)

@@ -147,9 +147,10 @@ class Attempt:
         return path
 
     def twin(self, path: Path) -> Path:
-        """The bytes of a `random_file` made again, in the judge's folder, for when the student's run has ended."""
+        """A file with the bytes that a `random_file` had when it was handed out, to be asked for after a run: itself,
+        or if it is no longer what it was, another one in the judge's folder."""
         made = self._handed_out[path]
-        return random_file(self.own / path.name, made.size, seed=made.seed)
+        return path if made.is_still(path) else random_file(self.own / path.name, made.size, seed=made.seed)
 
     def hand_out(self, path: Path) -> None:
         """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
@@ -170,7 +171,7 @@ class Attempt:
             if now.st_mode != made.mode:
                 why = f"the mode of {name} was changed, from {made.mode & 0o7777:o} to {now.st_mode & 0o7777:o}."
                 raise NotYet("source-changed", why)
-            if now.st_size != made.size or _digest(path) != made.digest:
+            if not made.is_still(path):
                 at = None if made.seed is None else first_difference(path, self.twin(path))
                 where = "" if at is None else f", from byte {at:,} on"
                 raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
@@ -212,6 +213,11 @@ class _HandedOut:
     size: int
     digest: bytes
     seed: int | None = None
+
+    def is_still(self, path: Path) -> bool:
+        """Does this regular file hold what it held?"""
+        now = path.lstat()
+        return stat.S_ISREG(now.st_mode) and now.st_size == self.size and _digest(path) == self.digest
 
 
 # --- memory ---------------------------------------------------------------------------------------------------
