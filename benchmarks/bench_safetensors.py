@@ -24,7 +24,7 @@ from helpers.ideas.safetensors import DTYPES, TensorFile, save
 from helpers.measure import Recording, drop_from_cache, here, measure
 from helpers.units import in_words, size
 
-ROUNDS = 30
+ROUNDS, TURNS = 30, 3  # a turn: the rounds of one way after those of another, so that a busy minute meets them all
 FILES = [("1 MiB", 10), ("1 MiB", 1000), ("64 MiB", 128), ("1 GiB", 10), ("1 GiB", 128), ("1 GiB", 1000)]
 Arrays = dict[str, np.ndarray]
 
@@ -220,18 +220,22 @@ def bench(text: str, count: int, folder: Path, ways: dict[str, Way]) -> None:
     each = size(text) // count // 1024 * 1024  # whole KiB, so that all are aligned
     block = np.random.default_rng(0).random(each // 4, "f4").reshape(-1, 64)
     arrays = {f"layers.{i}.weight": block[:] for i in range(count)}  # one array each, or pickle would keep one
+    paths = {way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())}  # ways of one format share a file
+    for write, path in paths.items():
+        write(arrays, path)
     heads = "open, list", "one tensor", "all tensors", "all, touched", "… first, cold", "anonymous, loaded", "… file"
     print(f"\n### {text}, {count:,} tensors\n\n| way | " + " | ".join(heads) + " |\n|---|" + "---:|" * len(heads))
-    for title, way in ways.items():
-        path = folder / f"tensors.{each}"
-        way.save(arrays, path)
-        seconds = fresh(times, way, path, "layers.1.weight").value
-        for file in files_of(path):
+    turns = [
+        [fresh(times, way, paths[way.save], "layers.1.weight").value for way in ways.values()] for _ in range(TURNS)
+    ]
+    for (title, way), rounds in zip(ways.items(), zip(*turns, strict=True), strict=True):
+        for file in files_of(paths[way.save]):
             drop_from_cache(file)
-        cold = fresh(first, way, path)
+        cold = fresh(first, way, paths[way.save])
         memory = [in_words(growth, "bytes") for growth in (cold.peak.anonymous, cold.peak.file)]
-        row = [*map(milliseconds, [*seconds, cold.value]), *memory]
+        row = [*map(milliseconds, [*map(min, *rounds), cold.value]), *memory]
         print(f"| {title} | " + " | ".join(row) + " |", flush=True)
+    for path in paths.values():
         for file in files_of(path):
             file.unlink()
         if path.exists():

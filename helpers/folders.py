@@ -28,9 +28,15 @@ def generated() -> Path:
 
 
 def state() -> Path:
-    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's place. Made if missing."""
+    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's place. Made if missing.
+
+    OSError where it cannot be made, or lies in the home of somebody who has none here.
+    """
     folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
-    path = Path(folder).expanduser()
+    try:
+        path = Path(folder).expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError(f"{error}; name a folder by ZERO_COPY_STATE, not {folder!r}") from None
     path.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -28,10 +28,10 @@ def scratch(name: str) -> Path:
 
 
 @contextmanager
-def room(name: str) -> Iterator[Path]:
-    """A new folder under `folders.generated()`, for as long as it is needed. What a killed process left of that name
-    goes first."""
-    folder, lock = _new(name, generated())
+def room(name: str, parent: Path | None = None) -> Iterator[Path]:
+    """A new folder under `parent` (`folders.generated()`), for as long as it is needed. What a killed process left of
+    that name goes first."""
+    folder, lock = _new(name, parent or generated())
     try:
         yield folder
     finally:
@@ -80,7 +80,7 @@ def _lock(folder: Path) -> int:
     OSError where there are no locks."""
     if not fcntl:
         raise OSError("no locks on this system")
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # no pipe that somebody made there
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return descriptor

@@ -1,10 +1,11 @@
-"""A file that is whole or not there: written beside its place, synced, then renamed."""
+"""Files that are whole or not there: written beside their place, synced, then renamed. And files that are no pipes."""
 
 import errno
 import glob
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -28,9 +29,9 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     first: an old file there does not count as space, for it goes only when the new one is whole.
 
     FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
-    replace), OSError with errno ENOSPC (too little room).
+    replace), OSError with errno ENOSPC (too little room) or ELOOP (links that lead in a circle).
     """
-    path = Path(os.path.realpath(path))
+    path = followed(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(path.parent))
     if path.is_dir():
@@ -63,6 +64,22 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
+@contextmanager
+def regular_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """A file to read. OSError for what is none: opening a pipe waits for its writer, and a device may never end."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "this is a device or a pipe; a file is wanted", os.fspath(path))
+        yield file
+
+
+def followed(path: str | os.PathLike) -> Path:
+    """Where the links of a path lead; OSError with errno ELOOP where that is in a circle."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(path)
+    return Path(os.path.realpath(path))
+
+
 def check_room(folder: Path, size: int, what: str) -> None:
     """OSError with errno ENOSPC where the disk of `folder` has less than `size` bytes free; `what` needs them."""
     free = shutil.disk_usage(folder).free
@@ -72,7 +89,12 @@ def check_room(folder: Path, size: int, what: str) -> None:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.unfinished")
+    return path.with_name(f"{_begin(path)}.{secrets.token_hex(4)}.unfinished")
+
+
+def _begin(path: Path) -> str:
+    """How the unfinished file's name begins; with a part of a long name, because all of it may have 255 bytes."""
+    return f".{path.name[:50]}"
 
 
 def _locked(path: Path) -> BinaryIO | None:
@@ -91,8 +113,8 @@ def _locked(path: Path) -> BinaryIO | None:
 
 def remove_abandoned(path: Path) -> None:
     """Removes what a killed process left of `path`; what another is writing now is locked, and stays."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.????????.unfinished"):
-        with suppress(OSError), left.open("rb") if fcntl else nullcontext() as file:
+    for left in path.parent.glob(f"{glob.escape(_begin(path))}.????????.unfinished"):
+        with suppress(OSError), regular_file(left) if fcntl else nullcontext() as file:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             left.unlink()

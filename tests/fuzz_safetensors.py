@@ -15,7 +15,7 @@ from random import Random
 from hypothesis import strategies as st
 from safetensors import SafetensorError, deserialize
 
-from helpers.ideas.tensor_header import BITS, SafetensorsError, read_header
+from helpers.ideas.tensor_header import BITS, SafetensorsError, check_outline, one_by_one, read_header
 
 Contents = dict[str, tuple[str, list[int], bytes]]
 
@@ -86,6 +86,9 @@ def compare(data: bytes) -> str:
     if expected is None:
         assert LENIENT["-0"][1].search(data), data
         return "-0"
+    text = memoryview(data)[8 : header.size]
+    assert header == one_by_one(text, header.size, len(data)), data  # however it was read
+    check_outline(text)
     found = {e.name: (e.dtype, list(e.shape), data[e.begin : e.end]) for e in header.entries.values()}
     assert found == expected, data
     return "accepted"

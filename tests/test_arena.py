@@ -31,7 +31,7 @@ from helpers.ideas.arena import (
     snapshot,
 )
 from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
-from helpers.ideas.kmers import KmerIndex
+from helpers.ideas.kmers import LAYOUT, ROOT, KmerIndex
 from helpers.make import dna
 from helpers.measure import PageState, advise, drop_from_cache, measure, page_map
 from helpers.measure.maps import region_at, why_not
@@ -251,7 +251,8 @@ def test_an_offset_between_two_places(path: Path):
         arena.array(offset + 128 + 1)
 
 
-LIES = ["'descr': '|O'", "'descr': '|V99999'", "'descr': 'f4'*9**9", "'shape': (99,)", "'shape': (-7,)", "'shape': 7",
+LIES = ["'descr': '|S0'", "'shape': (-1,)",
+        "'descr': '|O'", "'descr': '|V99999'", "'descr': 'f4'*9**9", "'shape': (99,)", "'shape': (-7,)", "'shape': 7",
         "'shape': (4611686018427387905,)", "'shape': (9223372036854775807, 0)", "'shape': (1,1.)",
         "(((((((((("]  # fmt: skip
 
@@ -267,6 +268,25 @@ def test_no_array_leads_out_of_the_file(path: Path, lie: str):
     path.write_bytes(data)
     with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot, match=f"no array at offset {SIZE}"):
         arena.array(SIZE)
+
+
+def test_items_of_no_bytes_in_a_shape_of_less_than_none(path: Path):
+    """numpy 2.4 divides by 0, which ends the process."""
+
+    def said(path: Path) -> str:
+        from helpers.ideas.arena import Arena, DamagedSnapshot
+
+        try:
+            return str(Arena.open(path, "test").array(128))
+        except DamagedSnapshot as error:
+            return str(error)
+
+    data = made(path)
+    lie = data[SIZE:].replace(b"'<f4'", b"'|S0'").replace(b"(7,), ", b"(-1,),")
+    assert lie != data[SIZE:]
+    path.write_bytes(data[:SIZE] + lie)
+    run = measure(said, path)
+    assert run.ended == "returned" and f"no array at offset {SIZE}" in run.value
 
 
 @settings(deadline=None, max_examples=80)
@@ -287,6 +307,12 @@ def test_random_damage_is_refused_or_lies_in_the_file(draw: st.DataObject):
             assert mapped < view.ctypes.data and view.ctypes.data + view.nbytes <= mapped + arena.size
             view.tobytes()
             del view
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="a device is needed")
+def test_a_device_is_not_to_be_deleted():
+    with pytest.raises(OSError, match=r"device or a pipe; a file is wanted: '/dev/null'"):
+        Arena.open("/dev/null", "test")
 
 
 # --- how it is built
@@ -353,6 +379,20 @@ BUILDS = """
         arena.verify()
         print(arena.array(arena.root).sum())
 """
+
+
+def test_who_is_overtaken_builds_again(path: Path, monkeypatch: pytest.MonkeyPatch):
+    replace = os.replace
+
+    def overtaken(old: str, new: str) -> None:
+        replace(old, new)
+        monkeypatch.setattr(os, "replace", replace)
+        snapshot(path, "test", fill, b"another").close()
+
+    monkeypatch.setattr(os, "replace", overtaken)
+    with snapshot(path, "test", fill, b"mine") as arena:
+        assert arena.array(SIZE)[6] == 6
+    Arena.open(path, "test", b"mine").close()
 
 
 def test_two_processes_build_at_once(path: Path):
@@ -448,6 +488,55 @@ def test_the_index_follows_its_text(text: Path, path: Path):
     for k in (0, 33, -1):
         with pytest.raises(ValueError, match=f"1 to 32 letters here, two bits each, not {k}"):
             KmerIndex.of(source, k, path)
+
+
+PLACED = {"two": np.zeros(2, "u8"), "three": np.zeros(3, "u8"), "floats": np.zeros(2), "table": np.zeros((1, 2), "u8")}
+ROOTS = {
+    "no record": lambda at: np.zeros(3), "other fields": lambda at: np.zeros((), [("k", "u8")]),
+    "several": lambda at: np.array([(4, at["two"], at["two"])] * 2, ROOT),
+    "another k": lambda at: np.array((5, at["two"], at["two"]), ROOT),
+    "outside": lambda at: np.array((4, at["two"], 2**63), ROOT),
+    "nothing there": lambda at: np.array((4, at["two"] + ALIGNMENT, at["two"]), ROOT),
+    "another length": lambda at: np.array((4, at["two"], at["three"]), ROOT),
+    "floats": lambda at: np.array((4, at["floats"], at["two"]), ROOT),
+    "a table": lambda at: np.array((4, at["table"], at["table"]), ROOT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ROOTS)
+def test_a_root_that_is_none(path: Path, kind: str):
+    source = path.with_name("text")
+    source.write_bytes(b"ACGTACGT")
+    KmerIndex.of(source, 4, path).close()
+    origin = FORMAT.unpack(path.read_bytes()[:SIZE])[-2]
+    with Arena.create(path, LAYOUT, origin) as builder:
+        builder.root = builder.place(ROOTS[kind]({name: builder.place(array) for name, array in PLACED.items()}))
+    with pytest.raises(DamagedSnapshot, match=r"snapshot\.arena"):
+        KmerIndex.of(source, 4, path)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+def test_random_damage_of_an_index_is_refused_or_lies_in_the_file(draw: st.DataObject):
+    with tempfile.TemporaryDirectory() as folder:
+        source, path = Path(folder, "text"), Path(folder, "index")
+        source.write_bytes(b"ACGTACGTTT")
+        KmerIndex.of(source, 4, path).close()
+        data = bytearray(path.read_bytes())
+        for _ in range(draw.draw(st.integers(1, 4))):
+            data[draw.draw(st.integers(SIZE, len(data) - 1))] = draw.draw(st.integers(0, 255))
+        path.write_bytes(data)
+        try:
+            index = KmerIndex.of(source, 4, path)
+        except DamagedSnapshot:
+            return
+        with index:
+            assert index.k == 4 and len(index.codes) == len(index.positions)
+            begin = np.frombuffer(index.arena._yoke.get(), np.uint8).ctypes.data
+            for array in (index.codes, index.positions):
+                assert begin < array.ctypes.data and array.ctypes.data + array.nbytes <= begin + len(data)
+            index.find("ACGT").tolist()
+            del array
 
 
 @PAGES

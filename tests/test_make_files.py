@@ -319,7 +319,27 @@ def test_a_right_shard_is_left_and_a_damaged_one_is_made_again():
     spoilt.write_bytes(good[:-1])
     sharded_model("m", "4 MiB")
     assert spoilt.read_bytes() == good
-    assert {path for path in before if identity(path) != before[path]} == {spoilt}
+    assert {path for path in before if identity(path) != before[path]} == {spoilt, folder / tensors.INDEX}
+
+
+def test_no_index_leads_to_shards_of_two_seeds(monkeypatch):
+    index, replace = sharded_model("m", "1 MiB", shards=3), os.replace
+    before = {path.name: digest(path) for path in index.parent.iterdir()}
+
+    def killed(old: str, new: str) -> None:
+        if "00002-of" in str(new):
+            raise KeyboardInterrupt
+        replace(old, new)
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        sharded_model("m", "1 MiB", shards=3, seed=1)
+    left = {path.name for path in index.parent.iterdir() if digest(path) == before[path.name]}
+    assert left == {"model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}
+    assert len(names(index.parent)) == 3, "shards of two seeds, and no index that says they belong together"
+    monkeypatch.setattr(os, "replace", replace)
+    assert sharded_model("m", "1 MiB", shards=3) == index
+    assert {path.name: digest(path) for path in index.parent.iterdir()} == before
 
 
 def test_shards_of_another_count_go_where_all_is_generated(tmp_path):

@@ -1,5 +1,6 @@
 """measure: what it reports is what happened, and whatever happens it ends."""
 
+import contextlib
 import json
 import mmap
 import multiprocessing
@@ -9,11 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from chosen import everything
 
 from helpers.measure import Comparison, Recording, abilities, compare, here, measure, page_cache, sampler
 from helpers.measure.child import packed
@@ -528,6 +531,347 @@ def test_wrong_options_are_named():
             measure(abs, 1, timeout=timeout)
     with pytest.raises(ValueError, match="'8 MB' is no size"):
         measure(abs, 1, memory_limit="8 MB")
+
+
+# --- nothing is left, whatever it does ----------------------------------------------------------------------
+class Trace:
+    """Is any process left that has opened this pipe, as the function did?"""
+
+    def __init__(self, path: Path):
+        os.mkfifo(path)
+        self.path, self.reader = str(path), os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def was_there(self) -> bool:
+        try:
+            return os.read(self.reader, 1) == b"x"
+        except BlockingIOError:
+            return False
+
+    def is_left(self) -> bool:
+        try:
+            return os.read(self.reader, 1) != b""
+        except BlockingIOError:
+            return True
+
+
+@pytest.fixture
+def trace(tmp_path):
+    trace = Trace(tmp_path / "pipe")
+    yield trace
+    os.close(trace.reader)
+
+
+def opened(path) -> int:
+    pipe = os.open(path, os.O_WRONLY)
+    os.write(pipe, b"x")
+    return pipe
+
+
+def starts_a_session(path):
+    subprocess.Popen(["sleep", "600"], start_new_session=True, pass_fds=[opened(path)])
+
+
+def exits_at_once(path):
+    starts_a_session(path)
+    os._exit(3)
+
+
+def crashes(path):
+    starts_a_session(path)
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(10)
+
+
+def forks_and_exits_for_ever(path, new_session=False):
+    opened(path)
+    if os.fork():
+        return
+    while True:
+        if new_session:
+            os.setsid()
+        if os.fork():
+            os._exit(0)
+
+
+def so_in_new_sessions(path):
+    forks_and_exits_for_ever(path, True)
+
+
+def hides_behind_two(path):
+    opened(path)
+    for _ in "12":
+        if os.fork():
+            return
+        os.setsid()
+    time.sleep(600)
+
+
+LEAVING = [starts_a_session, exits_at_once, crashes, forks_and_exits_for_ever, so_in_new_sessions, hides_behind_two]
+
+
+@linux
+@pytest.mark.parametrize("function", LEAVING)
+def test_no_process_outlives_its_case(function, trace):
+    run = measure(function, trace.path)
+    assert run.ended == {"exits_at_once": "exited 3", "crashes": "SIGSEGV"}.get(function.__name__, "returned")
+    assert trace.was_there() and not trace.is_left()
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("function", [starts_a_session, so_in_new_sessions])
+def test_no_process_outlives_the_caller(function, number, trace, tmp_path):
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1]); import test_measure\n"
+        "from helpers.measure import measure\n"
+        "def both(name, path): getattr(test_measure, name)(path); open(path + '.ready', 'x'); time.sleep(600)\n"
+        "measure(both, *sys.argv[2:], timeout=600)"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, function.__name__, trace.path])
+    wait_until(Path(trace.path + ".ready").exists, 60)
+    assert trace.was_there() and trace.is_left()
+    caller.send_signal(number)
+    caller.wait()
+    wait_until(lambda: not trace.is_left())
+
+
+@linux
+def test_the_end_of_a_process_is_seen_between_two_samples():
+    began = time.monotonic()
+    assert measure(os._exit, 3, interval=30).ended == "exited 3"
+    assert time.monotonic() - began < 15
+
+
+def test_many_measures_in_many_threads():
+    def work(number):
+        return number, len(bytearray(MiB))
+
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda number: measure(work, number), range(100 if everything() else 16)))
+    assert [run.value for run in runs] == [(number, MiB) for number in range(len(runs))]
+
+
+def test_measuring_in_a_folder_that_has_been_deleted(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    try:
+        gone.rmdir()
+    except OSError:
+        pytest.skip("a folder in use cannot be deleted here")
+    assert measure(abs, -7).value == 7
+
+
+# --- what it starts counts, and what it does later ----------------------------------------------------------
+def fills(size):
+    block = bytearray(b"x") * size
+    hold()
+    return len(block)
+
+
+def fills_in_a_fork():
+    pid = os.fork()
+    if pid == 0:
+        try:
+            fills(SIZE)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def fills_in_a_fork_of_a_thread():
+    thread = threading.Thread(target=fills_in_a_fork)
+    thread.start()
+    thread.join()
+
+
+def fills_in_a_program():
+    subprocess.run([sys.executable, "-c", f"import time; b = bytearray(b'x') * {SIZE}; time.sleep(0.25)"], check=True)
+
+
+def fills_in_a_grandchild():
+    subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -c 'import time; b = bytearray(b\"x\") * {SIZE}; time.sleep(.25)'; :"]
+    )
+
+
+def fills_in_a_pool():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.map(fills, [SIZE])
+
+
+@linux
+@pytest.mark.parametrize(
+    "function",
+    [fills_in_a_fork, fills_in_a_fork_of_a_thread, fills_in_a_program, fills_in_a_grandchild, fills_in_a_pool],
+)
+def test_memory_of_what_it_starts_counts(function):
+    run = measure(function)
+    assert run.ended == "returned" and 0.95 * SIZE < run.peak.anonymous < 2 * SIZE
+    assert measure(function, memory_limit=SIZE // 2).ended == "memory limit"
+
+
+@linux
+def test_pages_shared_with_a_fork_count_once():
+    def shares():
+        block = bytearray(b"x") * SIZE
+        children = [os.fork() for _ in "12"]
+        if 0 in children:
+            time.sleep(0.25)
+            os._exit(len(block) % 1)
+        for child in children:
+            os.waitpid(child, 0)
+
+    assert measure(shares).peak.anonymous == pytest.approx(SIZE, rel=0.2)
+
+
+@linux
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_memfd_is_shared_memory(mapped):
+    def writes():
+        file = os.memfd_create("file")
+        for _ in range(SIZE // MiB):
+            os.write(file, b"x" * MiB)
+        kept = mmap.mmap(file, SIZE) if mapped else None
+        hold()
+        return kept and touch(kept, SIZE)
+
+    assert measure(writes).peak.shared == pytest.approx(SIZE, rel=0.05)
+    assert measure(writes, memory_limit=SIZE // 2).ended == "memory limit"
+
+
+@linux
+def test_what_a_thread_does_after_the_function_has_returned_counts():
+    def leaves_a_thread():
+        def work():
+            time.sleep(0.2)
+            fills(SIZE)
+
+        threading.Thread(target=work).start()
+
+    assert measure(leaves_a_thread).peak.anonymous > 0.9 * SIZE
+    assert measure(leaves_a_thread, memory_limit=SIZE // 2).ended == "memory limit"
+
+
+@linux
+def test_who_says_too_early_that_it_is_done_is_watched_on():
+    def says_done():
+        for descriptor in os.listdir("/proc/self/fd"):
+            if int(descriptor) > 2:
+                with contextlib.suppress(OSError):
+                    os.write(int(descriptor), b"done\n")
+        fills(SIZE)
+
+    assert measure(says_done).peak.anonymous > 0.9 * SIZE
+
+
+def test_the_caller_has_a_clock_of_its_own():
+    def changes_the_clock():
+        time.perf_counter = lambda: 0.0
+        block = np.full(SIZE // 8, 1.0)
+        time.sleep(0.25)
+        del block
+
+    def changes_it_in_the_report():
+        vars(sys.modules["__main__"])["time"].perf_counter = lambda: -1e9
+        return changes_the_clock()
+
+    for function in (changes_the_clock, changes_it_in_the_report):
+        run = measure(function)
+        assert run.wall >= 0.25 and run.resident.max() > 0.9 * SIZE
+        assert np.all(np.diff(run.times) >= 0) and 0 <= run.times[0] <= run.times[-1] <= run.wall
+
+
+# --- what it may spoil --------------------------------------------------------------------------------------
+def fills_the_table_of_descriptors():
+    with contextlib.suppress(OSError):
+        while True:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def empties_the_modules():
+    sys.modules.clear()
+
+
+def traces():
+    def fails(*args):
+        raise ValueError("traced")
+
+    sys.settrace(fails)
+
+
+def changes_the_builtins():
+    for name in ("len", "isinstance", "type", "min", "max", "int", "range", "bytes", "memoryview", "bytearray"):
+        vars(sys.modules["builtins"])[name] = None
+
+
+def changes_os():
+    for name in ("read", "write", "getpid", "pread", "close"):
+        setattr(os, name, None)
+
+
+def changes_the_root():
+    os.chroot("/proc")
+    os.chdir("/")
+
+
+SPOILING = [
+    lambda: os.closerange(3, 256),
+    fills_the_table_of_descriptors,
+    empties_the_modules,
+    traces,
+    changes_the_builtins,
+    changes_os,
+]
+
+
+@pytest.mark.parametrize("spoils", SPOILING)
+def test_a_function_that_returned_has_returned_whatever_it_spoils(spoils):
+    def works():
+        block = bytearray(MiB)
+        spoils()
+        return [block[0], 2.5]
+
+    run = measure(works)
+    assert (run.ended, run.value, run.error) == ("returned", [0, 2.5], None)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="only root may change the root")
+def test_a_function_may_change_the_root():
+    assert measure(changes_the_root).ended == "returned"
+
+
+@linux
+def test_who_closes_every_descriptor_is_told_so():
+    run = measure(lambda: os.closerange(0, 2**16))
+    assert run.ended == "lost contact" and "closed every file descriptor" in run.error
+
+
+def test_a_reduce_is_part_of_the_result():
+    class Leaves:
+        def __reduce__(self):
+            raise SystemExit(0)
+
+    class Sleeps:
+        def __reduce__(self):
+            time.sleep(600)
+
+    run = measure(Leaves, objects=True)
+    assert run.ended == "returned" and "cannot leave its process (SystemExit: 0)" in run.error
+    began = time.monotonic()
+    assert measure(Sleeps, objects=True, timeout=1).ended == "timed out"
+    assert time.monotonic() - began < 15
+
+
+def test_who_prints_for_ever_is_stopped(capsys):
+    def prints():
+        while True:
+            print("first" + "x" * MiB)
+
+    for interval in (0.001, 30):
+        run = measure(prints, interval=interval)
+        out = capsys.readouterr().out
+        assert run.ended == "printed too much" and out.startswith("firstx") and len(out) < 200_000
 
 
 # --- what comes back ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
 from helpers.publish import execute as execute_module
-from helpers.publish.handouts import GLOSSARY, link_terms, page_problems, read_terms
+from helpers.publish.handouts import GLOSSARY, _swap, link_terms, page_problems, read_terms
 from helpers.publish.lesson import body, read
 
 CLAIMS = """
@@ -337,6 +338,26 @@ def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
     assert sorted(os.listdir(tmp_path / "handouts")) == [
         "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html", "rust.html",
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="two folders change places in one step on Linux only")
+def test_at_every_moment_there_are_handouts(tmp_path: Path):
+    folder = tmp_path / "handouts"
+    (tmp_path / ".handouts-killed" / "new").mkdir(parents=True)
+    _swap({"index.html": "0"}, folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["handouts"], "what a killed build left is gone"
+    look = (
+        "import sys; from pathlib import Path; page, going_on = map(Path, sys.argv[1:]); missed = 0\n"
+        "while going_on.exists(): missed += not page.exists()\n"
+        "sys.exit(missed > 0)"
+    )
+    (tmp_path / "going on").touch()
+    reader = subprocess.Popen([sys.executable, "-c", look, folder / "index.html", tmp_path / "going on"])
+    for i in range(300):
+        _swap({"index.html": str(i)}, folder)
+    (tmp_path / "going on").unlink()
+    assert reader.wait(30) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["handouts"]
 
 
 def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):

@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.ideas import safetensors as ours
+from helpers.ideas import tensor_header
 from helpers.ideas.safetensors import (
     RULES,
     SafetensorsError,
@@ -23,7 +25,8 @@ from helpers.ideas.safetensors import (
     read_header,
     save,
 )
-from helpers.ideas.tensor_header import BITS, INDEX_RULES
+from helpers.ideas.tensor_header import BITS, INDEX_RULES, LONG
+from helpers.make import tensor_file
 
 LINUX = sys.platform == "linux"
 linux_only = pytest.mark.skipif(not LINUX, reason="/proc/self/maps tells what is mapped")
@@ -230,6 +233,63 @@ def test_messages_stay_short():
     with pytest.raises(SafetensorsError) as caught:
         read_header(file_of({"a": wide}))
     assert caught.value.rule == "fields" and len(str(caught.value)) < 500
+
+
+def test_what_writers_write_is_checked_at_once(path: Path, monkeypatch: pytest.MonkeyPatch):
+    arrays = {"layers.0.weight": np.zeros((2, 3)), "layers.0.bias": np.ones(3), "scalar": np.array(1, "u1")}
+    monkeypatch.setattr(tensor_header, "one_by_one", None)
+    for metadata in (None, {}, {"made by": "hand"}):
+        save(arrays, path, metadata)
+        assert read_header(path.read_bytes()).metadata == (metadata or {})
+    for odd in (False, True):
+        made = tensor_file(path.with_name(str(odd)), size="1 MiB", misaligned=odd)
+        assert len(read_header(made.read_bytes()).entries) == 16
+    reference = pytest.importorskip("safetensors.numpy")
+    assert read_header(reference.save(arrays, {"a": "b", "c": "d"})).entries.keys() == arrays.keys()
+
+
+def test_of_a_thousand_tensors_the_one_that_is_wrong_is_named():
+    table = {f"t{i}": {"dtype": "F16", "shape": [2, 3], "data_offsets": [12 * i, 12 * i + 12]} for i in range(1000)}
+    assert len(read_header(file_of(table, bytes(12_000))).entries) == 1000
+    for rule, wrong in {
+        "fields": {"order": "C"}, "dtype": {"dtype": "F17"}, "shape": {"shape": [-2, -3]},
+        "offsets": {"data_offsets": [7]},
+        "hole or overlap": {"data_offsets": [8400, 8412]}, "overflow": {"shape": [2**32, 2**32]},
+        "part of a byte": {"dtype": "F4", "shape": [1]}, "wrong size": {"shape": [True + 1, 4]},
+    }.items():  # fmt: skip
+        with pytest.raises(SafetensorsError) as caught:
+            read_header(file_of(table | {"t701": table["t701"] | wrong}, bytes(12_000)))
+        assert (caught.value.rule, caught.value.tensor) == (rule, "t701")
+
+
+HOSTILE = {
+    "constants": b'{"a":[%s0]}' % (b"NaN," * 600_000), "numbers": b'{"a":[%s0]}' % (b"257," * 600_000),
+    "words": b'{"a":[%s0]}' % (b'"ab",' * 500_000), "lists": b'{"a":[%s0]}' % (b"[]," * 800_000),
+    "objects": b'{"a":[%s0]}' % (b"{}," * 800_000), "both": b'{"a":[%s0]}' % (b"[],[],{}," * 250_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
+    data = file_of(HOSTILE[kind])
+    tracemalloc.start()
+    try:
+        with pytest.raises(SafetensorsError, match=r"its 2,\d{3},\d{3} bytes hold \S+ objects") as caught:
+            read_header(data)
+        assert caught.value.rule == "fields" and tracemalloc.get_traced_memory()[1] < 6 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_header_is_read_as_a_short_one():
+    names = [f'{{[,:"\\{i}é\\' for i in range(12_000)]
+    table = {name: {"dtype": "U8", "shape": [1] * 64, "data_offsets": [i, i + 1]} for i, name in enumerate(names)}
+    for metadata in ({}, {"__metadata__": {}}, {"__metadata__": {names[i]: "[" * i for i in range(50)}}):
+        data = file_of(metadata | table, bytes(12_000))
+        assert len(data) > LONG and list(read_header(data).entries) == names
+    with pytest.raises(SafetensorsError) as caught:
+        read_header(data + b"x")
+    assert caught.value.rule == "file length"
 
 
 @given(

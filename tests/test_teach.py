@@ -109,7 +109,7 @@ def test_a_question_without_sense_is_refused(given):
         predict("t.x", "?", **given)
 
 
-@pytest.mark.parametrize("damage", [b"{", b"[1]", b"\xff\xfe", b""])
+@pytest.mark.parametrize("damage", [b"{", b"[1]", b"\xff\xfe", b"", b'{"a":' * 5000])
 def test_a_damaged_file_is_set_aside_not_lost(a_student: Path, damage: bytes):
     for _ in range(2):
         (a_student / "predictions.json").write_bytes(damage)
@@ -121,8 +121,21 @@ def test_a_damaged_file_is_set_aside_not_lost(a_student: Path, damage: bytes):
 
 
 def test_an_answer_to_an_older_question_is_ignored(a_student: Path):
-    (a_student / "predictions.json").write_text(json.dumps({"t.peaks": "much", "t.a": {"x": 1}}))
-    assert peaks().value is None and predict("t.a", "?").value is None
+    (a_student / "predictions.json").write_text(json.dumps({"t.peaks": "much", "t.a": {"x": 1}, "t.b": 10**400}))
+    assert peaks().value is None and predict("t.a", "?").value is None and predict("t.b", "?").value is None
+
+
+def test_half_a_character_in_the_file_stays_where_it_is(a_student: Path):
+    (a_student / "predictions.json").write_text(r'{"t.a": "\ud800"}')
+    peaks().keep({"read": 1})
+    assert json.loads((a_student / "predictions.json").read_text()) == {"t.a": "\ud800", "t.peaks": {"read": 1.0}}
+
+
+def test_two_kernels_that_keep_at_once_lose_nothing(a_student: Path):
+    script = "import sys; from helpers.teach import kept; [kept.keep('p', f'{sys.argv[1]}{i}', i) for i in range(40)]"
+    both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in "ab"]
+    assert [one.wait(60) for one in both] == [0, 0]
+    assert len(kept.read("p")) == 80 and len(list(a_student.iterdir())) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(
@@ -134,6 +147,13 @@ def test_a_folder_that_cannot_be_written_is_no_error(
     monkeypatch.setattr("helpers.teach.kept._here", {})
     peaks().keep({"read": 5})
     assert peaks().value == {"read": 5.0} and "until this kernel ends" in capsys.readouterr().out
+
+
+def test_who_has_no_home_can_predict(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ZERO_COPY_STATE", "~nobody-of-that-name/lessons")
+    monkeypatch.setattr("helpers.teach.kept._here", {})
+    peaks().keep({"read": 5})
+    assert peaks().value == {"read": 5.0}
 
 
 def test_sizes_are_bytes_for_the_plot():

@@ -767,3 +767,17 @@ def test_a_yoke_that_threads_share(folder: Path):
 def test_size_of_a_lent_buffer():
     assert BufferCart(b"abc").size == 3 and Yoke.attach(b"abc", whole).size == 3
     assert Yoke.attach(b"", whole).get().nbytes == 0
+
+
+class Liar(np.ndarray):
+    """An array that does not tell what it is a view of."""
+
+    base = property(lambda self: self)
+    nbytes = property(lambda self: 1 / 0)
+
+
+def test_an_array_that_lies_about_its_base_borrows_all_the_same() -> None:
+    with Yoke.attach(bytearray(64), lambda view: np.frombuffer(view, np.uint8).view(Liar)) as view:
+        assert type(view) is Liar
+    with pytest.raises(ValueError, match="does not borrow"):
+        Yoke.attach(bytearray(64), lambda view: np.array(view).view(Liar))

@@ -21,7 +21,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,7 +29,7 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr, read_array_header_1
 from ..units import in_words
 from ..whole import whole_file
 from .arena_header import DamagedSnapshot, ForeignSnapshot, Header, SnapshotError, StaleSnapshot, read_header
-from .carts import MappedFile
+from .carts import EmptyFile, MappedFile
 from .yoke import Yoke
 
 __all__ = ["Arena", "Builder", "DamagedSnapshot", "ForeignSnapshot", "SnapshotError", "StaleSnapshot", "snapshot"]
@@ -47,8 +46,9 @@ class Builder:
     def place(self, thing: Any) -> int:
         """Writes an array, or a record (a numpy scalar), and returns its offset. TypeError for objects: pointers."""
         array = np.asarray(thing)
-        if array.dtype.hasobject or descr_to_dtype(dtype_to_descr(array.dtype)) != array.dtype:
-            raise TypeError(f"{array.dtype} cannot be placed: numpy's numbers, text (U, S) and records of them can")
+        dtype = array.dtype
+        if dtype.hasobject or not dtype.itemsize or descr_to_dtype(dtype_to_descr(dtype)) != dtype:
+            raise TypeError(f"{dtype} cannot be placed: numpy's numbers, text (U, S) and records of them can")
         if isinstance(thing, np.ma.MaskedArray):
             raise TypeError("a MaskedArray cannot be placed: place its .data and its .mask")
         self.write(bytes(-self.size % ALIGNMENT))
@@ -81,7 +81,7 @@ class Arena:
         size    bytes that will be placed, if that is known: the free space is checked before
         """
         header = Header.of(layout, origin)
-        with whole_file(Path(path).resolve(), Header.SIZE + size) as file:  # through a link: the link stays
+        with whole_file(path, Header.SIZE + size) as file:
             file.write(bytes(Header.SIZE))
             builder = Builder(file)
             yield builder
@@ -94,9 +94,10 @@ class Arena:
 
         ForeignSnapshot, StaleSnapshot, DamagedSnapshot (each a SnapshotError); OSError if it cannot be opened.
         """
-        if not os.path.getsize(path):
-            raise DamagedSnapshot(f"{path} is empty: delete it, and build it again")
-        yoke = Yoke.attach(MappedFile(path), memoryview)
+        try:
+            yoke = Yoke.attach(MappedFile(path), memoryview)
+        except EmptyFile:
+            raise DamagedSnapshot(f"{path} is empty: delete it, and build it again") from None
         try:
             header = read_header(bytes(yoke.get()[: Header.SIZE]), path, yoke.size, layout, origin)
         except SnapshotError:
@@ -116,6 +117,8 @@ class Arena:
             shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # a record of many fields has a long one
             if dtype.hasobject:
                 raise ValueError("it has pointers, and they lead nowhere")
+            if not dtype.itemsize or min(shape, default=0) < 0:  # of (-1,) numpy makes room // itemsize, also for 0
+                raise ValueError(f"{dtype} of shape {shape} has no size")
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy sees that it fits
         except Exception as error:  # numpy meets bytes that nobody wrote, and has many ways to say so
             raise DamagedSnapshot(f"{self.path} has no array at offset {offset}: {error}") from None
@@ -145,10 +148,11 @@ def snapshot(
     """The arena at `path`; if there is none, or a stale one, `build(builder)` fills one first, which takes its place.
 
     What is foreign or damaged stays as it is, and is an error. Two processes may build at once: each writes a file of
-    its own, and the last one stays. The arguments are those of `Arena.create`. (Windows replaces no mapped file.)
+    its own, and the last one stays; if that is one of another origin, the first builds again. The arguments are those
+    of `Arena.create`. (Windows replaces no mapped file.)
     """
-    with suppress(FileNotFoundError, StaleSnapshot):
-        return Arena.open(path, layout, origin)
-    with Arena.create(path, layout, origin, size) as builder:
-        build(builder)
-    return Arena.open(path, layout, origin)
+    while True:
+        with suppress(FileNotFoundError, StaleSnapshot):
+            return Arena.open(path, layout, origin)
+        with Arena.create(path, layout, origin, size) as builder:
+            build(builder)

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..units import in_words
+from ..whole import regular_file
 from .hitch import Hitch
 
 Buffer = bytes | bytearray | mmap.mmap | SharedMemory
@@ -96,21 +97,25 @@ class Holders:
         return ", and ".join(filter(None, (named, "views that escaped" if self.views else ""))) or "nobody"
 
 
+class EmptyFile(ValueError):
+    """A file of no bytes, or one whose size is not told: it cannot be mapped."""
+
+
 class MappedFile:
     """A whole file, mapped read-only: file and mapping are this cart's own.
 
     The file is closed as soon as it is mapped. The mapping keeps a duplicate of its descriptor (CPython's mmap does,
     for resize and size), and both go together: when close() was called, by hand or by the last yoke, and the last view
     that escaped is gone. Until then `closed` is False, and holders() tells who.
-    OSError if the file cannot be opened; ValueError if its size is 0, as that of many devices and files of /proc is.
+    OSError if it cannot be opened or is no file; EmptyFile, a ValueError, if its size is 0, as in /proc.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        with self.path.open("rb") as file:
+        with regular_file(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             if not self.size:
-                raise ValueError(f"the size of {self.path} is 0: nothing to map; read it, and use Yoke.owned(…)")
+                raise EmptyFile(f"the size of {self.path} is 0: nothing to map; read it, and use Yoke.owned(…)")
             mapping = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self._mapping: mmap.mmap | None = mapping
         self._seen = weakref.ref(mapping)  # sees it after this cart has let go

@@ -14,7 +14,8 @@ import os
 
 import numpy as np
 
-from .arena import Arena, Builder, snapshot
+from ..whole import regular_file
+from .arena import Arena, Builder, DamagedSnapshot, snapshot
 
 LONGEST = 32  # letters of two bits, in 64
 OTHER = 4
@@ -31,10 +32,17 @@ class KmerIndex:
     codes, positions  (count,) each, read-only views of the arena's mapping
     """
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: Arena, k: int) -> None:
         root = arena.array(arena.root)
-        self.arena, self.k = arena, int(root["k"])
+        if root.dtype != ROOT or root.shape or root["k"] != k:
+            raise DamagedSnapshot(f"{arena.path}: its root is not that of an index of words of {k} letters")
+        self.arena, self.k = arena, k
         self.codes, self.positions = arena.array(root["codes"]), arena.array(root["positions"])
+        codes, positions = self.codes, self.positions
+        numbers = codes.dtype == np.uint64 and positions.dtype in (np.uint32, np.uint64)
+        if not numbers or codes.ndim != 1 or codes.shape != positions.shape:
+            saw = f"{codes.dtype} of shape {codes.shape}, and {positions.dtype} of shape {positions.shape}"
+            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not a number each for every word")
 
     @classmethod
     def of(cls, text_path: str | os.PathLike[str], k: int, snapshot_path: str | os.PathLike[str]) -> "KmerIndex":
@@ -46,13 +54,20 @@ class KmerIndex:
         """
         if not 1 <= k <= LONGEST:
             raise ValueError(f"a word has 1 to {LONGEST} letters here, two bits each, not {k}")
-        text = os.stat(text_path)
-        origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
+        with regular_file(text_path) as file:
+            text = os.fstat(file.fileno())
+            origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
 
-        def build(builder: Builder) -> None:
-            _place(builder, np.fromfile(text_path, np.uint8), k)
+            def build(builder: Builder) -> None:
+                file.seek(0)
+                _place(builder, np.fromfile(file, np.uint8), k)
 
-        return cls(snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size))
+            arena = snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size)
+        try:
+            return cls(arena, k)
+        except DamagedSnapshot:
+            arena.close()
+            raise
 
     @property
     def count(self) -> int:

@@ -11,7 +11,7 @@ neither, because it writes another file and renames it.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PureWindowsPath
@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..units import in_words
-from ..whole import whole_file
-from .carts import MappedFile
+from ..whole import regular_file, whole_file
+from .carts import EmptyFile, MappedFile
 from .cow import Cow, read_only
 from .tensor_header import LONGEST, METADATA, RULES, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
@@ -70,6 +70,9 @@ class Tensors(Mapping[str, np.ndarray]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
+    def keys(self) -> KeysView[str]:
+        return self._names.keys()
+
     def __len__(self) -> int:
         return len(self._names)
 
@@ -99,10 +102,10 @@ class TensorFile(Tensors):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if not os.path.getsize(self.path):  # which no mapping can have
-            raise SafetensorsError("too short", "there are 0 bytes", path=self.path)
         try:
             yoke = Yoke.attach(MappedFile(self.path), checked)
+        except EmptyFile:
+            raise SafetensorsError("too short", "there are 0 bytes", path=self.path) from None
         except SafetensorsError as error:
             error.of(self.path)
             raise
@@ -113,16 +116,28 @@ class TensorFile(Tensors):
         self._copies: dict[str, Cow[np.ndarray]] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        view, aligned = self._view(name)
-        return view if aligned else read_only(self._copy(name, view).value)
+        if (entry := self.entries.get(name)) is None:
+            raise self._unknown(name)
+        if (yoke := self._yoke) is None:
+            raise ValueError(f"{self.path} is closed: open it again")
+        mapped, _ = yoke.get()
+        _, dtype_name, shape, begin, end = entry
+        if (dtype := dtype_of(dtype_name)) is None:
+            dtype, shape = np.dtype(np.uint8), (end - begin,)
+        view = np.ndarray(shape, dtype, mapped, begin)
+        if begin % dtype.itemsize and begin < end:
+            if name not in self._copies:
+                self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads, the first
+            return read_only(self._copies[name].value)
+        return view
 
     def cow(self, name: str) -> Cow[np.ndarray]:
         """The tensor, borrowed from the mapping; or owned, where it had to be copied, and then the same Cow each time.
 
         There is one copy: what is written into it by to_mut() shows in `file[name]` too.
         """
-        view, aligned = self._view(name)
-        return Cow.borrowed(view) if aligned else self._copy(name, view)
+        array = self[name]
+        return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
     @property
     def copied(self) -> tuple[str, ...]:
@@ -132,22 +147,6 @@ class TensorFile(Tensors):
     def close(self) -> None:
         self._yoke = None  # its last name, which releases it
         self._copies.clear()
-
-    def _view(self, name: str) -> tuple[np.ndarray, bool]:
-        if (entry := self.entries.get(name)) is None:
-            raise self._unknown(name)
-        if (yoke := self._yoke) is None:
-            raise ValueError(f"{self.path} is closed: open it again")
-        mapped, _ = yoke.get()
-        _, dtype_name, shape, begin, end = entry
-        if (dtype := dtype_of(dtype_name)) is None:
-            dtype, shape = np.dtype(np.uint8), (end - begin,)
-        return np.ndarray(shape, dtype, mapped, begin), begin % dtype.itemsize == 0 or begin == end
-
-    def _copy(self, name: str, view: np.ndarray) -> Cow[np.ndarray]:
-        if name not in self._copies:
-            self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads, the first
-        return self._copies[name]
 
     def __repr__(self) -> str:
         size = in_words(sum(entry.end - entry.begin for entry in self.entries.values()), "bytes")
@@ -216,9 +215,10 @@ class ShardedFile(Tensors):
 def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     """The file of each tensor, as a path relative to the index, and the metadata. SafetensorsError, OSError."""
     try:
-        if (size := path.stat().st_size) > LONGEST:
-            raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
-        index = json.loads(path.read_text("utf-8"), object_pairs_hook=once)
+        with regular_file(path) as file:
+            if (size := os.fstat(file.fileno()).st_size) > LONGEST:
+                raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
+            index = json.loads(str(file.read(), "utf-8"), object_pairs_hook=once)
         json.dumps(index, ensure_ascii=False).encode()  # ValueError for half a character, which no file name has
     except SafetensorsError as error:
         raise error.of(path) from None
@@ -271,7 +271,7 @@ def save(
     head, sizes = head_of({name: (NAMES[array.dtype.name], array.shape) for name, array in tensors.items()}, metadata)
     size = len(head) + sum(sizes.values())
     read_header(head, size)  # what is written can be read
-    with whole_file(Path(path).resolve(), size) as file:
+    with whole_file(path, size) as file:
         file.write(head)
         for name in sizes:
             file.write(little_endian(tensors[name]))

@@ -12,6 +12,9 @@ one lets pass some of what the format's description forbids. This reader does no
 twice, fields that nobody has defined (they might change what the bytes mean), null for "__metadata__", lists or objects
 where the description shows something else. Nor shapes that no numpy array can have: of more than 64 dimensions, or with
 a 0 among dimensions whose product overflows.
+
+Each rule is written down for one tensor, in `entry` and `check_layout`, which say what is broken. Most headers break
+none, and `at_once` finds that out sooner: it looks at one field of all tensors at a time.
 """
 
 import json
@@ -19,14 +22,19 @@ import math
 import mmap
 import reprlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter, itemgetter
+from itertools import chain
+from operator import attrgetter, itemgetter, mul
 from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 Buffer = bytes | bytearray | memoryview | mmap.mmap
 
 LONGEST = 100_000_000
+LONG = 2**20  # bytes of a header; a longer one is counted before it is parsed
 LIMIT = 2**64
 METADATA = "__metadata__"
 three_fields = itemgetter("dtype", "shape", "data_offsets")
@@ -119,12 +127,64 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
     start = header_end(view, size)
-    table = parsed(view[8:start])
+    header = view[8:start]
+    if len(header) > LONG:
+        check_outline(header)
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        if found := at_once(header, start, size):
+            return found
+    return one_by_one(header, start, size)
+
+
+def one_by_one(header: memoryview, start: int, size: int) -> Header:
+    """By the rules: SafetensorsError names the first that is broken, and the tensor that breaks it."""
+    table = parsed(header)
     metadata = strings(table.pop(METADATA, ()))
     entries = [entry(name, pairs, start) for name, pairs in table.items()]
     entries.sort(key=attrgetter("begin", "end"))
     check_layout(entries, start, size)
     return Header({entry.name: entry for entry in entries}, metadata, start)
+
+
+def at_once(header: memoryview, start: int, size: int) -> Header | None:
+    """The same for most headers that keep the rules; for any other None, or an error of Python's.
+
+    Legal, but left to `one_by_one`: tensors of no elements, or in another order than they lie in; a colon or a \\u in a
+    name.
+    """
+    text = str(header, "utf-8")
+    table = PLAIN_JSON.decode(text)
+    kept, metadata, tensors = len(table), table.pop(METADATA, {}), table.values()
+    dtypes, shapes, offsets = zip(*map(three_fields, tensors), strict=True)
+    begins, ends = zip(*offsets, strict=True)
+    lengths = list(chain.from_iterable(shapes))
+    usual = (
+        text.startswith("{")
+        and "\\u" not in text
+        # A colon follows each name. If a name stands twice and is kept once, a colon is left over.
+        and kept + len(metadata) + 3 * len(tensors) == text.count(":")
+        and types(metadata.values()) <= {str}
+        and set(map(len, tensors)) == {3}
+        and types(shapes) | types(offsets) == {list}
+        and types(lengths) | types(begins) | types(ends) == {int}
+        and max(map(len, shapes)) <= 64
+        and min(lengths, default=1) > 0
+        and max(lengths, default=1) < LIMIT
+        and begins == (0, *ends[:-1])
+        and ends[-1] == size - start
+    )
+    if not usual:
+        return None
+    bits = list(map(mul, map(BITS.__getitem__, dtypes), map(math.prod, shapes)))
+    if bits != [8 * (end - begin) for begin, end in offsets] or max(bits) >= LIMIT:
+        return None
+    places = [start + end for end in ends]
+    rows = zip(table, dtypes, map(tuple, shapes), [start, *places[:-1]], places, strict=True)
+    return Header(dict(zip(table, map(Entry._make, rows), strict=True)), metadata, start)
+
+
+def types(values: Iterable[Any]) -> set[type]:
+    return set(map(type, values))
 
 
 def head_of(
@@ -163,6 +223,24 @@ def header_end(view: memoryview, size: int) -> int:
     return 8 + length
 
 
+def check_outline(header: memoryview) -> None:
+    """Counts what is in a long header before json makes objects of it: lists in a list take 40 times their text.
+
+    Outside of its strings a header has, for each tensor, an object, two lists, four colons, and at most 64 commas in
+    the lists. It has one object more, or two with the metadata, and in objects fewer commas than colons. What is not so
+    breaks the rule of fields, and perhaps another one before.
+    """
+    text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # no escaped quotation marks
+    codes = np.frombuffer(text, np.uint8)
+    outside = ~np.logical_xor.accumulate(codes == ord('"'))
+    objects, lists, colons, commas = (np.count_nonzero(outside & (codes == ord(mark))) for mark in "{[:,")
+    tensors = lists // 2
+    fits = lists % 2 == 0 and 0 <= objects - tensors - 1 <= 1
+    if not fits or colons < 4 * tensors or commas > colons + 64 * tensors:
+        saw = f"its {len(header):,} bytes hold {objects:,} objects, {lists:,} lists and {commas:,} commas"
+        raise SafetensorsError("fields", saw)
+
+
 class Odd(str):
     """A number with a point or an exponent, NaN or Infinity, as it is written: neither an int nor a plain str."""
 
@@ -171,6 +249,7 @@ class Odd(str):
 
 # Of two values with one name, Python's json keeps the last: unless an object comes as a tuple of its pairs.
 JSON = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Odd, parse_constant=Odd)
+PLAIN_JSON = json.JSONDecoder(parse_float=Odd, parse_constant=Odd)
 
 
 def parsed(header: memoryview) -> dict[str, Any]:

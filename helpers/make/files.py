@@ -13,7 +13,7 @@ from numpy.random import SFC64, SeedSequence
 from tqdm.auto import tqdm
 
 from .. import units
-from ..whole import whole_file
+from ..whole import followed, whole_file
 from .pieces import PATIENCE, checked_seed, is_there, place
 
 CHUNK = units.MiB
@@ -36,7 +36,7 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
     half-written stays; what a killed process left behind is removed when the same file is made again.
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
-    target, by = path.resolve(), f"random_file(seed={seed})"
+    target, by = followed(path), f"random_file(seed={seed})"
     if is_there(target, by, lambda: _is_ours(target, size, seed), lambda: _begins_like_ours(target, seed)):
         return path
     with whole_file(target, size) as file:

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from .. import units
 from ..folders import generated
-from ..whole import check_room, remove_abandoned, whole_file
+from ..whole import check_room, followed, remove_abandoned, whole_file
 
 PATIENCE = 2.0  # seconds before a progress bar shows
 
@@ -50,6 +50,9 @@ def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
 def make(*wanted: Made, by: str) -> None:
     """Makes each file, in this order, whole or not at all; `by` names the call in errors.
 
+    Of several the last is the index of the others: it goes before the first of them is written, and is written when all
+    are there, so that no index leads to the files of two calls.
+
     A file that is there is made again in memory and compared. If it is the one, it is left as it is. If not, it is
     replaced where nothing can be lost: in `folders.generated()`, or where its first MiB is ours. Anything else
     stays. That, and the room for all of them, is found out before the first is written.
@@ -58,8 +61,12 @@ def make(*wanted: Made, by: str) -> None:
     """
     with _bar(wanted) as bar:
         missing = [file for file in wanted if not _is_there(file, by, bar)]
-    if len(missing) > 1:
-        check_room(missing[0].path.parent, sum(file.size for file in missing), by)
+    if missing and len(wanted) > 1:
+        *others, index = wanted
+        missing = [*(file for file in others if file in missing), index]
+        check_room(index.path.parent, sum(file.size for file in missing), by)
+        if index.path.is_file():
+            followed(index.path).unlink()
     with _bar(missing) as bar:
         for file in missing:
             bar.set_description(f"writing {file.path.name}", refresh=False)
@@ -71,7 +78,7 @@ def make(*wanted: Made, by: str) -> None:
 
 def _is_there(file: Made, by: str, bar: tqdm) -> bool:
     bar.set_description(f"checking {file.path.name}", refresh=False)
-    return is_there(file.path.resolve(), by, lambda: _is_ours(file, bar), lambda: _begins_like_ours(file))
+    return is_there(followed(file.path), by, lambda: _is_ours(file, bar), lambda: _begins_like_ours(file))
 
 
 def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_ours: Callable[[], bool]) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..units import in_words
+from ..whole import regular_file
 from . import maps
 from .machine import here
 from .plain import from_run_lengths, reading, run_lengths
@@ -116,7 +117,7 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
     `why` says how many and why, and "" if none did. No error is raised for that; OSError as for opening the file.
     """
     until = time.monotonic() + PATIENCE
-    with open(path, "rb") as file:
+    with regular_file(path) as file:
         os.fsync(file.fileno())
         while True:
             if hasattr(os, "posix_fadvise"):

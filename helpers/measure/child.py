@@ -198,7 +198,6 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     if options["heap"]:
         report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
         tracemalloc.stop()
-    read.close()
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     return report | {"began": began, "finished": finished, "counters": counted}, value
 
@@ -247,14 +246,6 @@ class Counters:
             return b"" if descriptor is None else self._pread(descriptor, 8192, 0)
         except OSError:  # the function has closed it
             return b""
-
-    def close(self) -> None:
-        for descriptor in (self._io, self._status):
-            try:
-                if descriptor is not None:
-                    os.close(descriptor)
-            except OSError:
-                continue
 
     def all(self, and_themselves: bool = False) -> dict[str, float]:
         """getrusage(2) and proc_pid_io(5); what the system lacks is left out."""

@@ -43,7 +43,7 @@ def here(path: str | os.PathLike = ".") -> Machine:
         memory=psutil.virtual_memory().total,
         python=platform.python_version(),
         page_size=os.sysconf("SC_PAGESIZE") if hasattr(os, "sysconf") else 4096,
-        file_system=_file_system(Path(path).resolve()),
+        file_system=_file_system(path),
         read_ahead=_read_ahead(path),
     )
 
@@ -57,9 +57,11 @@ def _cpu() -> str:
         return platform.processor() or platform.machine()
 
 
-def _file_system(path: Path) -> str | None:
-    """The type of what is mounted above `path`; None without a mount table that names it, as in some containers."""
+def _file_system(path: str | os.PathLike) -> str | None:
+    """The type of what is mounted above `path`; None without a mount table that names it, as in some containers, and
+    for "." when that folder has been deleted."""
     try:
+        path = Path(path).resolve()
         mounts = {Path(p.mountpoint): p.fstype for p in psutil.disk_partitions(all=True)}
     except OSError:
         return None

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..folders import write_whole
 from ..units import in_words
+from ..whole import regular_file
 from .machine import Machine
 from .plain import in_json, reading
 from .tables import html_table, text_table
@@ -95,16 +96,18 @@ class Recording:
     """One run of a function in a fresh process. Memory is growth over the process's state just before the call.
 
     times      (n,) float64, seconds since the call began
-    anonymous  (n,) int64, bytes: pages of its own, which only swap could take; None if not measured here
+    anonymous  (n,) int64, bytes: pages of its own, which only swap could take, and of processes that it has started;
+               None if not measured here
     file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
-    shared     (n,) int64, bytes: shared memory; None if not measured here
+    shared     (n,) int64, bytes: shared memory, of processes that it has started too; None if not measured here
     resident   (n,) int64, bytes: all resident pages, whatever their kind
     high_water bytes: the kernel's own high-water mark of resident, which no sampler can miss; None if not measured
     virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
     heap_peak  bytes, tracemalloc's peak in a second, separate run (`heap=True`); else None
     wall, user, system   seconds
     value      what the function returned
-    ended      "returned", "raised", "timed out", "memory limit", a signal's name ("SIGBUS"), "exited 3"
+    ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
+               "exited 3", or "lost contact" where it can no longer report
     error      None, or in words: the exception with its traceback, or why the value could not be sent back
     """
 
@@ -196,7 +199,8 @@ class Recording:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Recording":
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+        with regular_file(path) as file:
+            return cls.from_json(json.load(file))
 
 
 class Comparison(Mapping[str, Recording]):

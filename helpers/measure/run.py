@@ -25,6 +25,7 @@ from .recording import IO, Comparison, Faults, Recording, Switches
 from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
+LONGEST_WAIT = 0.1  # seconds between two looks at whether it is still there, when samples are rarer
 SENDING = 4 * MiB  # memory that it takes to send a result, beside as much as is sent
 
 
@@ -226,18 +227,21 @@ class _Run(Process):
         due = time.perf_counter()
         while not self.stopped:
             now = time.perf_counter()
-            sample = self.sampler.read()
-            if sample is None:
+            if now >= due:
+                sample = self.sampler.read()
+                if sample is None:
+                    break
+                into.append((now, sample))
+                due = max(due + self.interval, now + 3 * (time.perf_counter() - now))  # of many processes it takes long
+                if self.limit is not None and self._own(sample) > self.limit + allowance:
+                    self.stopped = "memory limit"
+            elif not self.alive():
                 break
-            into.append((now, sample))
-            due = max(due + self.interval, now + 3 * (time.perf_counter() - now))  # with many processes it takes longer
             if now > self.end:
-                self.stopped = "timed out"
-            elif self.limit is not None and self._own(sample) > self.limit + allowance:
-                self.stopped = "memory limit"
+                self.stopped = self.stopped or "timed out"
             elif self.prints_too_much():
                 self.stopped = "printed too much"
-            elif over(max(0, min(due, self.end) - time.perf_counter())):
+            elif not self.stopped and over(max(0, min(due, self.end, now + LONGEST_WAIT) - time.perf_counter())):
                 break
 
     def _has_ended(self, seconds: float) -> bool:

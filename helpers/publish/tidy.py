@@ -19,6 +19,7 @@ from typing import Any
 from nbformat.validator import iter_validate
 
 from ..folders import write_whole
+from ..whole import regular_file
 
 # A lesson runs on whatever Python its kernel has: no version is stored.
 METADATA = {
@@ -40,8 +41,7 @@ def tidy(path: str | os.PathLike) -> bool:
     The file is replaced whole or left alone. Raises NotTidied, naming the file and what to do, where it is no
     notebook or where a cell still has no name; OSError as reading and writing do.
     """
-    path = Path(path)
-    before = path.read_bytes()
+    before = _read(path)
     after = _stored(path, before)
     if after == before:
         return False
@@ -51,7 +51,7 @@ def tidy(path: str | os.PathLike) -> bool:
 
 def is_tidy(path: str | os.PathLike) -> bool:
     """Whether `path` is in the stored form already. Raises as `tidy` does."""
-    before = Path(path).read_bytes()
+    before = _read(path)
     return _stored(path, before) == before
 
 
@@ -68,6 +68,11 @@ def stored_form(notebook: Any) -> str:
         raise NotTidied("cells without a name of their own:\n  " + "\n  ".join(complaints))
     stored = {"cells": [_cell(cell) for cell in cells], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: str | os.PathLike) -> bytes:
+    with regular_file(path) as file:
+        return file.read()
 
 
 def _stored(path: str | os.PathLike, content: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """Predictions: what the student expects, asked before it is measured, kept, and put beside what came out."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,7 +152,7 @@ class Prediction:
 
     def _is_number(self, value: Any) -> bool:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and 0 <= value < float("inf") and (self.most is None or value <= self.most)
+        return number and 0 <= value <= (sys.float_info.max if self.most is None else self.most)
 
     def _in_unit(self, number: float) -> str:
         return f"{_digits(number)} {self.unit}".strip()
