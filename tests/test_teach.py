@@ -307,7 +307,7 @@ def test_a_check_answers_whatever_the_code_does(body: str, said: str):
 
 
 def test_a_verdict_fits_a_screen():
-    body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + ('long ' * 20 + chr(10)) * 10_000)"
+    body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + 'long ' * 200_000)"
     verdict = exercise("02.chunks").check(function(body), size=MiB)
     assert "raised" in verdict.because and "in line 2" in verdict.because
     assert len(repr(verdict)) < 1000 and chr(27) not in repr(verdict) and repr(verdict).encode()
