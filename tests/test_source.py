@@ -31,7 +31,7 @@ def lines(found: Source) -> list[tuple[str, int]]:
         (["import math as m\ndef f(): return m.pi > 3"], True),
         (["from os import path, sep as s\ndef f(): return path.join('a', 'b') == f'a{s}b'"], True),
         (["import xml.dom\nimport xml.sax", "def f(): return xml.dom.__name__ + xml.sax.__name__"], "xml.domxml.sax"),
-        (["from math import *\ndef f(): return floor(2.5)"], 2),
+        (["from math import *\nfrom string import *\ndef f(): return floor(2.5), digits[:2]"], (2, "01")),
         (["K = 1", "def h(): return K", "def f(): return h()", "K = 2"], 2),  # looked up at the call
         (["def h(): return 1", "def f(): return h()", "def h(): return 2"], 2),  # f before the later h
         (["def h(): return 1", "def h(): return 2", "def f(): return h()"], 2),  # f after it

@@ -307,7 +307,7 @@ def test_a_check_answers_whatever_the_code_does(body: str, said: str):
 
 
 def test_a_verdict_fits_a_screen():
-    body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + ('long ' * 20 + chr(10)) * 10_000)"
+    body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + 'long ' * 200_000)"
     verdict = exercise("02.chunks").check(function(body), size=MiB)
     assert "raised" in verdict.because and "in line 2" in verdict.because
     assert len(repr(verdict)) < 1000 and chr(27) not in repr(verdict) and repr(verdict).encode()
@@ -326,9 +326,9 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     path = attempt.random_file()
     attempt.unharmed()
     assert MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
-    assert attempt.twin(path).parent == judges
     content = path.read_bytes()
     path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
+    assert attempt.twin(path).parent == judges and attempt.twin(path).read_bytes() == content
     with pytest.raises(NotYet, match=r"`source.bin` was changed, from byte 1,00[01] on"):
         attempt.unharmed()
     path.write_bytes(content)
@@ -580,14 +580,17 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
         "    with open(source, 'rb') as file, open(target, 'wb') as copy:\n"
         f"        copy.writelines(pieces(file)){check}",
         "def pieces(file):\n    # nothing yet\n    raise ValueError('later')",
+        "def copy_small(source, target):\n    for part in pieces(source): pass",
+        "1 / 0\ndef copy_small(source, target): return 'never executed'",
         f"1{check}",
         f"def copy_small(source, target):\n    !cp {{source}} {{target}}{check}",
         f"with open('kept', 'w') as kept: pass\nkept, = [kept]\nglobals()['hidden'] = kept\n"
         f"def copy_small(source, target):\n    return hidden{check}",
     ]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path)).execute(cleanup_kc=True)
-    said = [cell.outputs[0].data["text/plain"] for cell in ran.cells if cell.outputs]
+    ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path), allow_errors=True).execute(cleanup_kc=True)
+    said = [cell.outputs[0].data["text/plain"] for cell in ran.cells if cell.outputs and "data" in cell.outputs[0]]
+    assert len(said) == 4
     assert said[0].startswith("Right.")
     assert "raised ValueError: later, in line 3: raise ValueError('later')" in said[1]
     assert "work in a notebook's cell only" in said[2] and "in line 2: !cp" in said[2]

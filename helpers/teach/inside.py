@@ -27,19 +27,6 @@ def started(name: str, steps, texts, values, runner, *args):
     return runner(space[name], *args)
 
 
-def load(names):
-    import contextlib
-    import importlib
-
-    for name in names:
-        with contextlib.suppress(BaseException):
-            importlib.import_module(name)
-
-
-def after(_, function, *args):
-    return function(*args)
-
-
 def kind_of(value, type=type) -> str:
     """The name of its type, as no class that the student wrote can have it: "bytearray", "numpy.ndarray".
 

@@ -71,14 +71,6 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
     return Verdict("right", because, figures)
 
 
-@dataclass
-class _Modules:
-    names: tuple[str, ...]
-
-    def __reduce__(self):
-        return inside.load, (self.names,)
-
-
 @dataclass(eq=False)
 class Attempt:
     """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
@@ -122,8 +114,9 @@ class Attempt:
         memory are not told apart, a second run gives the heap peak, which has to do.
         """
         self.recording = measure(
-            partial(inside.after, _Modules((*modules, *self.source.modules)), self.started(runner)),
+            self.started(runner),
             *args,
+            modules=(*modules, *self.source.modules),
             timeout=self.timeout,
             memory_limit=memory_limit,
             heap=not kinds_are_told_apart(),
@@ -154,14 +147,15 @@ class Attempt:
         return path
 
     def twin(self, path: Path) -> Path:
-        """The bytes of a `random_file` made again, in the judge's folder, for when the student's run has ended."""
+        """A file with the bytes that a `random_file` had when it was handed out, to be asked for after a run: itself,
+        or if it is no longer what it was, another one in the judge's folder."""
         made = self._handed_out[path]
-        return random_file(self.own / path.name, made.size, seed=made.seed)
+        return path if made.is_still(path) else random_file(self.own / path.name, made.size, seed=made.seed)
 
     def hand_out(self, path: Path) -> None:
         """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
         files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, digest(one)) for one in files}
+        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, _digest(one)) for one in files}
 
     def unharmed(self) -> None:
         """NotYet("source-gone") or NotYet("source-changed") if a file that was handed out is not as it was."""
@@ -177,7 +171,7 @@ class Attempt:
             if now.st_mode != made.mode:
                 why = f"the mode of {name} was changed, from {made.mode & 0o7777:o} to {now.st_mode & 0o7777:o}."
                 raise NotYet("source-changed", why)
-            if now.st_size != made.size or digest(path) != made.digest:
+            if not made.is_still(path):
                 at = None if made.seed is None else first_difference(path, self.twin(path))
                 where = "" if at is None else f", from byte {at:,} on"
                 raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
@@ -219,6 +213,11 @@ class _HandedOut:
     size: int
     digest: bytes
     seed: int | None = None
+
+    def is_still(self, path: Path) -> bool:
+        """Does this regular file hold what it held?"""
+        now = path.lstat()
+        return stat.S_ISREG(now.st_mode) and now.st_size == self.size and _digest(path) == self.digest
 
 
 # --- memory ---------------------------------------------------------------------------------------------------
@@ -277,11 +276,15 @@ def opened(path: Path) -> BinaryIO:
         raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
     if not stat.S_ISREG(found.st_mode):
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
+    return _open(path)
+
+
+def _open(path: Path) -> BinaryIO:
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
 
 
-def digest(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _digest(path: Path) -> bytes:
+    with _open(path) as file:
         return hashlib.file_digest(file, "blake2b").digest()
 
 
