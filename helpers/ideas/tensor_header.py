@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter, itemgetter, mul
 from typing import Any, NamedTuple, Self
 
@@ -37,7 +37,8 @@ LONGEST = 100_000_000
 LONG = 2**20  # bytes of a header; a longer one is counted before it is parsed
 LIMIT = 2**64
 METADATA = "__metadata__"
-three_fields = itemgetter("dtype", "shape", "data_offsets")
+FIELDS = "dtype", "shape", "data_offsets"
+three_fields = itemgetter(*FIELDS)
 LINE = 160
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -155,8 +156,8 @@ def at_once(header: memoryview, start: int, size: int) -> Header | None:
     text = str(header, "utf-8")
     table = PLAIN_JSON.decode(text)
     kept, metadata, tensors = len(table), table.pop(METADATA, {}), table.values()
-    dtypes, shapes, offsets = zip(*map(three_fields, tensors), strict=True)
-    begins, ends = zip(*offsets, strict=True)
+    dtypes, shapes, offsets = ([tensor[field] for tensor in tensors] for field in FIELDS)
+    begins, ends = [begin for begin, _ in offsets], [end for _, end in offsets]
     lengths = list(chain.from_iterable(shapes))
     usual = (
         text.startswith("{")
@@ -170,7 +171,7 @@ def at_once(header: memoryview, start: int, size: int) -> Header | None:
         and max(map(len, shapes)) <= 64
         and min(lengths, default=1) > 0
         and max(lengths, default=1) < LIMIT
-        and begins == (0, *ends[:-1])
+        and begins == [0, *ends[:-1]]
         and ends[-1] == size - start
     )
     if not usual:
@@ -180,7 +181,8 @@ def at_once(header: memoryview, start: int, size: int) -> Header | None:
         return None
     places = [start + end for end in ends]
     rows = zip(table, dtypes, map(tuple, shapes), [start, *places[:-1]], places, strict=True)
-    return Header(dict(zip(table, map(Entry._make, rows), strict=True)), metadata, start)
+    entries = map(tuple.__new__, repeat(Entry), rows)  # as Entry._make, in half the time
+    return Header(dict(zip(table, entries, strict=True)), metadata, start)
 
 
 def types(values: Iterable[Any]) -> set[type]:
