@@ -59,13 +59,17 @@ def file_system(path: str | os.PathLike) -> str | None:
         mounts = {Path(one.mountpoint): one for one in psutil.disk_partitions(all=True)}
     except OSError:
         return None
-    path = Path(path).resolve()
-    found = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
-    upper = found and found.fstype == "overlay" and re.search(r"(?:^|,)upperdir=([^,]+)", found.opts)
-    if upper and Path(upper[1]).exists():
-        below = next((mounts[folder] for folder in Path(upper[1]).parents if folder in mounts), found)
-        return f"overlay on {below.fstype}" if below != found else "overlay"
-    return found and found.fstype
+
+    def mount(path: Path) -> tuple[str | None, str]:
+        found = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
+        return (found.fstype, found.opts) if found else (None, "")
+
+    system, options = mount(Path(path).resolve())
+    upper = re.search(r"\bupperdir=([^,]+)", options)
+    if system == "overlay" and upper and os.path.exists(upper[1]):
+        below, _ = mount(Path(upper[1]))
+        return f"overlay on {below}" if below != system else system
+    return system
 
 
 def in_memory(system: str | None) -> bool:
