@@ -28,13 +28,13 @@ import psutil
 from helpers.folders import ROOT, generated
 from helpers.measure import Machine, NotMeasuredHere, here
 from helpers.measure.memory_limit import _group
-from helpers.publish import LessonFailed, executed, lessons
 from helpers.units import GiB, KiB, MiB, in_words
 
 LESSONS = ("02", "03", "04", "09", "10")
 DISK = 3 * GiB  # of each row; the lessons write up to 1.5
 FOLDER = Path("/var/tmp/zero-copy-matrix")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+NOTE = "huge-pages"  # in FOLDER: the setting as it was
 NO_DISK = 77  # the exit code of a row whose file system could not be made
 
 
@@ -93,7 +93,7 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
         try:
             group = at_end.enter_context(_group(row.limit)) if row.limit else ()
             if row.huge_pages:
-                at_end.enter_context(huge_pages(row.huge_pages))
+                at_end.enter_context(huge_pages(row.huge_pages, HUGE_PAGES, FOLDER / NOTE))
         except (NotMeasuredHere, OSError) as error:
             raise Skipped(str(error)) from None
         said = at_end.enter_context(tempfile.TemporaryFile("w+"))
@@ -110,6 +110,8 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
 
 def inside(numbers: Sequence[str]) -> None:
     """The lessons, on the file system of the generated files. What fails is tried once more: time is measured here."""
+    from helpers.publish import LessonFailed, executed, lessons  # here, because they take a second
+
     print(json.dumps(asdict(here(generated()))), flush=True)
     folder = generated() / "executed"
     for lesson in (lesson for lesson in lessons() if lesson.name[:2] in numbers):
@@ -128,7 +130,7 @@ def inside(numbers: Sequence[str]) -> None:
 
 
 @contextmanager
-def huge_pages(value: str, setting: Path = HUGE_PAGES, note: Path = FOLDER / "huge-pages") -> Iterator[None]:
+def huge_pages(value: str, setting: Path, note: Path) -> Iterator[None]:
     """The setting of the whole machine, for a while. At the end of this process, whatever ends it, another one sees
     the end of its input and puts the old setting back; if that is killed too, `restore` does it from the note."""
     note.write_text(re.search(r"\[(\w+)\]", setting.read_text())[1])
@@ -139,7 +141,7 @@ def huge_pages(value: str, setting: Path = HUGE_PAGES, note: Path = FOLDER / "hu
         yield
 
 
-def restore(setting: Path = HUGE_PAGES, note: Path = FOLDER / "huge-pages") -> None:
+def restore(setting: Path, note: Path) -> None:
     """What a killed run left of the setting."""
     if note.exists():
         setting.write_text(note.read_text())
@@ -187,7 +189,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
     with alone():
-        restore()
+        restore(HUGE_PAGES, FOLDER / NOTE)
         asked_for = [asked(name, options.lessons) for name in options.rows or ROWS]
     who = "an ordinary user" if ROOT.stat().st_uid else "root"
     machine, today = here(None), date.today()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -436,6 +437,29 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     assert str(full.machine) in capsys.readouterr().out
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
+
+
+@pytest.mark.skipif(os.name != "posix", reason="mount tables")
+def test_recorded_figures_stand_in_where_files_live_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    def film() -> Film:
+        with Explorer(pages=4) as explorer:
+            return explorer.film
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file").touch()
+    measure_it = {"run": lambda: measure(Path.read_bytes, tmp_path / "data" / "file"), "film": film}
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    for name, kind in (("on a disk", "ext4"), ("in memory", "tmpfs")):
+        table = [SimpleNamespace(mountpoint=str(tmp_path), fstype=kind, opts="rw")]
+        monkeypatch.setattr(psutil, "disk_partitions", lambda all, table=table: table)
+        for what, make in measure_it.items():
+            monkeypatch.setenv("ZERO_COPY_RECORD", "1" if name == "on a disk" else "0")
+            assert recorded(what, make).machine.file_system == "ext4"
+            said = capsys.readouterr().out
+            assert ("These files live in memory (tmpfs): no disk to show" in said) == (name == "in memory")
+    assert recorded("run", plain_run := measure(len, "no file")) is plain_run
 
 
 @pytest.fixture
