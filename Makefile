@@ -29,7 +29,7 @@ test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs 
 test-all: export ZERO_COPY_TESTS = all
 test-all: test  ## and what takes long: other Pythons, every lesson without /proc, every wrong answer
 
-matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="xfs tmpfs --lessons 03 04": some of them)
+matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)
 
 fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)

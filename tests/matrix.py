@@ -69,7 +69,7 @@ ROWS = {
 }
 
 
-class Skipped(Exception):
+class Skipped(RuntimeError):
     """This machine cannot do that row, and why."""
 
 
@@ -133,12 +133,16 @@ def inside(numbers: Sequence[str]) -> None:
 def huge_pages(value: str, setting: Path, note: Path) -> Iterator[None]:
     """The setting of the whole machine, for a while. At the end of this process, whatever ends it, another one sees
     the end of its input and puts the old setting back; if that is killed too, `restore` does it from the note."""
-    note.write_text(re.search(r"\[(\w+)\]", setting.read_text())[1])
+    note.write_text(chosen(setting))
     wait = 'trap "" INT TERM HUP; read -r _; cat "$1" > "$0" && rm -f "$1"'
     command = ("sh", "-c", wait, setting, note)
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):  # which closes its input, and waits
         setting.write_text(value)
         yield
+
+
+def chosen(setting: Path) -> str:
+    return re.search(r"\[(\w+)\]", setting.read_text())[1]
 
 
 def restore(setting: Path, note: Path) -> None:
@@ -158,29 +162,25 @@ def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
         for lesson, seconds, failed in (answer.values() for answer in answers):
             wrong += [f"{lesson} {failed[-1]}"] if len(failed) > 1 else []
             print(f" {lesson} {seconds:.0f} s{', asked twice' if failed else ''};", end="", flush=True)
-    except Skipped as why:
-        print(f" skipped: {why}")
-        return f"| {name} | | | | skipped: {why} |", True
-    except RuntimeError as why:
-        print(f" failed: {why}")
-        return f"| {name} | | | | failed: {why} |", False
-    print(" failed: " + "; ".join(wrong) if wrong else " all hold")
-    pages = row.huge_pages or re.search(r"\[(\w+)\]", HUGE_PAGES.read_text())[1]
+    except RuntimeError as error:
+        skipped = isinstance(error, Skipped)
+        result = f"{'skipped' if skipped else 'failed'}: {error}"
+        print(result)
+        return f"| {name} | | | | {result} |", skipped
+    result = f"failed: {'; '.join(wrong)}" if wrong else "all hold"
+    print(f" {result}")
+    pages = row.huge_pages or (chosen(HUGE_PAGES) if HUGE_PAGES.exists() else "–")
     ahead = "–" if machine.read_ahead is None else f"{machine.read_ahead // KiB:,} KiB"
     memory = in_words(row.limit or machine.memory, "bytes")
-    return f"| {machine.file_system} | {ahead} | {pages} | {memory} | {'; '.join(wrong) or 'all hold'} |", not wrong
+    return f"| {machine.file_system} | {ahead} | {pages} | {memory} | {result} |", not wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "rows", nargs="*", metavar="row", help=f"some of {', '.join(ROWS)}; all of them if none is named"
-    )
-    parser.add_argument("--lessons", nargs="+", choices=LESSONS, default=LESSONS, metavar="number")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--lessons", nargs="+", choices=LESSONS, default=LESSONS)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if unknown := set(options.rows) - set(ROWS):
-        parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(ROWS)}")
     if options.inside:
         return inside(options.lessons)
     if sys.platform != "linux" or os.geteuid():
@@ -190,10 +190,10 @@ def main() -> int:
         signal.signal(number, lambda *_: sys.exit(1))
     with alone():
         restore(HUGE_PAGES, FOLDER / NOTE)
-        asked_for = [asked(name, options.lessons) for name in options.rows or ROWS]
+        asked_for = [asked(name, options.lessons) for name in options.rows]
     who = "an ordinary user" if ROOT.stat().st_uid else "root"
     machine, today = here(None), date.today()
-    print(f"\nOn {today.day} {today:%B %Y}, as {who}: {machine}. Lessons {', '.join(options.lessons)}.\n")
+    print(f"\nLessons {', '.join(options.lessons)}, on {today.day} {today:%B %Y}, as {who}: {machine}.\n")
     print("| file system | read-ahead | huge pages | memory | claims |\n|---|---|---|---|---|")
     print(*(row for row, _ in asked_for), sep="\n")
     return 0 if all(holds for _, holds in asked_for) else 1
