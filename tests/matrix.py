@@ -115,18 +115,15 @@ def inside(numbers: Sequence[str]) -> None:
     print(json.dumps(asdict(here(generated()))), flush=True)
     folder = generated() / "executed"
     for lesson in (lesson for lesson in lessons() if lesson.name[:2] in numbers):
-        began, failed = time.monotonic(), []
-        while len(failed) < 2:
+        began, failed, shown = time.monotonic(), [], ""
+        while len(failed) < 2 and not shown:
             try:
-                executed(lesson, folder, again=True)
-                break
+                shown = executed(lesson, folder, again=True).read_text()
             except LessonFailed as error:
-                claims = re.findall(
-                    r"claim '([\w-]+)' does not hold", (folder / f"{lesson.stem}.failed.ipynb").read_text()
-                )
-                failed.append(claims[0] if claims else str(error).splitlines()[0])
+                told = (folder / f"{lesson.stem}.failed.ipynb").read_text()
+                failed += re.findall(r"claim '([\w-]+)' does not hold", told)[:1] or str(error).splitlines()[:1]
         result = {"lesson": lesson.name[:2], "seconds": time.monotonic() - began, "failed": failed}
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result | {"recorded": "live in memory (" in shown}), flush=True)
 
 
 @contextmanager
@@ -155,19 +152,20 @@ def restore(setting: Path, note: Path) -> None:
 def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
     """A row of the table, and whether all claims hold; printed as it goes."""
     print(f"{name:17}", end=" ", flush=True)
-    row, wrong = ROWS[name], []
+    row, wrong, recorded = ROWS[name], [], ""
     try:
         answers = run(row, numbers)
         machine = Machine(**next(answers))
-        for lesson, seconds, failed in (answer.values() for answer in answers):
+        for lesson, seconds, failed, shown in (answer.values() for answer in answers):
             wrong += [f"{lesson} {failed[-1]}"] if len(failed) > 1 else []
+            recorded = ", with recorded runs" if shown else recorded
             print(f" {lesson} {seconds:.0f} s{', asked twice' if failed else ''};", end="", flush=True)
     except RuntimeError as error:
         skipped = isinstance(error, Skipped)
         result = f"{'skipped' if skipped else 'failed'}: {error}"
         print(result)
         return f"| {name} | | | | {result} |", skipped
-    result = f"failed: {'; '.join(wrong)}" if wrong else "all hold"
+    result = f"failed: {'; '.join(wrong)}" if wrong else f"all hold{recorded}"
     print(f" {result}")
     pages = row.huge_pages or (chosen(HUGE_PAGES) if HUGE_PAGES.exists() else "–")
     ahead = "–" if machine.read_ahead is None else f"{machine.read_ahead // KiB:,} KiB"
