@@ -507,6 +507,7 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
     """Each kind by a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
+    monkeypatch.setattr(folders, "in_memory", lambda system: False)  # the folder of this test may be
 
     def film() -> Film:
         with Explorer(pages=4) as explorer:

@@ -84,7 +84,7 @@ def _no_disk(made: Measured) -> str | None:
     """Of a file in memory nothing comes from a disk, and its pages count as shared memory."""
     machine = getattr(made, "machine", None)
     if machine and folders.in_memory(machine.file_system):
-        return f"These files live in memory ({machine.file_system}): no disk to show. $ZERO_COPY_DATA may name one"
+        return f"These files live in memory ({machine.file_system}): no disk to show, unless ZERO_COPY_DATA names one"
     return None
 
 
