@@ -54,8 +54,10 @@ def _on_a_disk(folder: Path) -> Path:
 
 def file_system(path: str | os.PathLike) -> str | None:
     """The type of what is mounted above `path`: "ext4", or "overlay on tmpfs" where the layer that is written to can
-    be looked up. None without a mount table that names it, as in some containers."""
+    be looked up. None without a mount table that names it, as in some containers, and for "." when that
+    folder has been deleted."""
     try:
+        path = Path(path).resolve()
         mounts = {Path(one.mountpoint): one for one in psutil.disk_partitions(all=True)}
     except OSError:
         return None
@@ -64,7 +66,7 @@ def file_system(path: str | os.PathLike) -> str | None:
         found = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
         return (found.fstype, found.opts) if found else (None, "")
 
-    system, options = mount(Path(path).resolve())
+    system, options = mount(path)
     upper = re.search(r"\bupperdir=([^,]+)", options)
     if system == "overlay" and upper and os.path.exists(upper[1]):
         below, _ = mount(Path(upper[1]))
