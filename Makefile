@@ -5,7 +5,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test test-all fuzz handouts bench format record lock clean distclean
+.PHONY: help env lab test test-all matrix fuzz handouts bench format record lock clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
@@ -29,6 +29,9 @@ test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs 
 test-all: export ZERO_COPY_TESTS = all
 test-all: test  ## and what takes long: other Pythons, every lesson without /proc, every wrong answer
 
+matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
+	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)
+
 fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
@@ -51,11 +54,12 @@ lock: env  ## requirements.lock, from pyproject.toml
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --all-extras --python-version 3.11 $(LOCKARGS) pyproject.toml -o requirements.lock
 
-# Not .ipynb_checkpoints: they may hold a student's work.
+# Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
+CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
 MADE_HERE = build data/generated .pytest_cache .ruff_cache .hypothesis $(shell find helpers tests benchmarks -name __pycache__)
 clean:  ## remove what was built and generated
-	@du -sck $(MADE_HERE) 2>/dev/null | awk 'END {printf "freed %.1f MiB\n", $$1 / 1024}'
-	@rm -rf $(MADE_HERE)
+	@du -sck $(MADE_HERE) "$(CACHE)" 2>/dev/null | awk 'END {printf "freed %.1f MiB\n", $$1 / 1024}'
+	@rm -rf $(MADE_HERE) "$(CACHE)"
 	@test -z "$$ZERO_COPY_DATA" || echo "left alone: $$ZERO_COPY_DATA, where ZERO_COPY_DATA puts generated data"
 
 distclean: clean  ## and the environment

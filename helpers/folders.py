@@ -4,9 +4,12 @@ And how small files are written there: whole or not at all.
 """
 
 import os
+import re
+from functools import cache
 from pathlib import Path
 
 import platformdirs
+import psutil
 
 from .whole import whole_file
 
@@ -19,12 +22,61 @@ RECORDED = DATA / "recorded"
 EXERCISES = ROOT / "exercises"
 BUILD = ROOT / "build"
 
+IN_MEMORY = ("tmpfs", "ramfs")  # file systems whose files are nowhere else: there is no disk to show
+
 
 def generated() -> Path:
-    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if it is missing."""
-    folder = Path(os.environ.get("ZERO_COPY_DATA") or DATA / "generated").expanduser()
+    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if it is missing.
+
+    Where `data/generated/` would live in memory, it is the platform's folder for caches, if that is on a disk.
+    """
+    asked = os.environ.get("ZERO_COPY_DATA")
+    folder = Path(asked).expanduser() if asked else _on_a_disk(DATA / "generated")
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
+
+
+@cache
+def _on_a_disk(folder: Path) -> Path:
+    """`folder`, or another one if it lives in memory; that is said in a line, once."""
+    if not in_memory(file_system(folder)):
+        return folder
+    other = Path(platformdirs.user_cache_dir("zero-copy-measured", appauthor=False))
+    try:
+        other.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return folder
+    if in_memory(file_system(other)) or not os.access(other, os.W_OK):
+        return folder
+    print(f"{folder} lives in memory, where there is no disk to show. Generated files go to {other}.")
+    return other
+
+
+def file_system(path: str | os.PathLike) -> str | None:
+    """The type of what is mounted above `path`: "ext4", or "overlay on tmpfs" where the layer that is written to can
+    be looked up. None without a mount table that names it, as in some containers, and for "." when that
+    folder has been deleted."""
+    try:
+        path = Path(path).resolve()
+        mounts = {Path(one.mountpoint): one for one in psutil.disk_partitions(all=True)}
+    except OSError:
+        return None
+
+    def mount(path: Path) -> tuple[str | None, str]:
+        found = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
+        return (found.fstype, found.opts) if found else (None, "")
+
+    system, options = mount(path)
+    upper = re.search(r"\bupperdir=([^,]+)", options)
+    if system == "overlay" and upper and os.path.exists(upper[1]):
+        below, _ = mount(Path(upper[1]))
+        return f"overlay on {below}" if below != system else system
+    return system
+
+
+def in_memory(system: str | None) -> bool:
+    """Do the files of this `file_system` live in memory?"""
+    return (system or "").removeprefix("overlay on ") in IN_MEMORY
 
 
 def state() -> Path:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 
 from helpers import folders
@@ -33,7 +35,52 @@ def test_folders_follow_the_environment_and_are_made(tmp_path, monkeypatch):
     assert folders.generated() == tmp_path / "class" / "data" and folders.generated().is_dir()
     assert folders.state() == tmp_path / "mine" and folders.state().is_dir()
     monkeypatch.delenv("ZERO_COPY_DATA")
-    assert folders.generated() == folders.DATA / "generated"
+    monkeypatch.setattr(folders, "in_memory", lambda system: False)
+    monkeypatch.setattr(folders, "DATA", tmp_path)
+    assert folders.generated() == tmp_path / "generated"
+
+
+@pytest.fixture
+def mount(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A mount table of ext4 and what is added to it."""
+    table = [SimpleNamespace(mountpoint="/", fstype="ext4", opts="rw")]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: table)
+    monkeypatch.delenv("ZERO_COPY_DATA", raising=False)
+
+    def add(path: Path, kind: str, options: str = "rw") -> None:
+        table.append(SimpleNamespace(mountpoint=str(path), fstype=kind, opts=options))
+
+    return add
+
+
+@pytest.mark.skipif(os.name != "posix", reason="mount tables")
+def test_a_file_system_is_named_with_the_one_below(tmp_path, mount):
+    (tmp_path / "upper").mkdir()
+    mount(tmp_path, "tmpfs")
+    mount(tmp_path / "seen", "overlay", f"rw,lowerdir=/,upperdir={tmp_path}/upper,workdir=/w")
+    mount(tmp_path / "hidden", "overlay", f"rw,lowerdir=/,upperdir={tmp_path}/not-here,workdir=/w")
+    names = {name: folders.file_system(tmp_path / name / "file") for name in (".", "seen", "hidden", "..")}
+    assert names == {".": "tmpfs", "seen": "overlay on tmpfs", "hidden": "overlay", "..": "ext4"}
+    assert [folders.in_memory(name) for name in names.values()] == [True, True, False, False]
+    assert not folders.in_memory(None) and not folders.in_memory("tmpfs of 1 MiB")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="mount tables")
+def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monkeypatch, capsys):
+    lessons, caches = tmp_path / "lessons", tmp_path / "caches"
+    mount(lessons, "tmpfs")
+    monkeypatch.setattr(folders, "DATA", lessons / "data")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tmp_path in folders.generated().parents and lessons not in folders.generated().parents
+    assert capsys.readouterr().out.count("lives in memory, where there is no disk to show. Generated files go to") == 1
+    monkeypatch.setenv("ZERO_COPY_DATA", str(lessons / "mine"))
+    assert folders.generated() == lessons / "mine", "whoever names a folder gets it"
+    monkeypatch.delenv("ZERO_COPY_DATA")
+    mount(tmp_path, "tmpfs")
+    monkeypatch.setattr(folders, "DATA", lessons / "other")
+    assert folders.generated() == lessons / "other" / "generated", "there is no disk"
+    assert capsys.readouterr().out == ""
 
 
 def test_a_file_appears_whole(tmp_path):

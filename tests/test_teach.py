@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -438,6 +439,29 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     assert recorded("run", poor) is poor
 
 
+@pytest.mark.skipif(os.name != "posix", reason="mount tables")
+def test_recorded_figures_stand_in_where_files_live_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    def film() -> Film:
+        with Explorer(pages=4) as explorer:
+            return explorer.film
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file").touch()
+    measure_it = {"run": lambda: measure(Path.read_bytes, tmp_path / "data" / "file"), "film": film}
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    for name, kind in (("on a disk", "ext4"), ("in memory", "tmpfs")):
+        table = [SimpleNamespace(mountpoint=str(tmp_path), fstype=kind, opts="rw")]
+        monkeypatch.setattr(psutil, "disk_partitions", lambda all, table=table: table)
+        for what, make in measure_it.items():
+            monkeypatch.setenv("ZERO_COPY_RECORD", "1" if name == "on a disk" else "0")
+            assert recorded(what, make).machine.file_system == "ext4"
+            said = capsys.readouterr().out
+            assert ("These files live in memory (tmpfs): no disk to show" in said) == (name == "in memory")
+    assert recorded("run", plain_run := measure(len, "no file")) is plain_run
+
+
 @pytest.fixture
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of recorded runs, while recording."""
@@ -483,6 +507,7 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
     """Each kind by a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
+    monkeypatch.setattr(folders, "in_memory", lambda system: False)  # the folder of this test may be
 
     def film() -> Film:
         with Explorer(pages=4) as explorer:

@@ -362,7 +362,7 @@ def test_a_full_disk_is_a_bus_error_in_a_mapping():
                 memory[at] = 1
 
     run = measured_on_small_disk(writes)
-    assert run.ended == "SIGBUS" and run.machine.file_system == "tmpfs"
+    assert run.ended == "SIGBUS" and run.machine.file_system == "tmpfs of 1 MiB"
     assert measured_on_small_disk(writes, size="4 MiB").ended == "returned"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..folders import in_memory
 from ..units import in_words
 from ..whole import regular_file
 from . import maps
@@ -20,7 +21,6 @@ from .plain import from_run_lengths, reading, run_lengths
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 COUNTED = ("dirty", "writeback", "evicted", "recently_evicted")
-IN_MEMORY = ("tmpfs", "ramfs")  # file systems whose pages have nowhere else to be
 PATIENCE = 1.0  # seconds: pages that are just being written back can be dropped a moment later
 
 
@@ -126,7 +126,7 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             if not seen.count:
                 break
             holders, system = _mapped_by(path), here(path).file_system
-            if holders or system in IN_MEMORY or time.monotonic() > until:
+            if holders or in_memory(system) or time.monotonic() > until:
                 break
             time.sleep(0.01)
     if seen.cached is None:
@@ -171,7 +171,7 @@ def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:
 def _staying(pages: int, holders: tuple[str, ...], system: str | None) -> str:
     if holders:
         because = f"mapped by {', '.join(holders)}"
-    elif system in IN_MEMORY:
+    elif in_memory(system):
         because = f"a file on {system} is nowhere else"
     else:
         because = "somebody has them mapped, locked, or is using them now"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psutil
 
+from ..folders import file_system
+
 
 class NotMeasuredHere(RuntimeError):
     """This machine cannot measure it, and the message says why. A lesson shows the recorded run instead."""
@@ -15,7 +17,8 @@ class NotMeasuredHere(RuntimeError):
 
 @dataclass(frozen=True)
 class Machine:
-    """Facts that move memory figures. `read_ahead` and `page_size` in bytes; None where the system does not say."""
+    """Facts that move memory figures. `read_ahead` and `page_size` in bytes; None where the system does not say, and
+    where no file was measured."""
 
     system: str
     cpu: str
@@ -28,14 +31,12 @@ class Machine:
 
     def __str__(self) -> str:
         ahead = f", read-ahead {self.read_ahead // 1024} KiB" if self.read_ahead is not None else ""
-        return (
-            f"{self.system}, {self.cores} × {self.cpu}, {self.memory / 2**30:.0f} GiB, "
-            f"{self.file_system or 'unknown file system'}{ahead}, Python {self.python}"
-        )
+        disk = f", {self.file_system}{ahead}" if self.file_system else ahead
+        return f"{self.system}, {self.cores} × {self.cpu}, {self.memory / 2**30:.0f} GiB{disk}, Python {self.python}"
 
 
-def here(path: str | os.PathLike = ".") -> Machine:
-    """This machine, with the file system and read-ahead that hold `path`."""
+def here(path: str | os.PathLike | None = ".") -> Machine:
+    """This machine, with the file system and read-ahead that hold `path`, if there is one."""
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         cpu=_cpu(),
@@ -43,8 +44,8 @@ def here(path: str | os.PathLike = ".") -> Machine:
         memory=psutil.virtual_memory().total,
         python=platform.python_version(),
         page_size=os.sysconf("SC_PAGESIZE") if hasattr(os, "sysconf") else 4096,
-        file_system=_file_system(path),
-        read_ahead=_read_ahead(path),
+        file_system=path and file_system(path),
+        read_ahead=path and _read_ahead(path),
     )
 
 
@@ -55,17 +56,6 @@ def _cpu() -> str:
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
-
-
-def _file_system(path: str | os.PathLike) -> str | None:
-    """The type of what is mounted above `path`; None without a mount table that names it, as in some containers, and
-    for "." when that folder has been deleted."""
-    try:
-        path = Path(path).resolve()
-        mounts = {Path(p.mountpoint): p.fstype for p in psutil.disk_partitions(all=True)}
-    except OSError:
-        return None
-    return next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
 
 
 def _read_ahead(path: str | os.PathLike) -> int | None:

@@ -304,9 +304,9 @@ class _Run(Process):
         return self.message.get("heap_peak") if self.ended == "returned" else None
 
 
-def _folder(args: tuple) -> str | os.PathLike:
-    """The first argument that is a path, to know which file system was measured; else where we stand."""
+def _folder(args: tuple) -> str | os.PathLike | None:
+    """The first argument that is a path, to know which file system was measured."""
     return next(
         (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)),
-        ".",
+        None,
     )

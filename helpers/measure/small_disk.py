@@ -38,7 +38,10 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
         if why := _why_not(command):
             raise NotMeasuredHere(f"a disk of one's own cannot be made here: {why}")
         run = measured(function, (Path(folder), *args), command=command)
-    return replace(run, machine=replace(run.machine, file_system="tmpfs", read_ahead=None))
+    # Not "tmpfs" alone: what lives there by mistake has no disk to show, and `recorded` then shows another run.
+    return replace(
+        run, machine=replace(run.machine, file_system=f"tmpfs of {in_words(length, 'bytes')}", read_ahead=None)
+    )
 
 
 def _why_not(command: tuple[str, ...]) -> str:

@@ -33,8 +33,9 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
     """`made`, or where this machine cannot measure what matters, what data/recorded/`name`.json holds.
 
     `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
-    recorded run stands in where one of NEEDED is in `made.missing`, where the function raises NotMeasuredHere, or where
-    a library that it `needs`, one or several, is not installed (then it is not called).
+    recorded run stands in where one of NEEDED is in `made.missing`, where the files measured live in memory, where the
+    function raises NotMeasuredHere, or where a library that it `needs`, one or several, is not installed (then it is
+    not called).
     One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
     function that made nothing is an error then: NotMeasuredHere.
 
@@ -48,7 +49,7 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             if find_spec(library) is None:
                 raise NotMeasuredHere(f"the library {library} is not installed")
         value = made() if callable(made) else made
-        why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
+        why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None) or _no_disk(value)
     except NotMeasuredHere as error:
         refused, why = error, f"Not measured here: {error}"
     if why is None:
@@ -77,6 +78,14 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
             found = kind.from_json(plain)
             return found, machine or found.machine
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
+
+
+def _no_disk(made: Measured) -> str | None:
+    """Of a file in memory nothing comes from a disk, and its pages count as shared memory."""
+    machine = getattr(made, "machine", None)
+    if machine and folders.in_memory(machine.file_system):
+        return f"These files live in memory ({machine.file_system}): no disk to show, unless ZERO_COPY_DATA names one"
+    return None
 
 
 def _plain(made: Measured) -> dict:
