@@ -64,9 +64,9 @@ class ProcStatus:
         if newest != self._last or thorough:
             self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid != self._pid)
         if self._others:
-            found = [one for pid in (self._pid, *self._others) if (one := _rollup(pid))]
-            anonymous = max(anonymous, sum(one[0] for one in found))
-            shared = max(shared, sum(one[1] for one in found))
+            found = dict(one for pid in (self._pid, *self._others) if (one := _rollup(pid)))
+            anonymous = max(anonymous, sum(one[0] for one in found.values()))
+            shared = max(shared, sum(one[1] for one in found.values()))
         now = time.perf_counter()
         if now > self._look_again or thorough:
             self._memfds = _in_memfds((self._pid, *self._others))
@@ -92,14 +92,21 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def _rollup(pid: int) -> tuple[int, int] | None:
-    """Anonymous and shared memory, each page divided by the number of processes that have it; None if not told."""
+def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
+    """Whose memory it is, and anonymous and shared memory, each page divided by the number of processes that have it;
+    None if not told.
+
+    Between vfork(2) and exec a process is in its parent's memory, and both of them tell of it as theirs alone: so the
+    addresses, in the first line, say whose it is. After a fork(2) they are the same too, but pages are shared.
+    """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb", buffering=0) as file:
             text = file.read(4096)
-        return tuple(int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in (b"Pss_Anon:", b"Pss_Shmem:"))
+        names = (b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
+        anonymous, shared, mapped = (int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in names)
     except (OSError, ValueError):
         return None
+    return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
 
 
 def _in_memfds(pids: Iterable[int]) -> int:
