@@ -726,6 +726,15 @@ def test_pages_shared_with_a_fork_count_once():
 
 
 @linux
+def test_a_program_that_is_about_to_start_has_no_memory_of_its_own():
+    def starts():
+        for _ in range(20):
+            subprocess.run(["true"])
+
+    assert measure(starts).peak.anonymous < 4 * MiB
+
+
+@linux
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_memfd_is_shared_memory(mapped):
     def writes():

@@ -84,10 +84,11 @@ class ProcStatus:
         sums = []
         for _ in range(tries):
             pids = self._pid, *self._others
-            found = [(pid, one) for pid in pids if (one := _rollup(pid))]
-            sums.append([sum(one[kind] for _, one in found) for kind in (0, 1)])
+            found = {pid: one for pid in pids if (one := _rollup(pid))}
+            once = dict(found.values()).values()
+            sums.append([sum(one[kind] for one in once) for kind in (0, 1)])
             newest = self._newest_process()
-            if newest == self._last and all(_has_memory(pid) for pid, _ in found):
+            if newest == self._last and all(map(_has_memory, found)):
                 break
             self._look_for_others(newest)
         return min(one[0] for one in sums), min(one[1] for one in sums)
@@ -111,14 +112,21 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def _rollup(pid: int) -> tuple[int, int] | None:
-    """Anonymous and shared memory, each page divided by the number of processes that have it; None if not told."""
+def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
+    """Whose memory it is, and anonymous and shared memory, each page divided by the number of processes that have it;
+    None if not told.
+
+    Between vfork(2) and exec a process is in its parent's memory, and both of them tell of it as theirs alone: so the
+    addresses, in the first line, say whose it is. After a fork(2) they are the same too, but pages are shared.
+    """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb", buffering=0) as file:
             text = file.read(4096)
-        return tuple(int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in (b"Pss_Anon:", b"Pss_Shmem:"))
+        names = (b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
+        anonymous, shared, mapped = (int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in names)
     except (OSError, ValueError):
         return None
+    return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
 
 
 def _has_memory(pid: int) -> bool:

@@ -1,33 +1,50 @@
-"""00.grow: 64 MiB of anonymous memory at the peak, a tenth more or less, and something returned that holds it."""
+"""00.grow: 64 MiB of anonymous memory at the peak, a tenth more or less, and something returned that holds it: the
+memory is there as long as that is there, and no longer.
+"""
+
+import time
 
 from helpers.teach.judging import Attempt, NotYet, Verdict, own_memory, right
 from helpers.units import MiB, in_words
 
 WANTED = 64 * MiB
+WHILE = 0.3  # seconds for which what the function returned is held, and then not, to be seen from outside
 
 
-def run(function) -> str:
-    """Holds what the function returns for long enough to be seen; the name of its type."""
-    import time
+def run(function, seconds: float, sleep=time.sleep) -> None:
+    """Holds what the function returns and nothing else of the student's, and then lets it go."""
+    import ctypes
+    import gc
+    import os
 
     held = function()
-    time.sleep(0.25)
-    return type(held).__name__
+    getattr(function, "__globals__", {}).clear()
+    sleep(seconds)
+    del held
+    gc.collect()
+    if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)  # glibc keeps freed blocks that lie below one in use, malloc_trim(3)
+    sleep(seconds)
 
 
 def judge(attempt: Attempt) -> Verdict:
-    seen = attempt.run(run, memory_limit=16 * WANTED)
-    peak = seen.peak
-    if own_memory(seen) is None:
-        grown, figures = seen.heap_peak or 0, (f"{in_words(seen.heap_peak, 'bytes')} on the heap",)
-        said = "on the heap: anonymous memory is not measured here, so the heap counter stands in"
-    else:
+    seen = attempt.run(run, WHILE, memory_limit=16 * WANTED)
+    peak, told_apart = seen.peak, own_memory(seen) is not None
+    if told_apart:
         grown, said = peak.anonymous, "of anonymous memory"
         kinds = (("anonymous", peak.anonymous), ("file-backed", peak.file), ("shared", peak.shared))
         figures = tuple(f"{in_words(most, 'bytes')} {kind}" for kind, most in kinds)
-    if seen.value == "NoneType":
-        raise NotYet("nothing-held", "it returned nothing, so the memory is gone when the function ends.", figures)
+    else:
+        grown, figures = seen.heap_peak or 0, (f"{in_words(seen.heap_peak, 'bytes')} on the heap",)
+        said = "on the heap: anonymous memory is not measured here, so the heap counter stands in"
     took = f"it took {in_words(grown, 'bytes')} {said}."
+    held = [0, *seen.resident[seen.times < seen.wall - 1.5 * WHILE]][-1]
+    if peak.resident > WANTED / 2 > held:
+        why = "It was given back when the function returned: what it returned does not hold it."
+        raise NotYet("nothing-held", f"{took} {why}", figures)
+    if told_apart and seen.resident[seen.times < seen.wall - WHILE / 2][-1] > WANTED / 2:
+        why = "It was still there when what you returned was let go, so something else holds it."
+        raise NotYet("held-elsewhere", f"{took} {why}", figures)
     if abs(grown - WANTED) <= 0.1 * WANTED:
         return right(f"I{took[1:]}", figures)
     if grown > WANTED:

@@ -127,6 +127,8 @@ def miscounted(said_lent: float, said_own: float, before: str, after: str) -> tu
         return "all-resident", "`VmRSS` adds up both parts, so it can't tell a leak from a mapping."
     if said_lent == gained["RssFile"] and said_own == gained["RssAnon"]:
         return "shared-forgotten", "`RssShmem` is own memory too: no file holds these bytes."
+    if said_lent == gained["RssFile"] + gained["RssShmem"] and gained["RssShmem"]:
+        return "shared-as-lent", "`RssShmem` is not lent: no file holds these bytes."
     if said_lent == end["RssFile"] or said_own == end["RssAnon"] + end["RssShmem"]:
         return "at-the-end", "That is what it had at the end. How much of that did it have before?"
     return "wrong-bytes", "Which lines of the two texts make up each part?"

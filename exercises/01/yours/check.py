@@ -1,4 +1,8 @@
-"""01.yours: exactly the wanted pages are anonymous, every byte reads as in the file, and the file is as it was."""
+"""01.yours: exactly the wanted pages are anonymous, every byte reads as in the file, and the file is as it was.
+
+A page that is yours keeps its bytes when somebody writes into the file; one that is lent shows what was written.
+POSIX leaves that open, so it is asked only where the kernel tells what each page is.
+"""
 
 import mmap
 import secrets
@@ -16,50 +20,80 @@ SHARED = (
 )
 
 
-def run(function, path, pages: list[int], content: bytes, look: bool) -> dict:
+def run(function, path: str, pages: list[int], at: int, look: bool, open=open, memoryview=memoryview) -> dict:
     """What the function returned, as seen by the process that has it.
 
-    type, mapped, length (bytes; None if it has none), differs (the first byte that is not as in `content`); and
-    if `look`: states of its pages, and what may be done to its memory ("rw-p", proc_pid_maps(5)).
+    type, mapped, closed, length (None if it shows no bytes), bytes (if there are as many as in the file). And if
+    `look`: states of its pages, what may be done to its memory ("rw-p", proc_pid_maps(5)), and its bytes `after` byte
+    `at` of every page of the file has been changed; the file is put back as it was.
     """
-    value = function(path, list(pages))
-    told = {"type": type(value).__name__, "mapped": mapping_under(value) is not None, "length": None, "states": None}
+    import os
+    from pathlib import Path
+
+    size = os.path.getsize(path)
+    value = function(Path(path), list(pages))
+    told = {"type": type(value).__name__, "mapped": mapping_under(value) is not None, "closed": False, "length": None}
     try:
         view = memoryview(value).cast("B")
-    except (TypeError, ValueError):  # nothing with bytes, or a mapping that is closed
+    except (TypeError, ValueError) as error:  # nothing with bytes, or a mapping that is closed
+        return told | {"closed": isinstance(error, ValueError)}
+    told["length"] = len(view)
+    if not os.path.isfile(path) or len(view) != size:
         return told
     if look:
         from helpers.measure.pages import page_map  # here, when the function has done its work
 
         seen = page_map(value)
         told |= {"states": seen.states.tolist(), "may": seen.region.permissions}
-    differs = next((at for at, byte in enumerate(content[: len(view)]) if view[at] != byte), None)
-    return told | {"length": len(view), "differs": differs}
+        told["mapped"] = seen.region.kind in ("file", "shared memory")
+    told["bytes"] = view.tobytes()
+    if look:
+        with open(path, "r+b", buffering=0) as file:
+            was = file.read()
+            file.seek(0)
+            file.write(changed(was, at))
+            told["after"] = view.tobytes()
+            file.seek(0)
+            file.write(was)
+    return told
+
+
+def changed(data: bytes, at: int) -> bytes:
+    """With another byte at `at` in every page."""
+    other = bytearray(data)
+    other[at::PAGE] = bytes(byte ^ 255 for byte in data[at::PAGE])
+    return bytes(other)
 
 
 def judge(attempt: Attempt) -> Verdict:
-    size = (PAGES - 1) * PAGE + 1 + secrets.randbelow(PAGE - 1)
-    source = attempt.random_file(size=size)
+    last = 1 + secrets.randbelow(PAGE - 1)  # bytes in the last page
+    data = secrets.token_bytes((PAGES - 1) * PAGE + last)
+    path = attempt.folder / "source.bin"
+    path.write_bytes(data)
+    attempt.hand_out(path)
     # Never page 0, and no two neighbours: so a slip shows what kind of slip it is.
     wanted = [*secrets.SystemRandom().sample(range(2, PAGES - 3, 3), 7), PAGES - 1]
-    why_not = maps.why_not()
+    at, why_not = secrets.randbelow(last), maps.why_not()
     try:
-        told = attempt.run(run, source, wanted, source.read_bytes(), not why_not, memory_limit=256 * MiB).value
+        told = attempt.run(run, str(path), wanted, at, not why_not, memory_limit=256 * MiB).value
     except NotYet as slip:
-        if slip.cause == "source-changed":
-            raise NotYet("not-private", f"{slip.because} {SHARED}") from None
-        raise
-    whole_and_mapped(told, size)
+        if slip.cause != "source-changed":
+            raise
+        raise NotYet("not-private", f"the file was changed. {SHARED}") from None
+    whole_and_mapped(told, len(data))
     figures = ()
     if not why_not:
         mine = {page for page, state in enumerate(told["states"]) if state in MINE}
         lent = told["states"].count(PageState.FILE)
         figures = (f"of {PAGES} pages {len(mine)} yours", f"{lent} lent", f"{PAGES - len(mine) - lent} absent")
         exactly_these(mine, set(wanted), told["may"], figures)
-    if told["differs"] is not None:
+        kept = {page for page in range(PAGES) if told["after"][page * PAGE + at] == told["bytes"][page * PAGE + at]}
+        exactly_these(kept, set(wanted), "", figures)
+    if told["bytes"] != data:
+        differs = next(at for at, byte in enumerate(told["bytes"]) if byte != data[at])
         why = (
-            f"byte {told['differs']:,}, in page {told['differs'] // PAGE}, does not read as in the file. Any write "
-            "makes a page yours: write the byte that is there already."
+            f"byte {differs:,}, in page {differs // PAGE}, does not read as in the file. Any write makes a page "
+            "yours: write the byte that is there already."
         )
         raise NotYet("other-bytes", why, figures)
     if why_not:
@@ -69,13 +103,13 @@ def judge(attempt: Attempt) -> Verdict:
 
 def whole_and_mapped(told: dict, size: int) -> None:
     """NotYet if it returned anything but the whole file as a mapping."""
+    if told["closed"]:
+        raise NotYet("closed", "the mapping that it returned is closed. A `with` closes it at its end.")
     if not told["mapped"]:
         why = "A copy in memory of your own has no lent pages. Map the file, and return the mapping."
         raise NotYet("no-mapping", f"it returned {called(told['type'])}, and nothing in it is mapped. {why}")
-    if told["length"] is None:
-        raise NotYet("closed", "the mapping that it returned is closed. A `with` closes it at its end.")
     if told["length"] != size:
-        raise NotYet("wrong-length", f"expected a mapping of {size:,} bytes, got {told['length']:,}.")
+        raise NotYet("wrong-length", f"expected a mapping of {size:,} bytes, got {told['length'] or 0:,}.")
 
 
 def exactly_these(mine: set[int], wanted: set[int], may: str, figures: tuple[str, ...]) -> None:

@@ -1,31 +1,46 @@
 """02.chunks: a copy equal to its source, the source unharmed, and at most 8 MiB of anonymous memory."""
 
+import secrets
 from pathlib import Path
 
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, opened, own_memory, within
 from helpers.units import MiB
 
 BUDGET = 8 * MiB
+NOT_FAR = (
+    "Each chunk counts for as long as it is there: a loop of `read` has two at a time, for the new one is made before "
+    "the old one goes, and threads and queues have more of them. Take smaller chunks, or one buffer."
+)
 
 
-def run(function, source, target, most: int) -> None:
-    """The function copies `source` to `target`; what it returns does not matter."""
+def run(function, source, target, returned, most: int) -> None:
+    """The function copies `source` to `target`; then there is a file `returned`."""
     no_file_above(most)
     function(source, target)
+    returned.touch()
 
 
 def judge(attempt: Attempt) -> Verdict:
-    source = attempt.random_file()
-    target = attempt.folder / "target.bin"
-    most = 2 * attempt.size + 64 * MiB
-    seen = attempt.run(run, source, target, most, memory_limit=4 * attempt.size + 64 * MiB)
-    if not target.is_file():
-        raise NotYet("no-target", "there is no file at `target`. Open it with `'wb'` and write to it.")
-    if target.samefile(source):
-        raise NotYet("link", "`target` is the source by another name (a link), not a copy.")
+    source, target = attempt.random_file(), attempt.folder / "target.bin"
+    returned, most = attempt.folder / secrets.token_hex(8), 2 * attempt.size + 64 * MiB
+    seen = attempt.run(run, source, target, returned, most, memory_limit=4 * attempt.size + 64 * MiB)
+    opened(target).close()  # says so if there is none, or a link
+    if changed(target) > changed(returned):
+        why = "`target` was still being written when the function had returned. Wait until the copy is whole."
+        raise NotYet("late", why)
     equal(attempt.twin(source), target)
-    return within(seen, BUDGET, "The copy equals its source")
+    try:
+        return within(seen, BUDGET, "The copy equals its source")
+    except NotYet as slip:
+        if (own_memory(seen) or 0) > 3 * BUDGET:
+            raise
+        raise NotYet(slip.cause, f"{slip.because} {NOT_FAR}", slip.figures) from None
+
+
+def changed(file: Path) -> int:
+    """When it was written last. The first of the two moments nobody can set, inode(7); Windows has only the other."""
+    return max(file.stat().st_ctime_ns, file.stat().st_mtime_ns)
 
 
 def equal(source: Path, target: Path) -> None:

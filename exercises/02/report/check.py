@@ -1,11 +1,11 @@
-"""02.report: lent and own bytes, and the word, for the status of five processes that hold memory in five ways."""
+"""02.report: lent and own bytes, and the word, for the status of six processes that hold memory in six ways."""
 
 import secrets
 import tomllib
 from pathlib import Path
 
 from helpers.make import random_file
-from helpers.measure import Recording, measure
+from helpers.measure import measure
 from helpers.measure.plain import fields
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, kinds_are_told_apart, right_for_each
 from helpers.units import KiB, MiB, in_words
@@ -15,7 +15,8 @@ KINDS = {
     "map": "maps a file and touches every page",
     "map, untouched": "maps a file and touches nothing",
     "share": "fills memory that it shares with others",
-    "read and map": "reads a file, and maps it too",
+    "map, a third read": "maps a file, and reads a third of it too",
+    "let go": "reads a file and lets it go",
 }
 WORDS = ("page cache", "own memory", "both")
 
@@ -28,46 +29,42 @@ def recorded() -> dict[str, str]:
 def judge(attempt: Attempt) -> Verdict:
     """Of processes started for this check; where there is no /proc, of recorded ones."""
     live = live_reports(attempt) if kinds_are_told_apart() else {}
-    texts = {kind: seen.value for kind, seen in live.items()} or recorded()
+    cases = {kind: (text,) for kind, text in (live or recorded()).items()}
     figures = tuple(
-        f"{kind}: {in_words(seen.peak.file, 'bytes')} file-backed, "
-        f"{in_words(seen.peak.anonymous + seen.peak.shared, 'bytes')} its own"
-        for kind, seen in live.items()
+        f"{kind}: {in_words(lent, 'bytes')} lent, {in_words(own, 'bytes')} own"
+        for kind, (lent, own, _) in ((kind, read_right(text)) for kind, text in live.items())
     )
     where = (
         "processes that were running a moment ago" if live else "processes recorded on another machine: no /proc here"
     )
-    cases = {kind: (text,) for kind, text in texts.items()}
     done = f"You read the reports of {len(cases)} {where}."
     return right_for_each(attempt, cases, misread, "a process that", KINDS, done, figures)
 
 
-def live_reports(attempt: Attempt) -> dict[str, Recording]:
-    """Each kind's process, measured; the Recording's value is the status that it read of itself."""
-    size = 48 * MiB + 4 * KiB * secrets.randbelow(8192)
+def live_reports(attempt: Attempt) -> dict[str, str]:
+    """The status of a process of each kind."""
+    size = 40 * MiB + 4 * KiB * secrets.randbelow(4096)
     path = random_file(attempt.folder / "report.bin", size, seed=secrets.randbelow(2**32))
-    return {kind: measure(report, kind, str(path), size, name=kind) for kind in KINDS}
+    return {kind: measure(report, kind, str(path), size, name=kind).value for kind in KINDS}
 
 
 def report(kind: str, path: str, size: int) -> str:
     """The status of this process, proc_pid_status(5), while it holds `size` bytes in the way that `kind` names."""
     import mmap
-    import time
 
     held = []
-    if kind in ("read", "read and map"):
-        with open(path, "rb") as file:
-            held.append(file.read(size))
-    if kind in ("map", "read and map", "map, untouched"):
-        with open(path, "rb") as file:
+    with open(path, "rb") as file:
+        if kind.startswith("map"):
             held.append(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
-        if kind != "map, untouched":
-            held.append(sum(held[-1][at] for at in range(0, size, mmap.PAGESIZE)))
+        if kind in ("map", "map, a third read"):
+            held.append(sum(held[0][at] for at in range(0, size, mmap.PAGESIZE)))
+        if kind in ("read", "map, a third read"):
+            held.append(file.read(size if kind == "read" else size // 3))
+        if kind == "let go":
+            file.read(size)
     if kind == "share":
         held.append(mmap.mmap(-1, size))
-        for at in range(0, size, mmap.PAGESIZE):
-            held[-1][at] = 1
-    time.sleep(0.05)  # so that whoever samples from outside sees what this report says
+        held[0].write(bytes(size))
     with open("/proc/self/status") as file:
         return file.read()
 
@@ -89,6 +86,7 @@ def misread(given: object, text: str) -> None:
         )
     found, (lent, own, word) = fields(text), read_right(text)
     slips = {
+        found["VmHWM"] - lent: "`VmHWM` is the most that it ever had, not what it has.",
         found["VmRSS"]: "`VmRSS` is all that is resident, lent or owned. High is not the same as owned: "
         f"of these {in_words(found['VmRSS'], 'bytes')}, {in_words(lent, 'bytes')} are the page cache's.",
         found["VmSize"]: "`VmSize` is address space: what was promised, not what is there.",

@@ -1,0 +1,3 @@
+def grow():
+    block = b"\x01" * (64 * 2**20)
+    return lambda: block

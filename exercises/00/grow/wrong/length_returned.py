@@ -1,0 +1,3 @@
+# expect: nothing-held
+def grow():
+    return len(bytearray(64 * 2**20))

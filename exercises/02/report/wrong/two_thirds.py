@@ -1,0 +1,7 @@
+# expect: wrong-word
+def explain(report):
+    lines = (line.split() for line in report.splitlines())
+    size = {words[0]: int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
+    lent, own = size["RssFile:"], size["RssAnon:"] + size["RssShmem:"]
+    share = lent / (lent + own)
+    return lent, own, "page cache" if share > 2 / 3 else "own memory" if share < 1 / 3 else "both"

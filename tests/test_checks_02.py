@@ -1,0 +1,41 @@
+"""Lesson 02: what its checks call right, and what they say of chunks that take a little too much."""
+
+import pytest
+
+from helpers.measure.plain import fields
+from helpers.teach import exercise
+from helpers.teach.exercise_files import check
+from helpers.teach.judging import Attempt, kinds_are_told_apart
+from helpers.units import MiB
+
+report = check(exercise("02.report").folder)
+TWO_CHUNKS = """
+def copy_small(source, target):
+    with open(source, "rb") as f, open(target, "wb") as g:
+        while data := f.read(6 * 2**20):
+            g.write(data)
+"""
+
+
+def test_recorded_processes_need_every_word_and_one_is_past_its_peak():
+    recorded = report.recorded()
+    assert list(recorded) == list(report.KINDS)
+    assert {report.read_right(text)[2] for text in recorded.values()} == set(report.WORDS)
+    lent, own, _ = report.read_right(recorded["let go"])
+    assert fields(recorded["let go"])["VmHWM"] > 4 * (lent + own), "what it had is not what it has"
+
+
+@pytest.mark.skipif(not kinds_are_told_apart(), reason="kinds of memory are not told apart here")
+def test_live_processes_hold_memory_like_the_recorded_ones(data):
+    live = report.live_reports(Attempt(None, 0, 20, data))
+    for kind, text in report.recorded().items():
+        assert report.read_right(live[kind])[2] == report.read_right(text)[2], kind
+
+
+@pytest.mark.skipif(not kinds_are_told_apart(), reason="kinds of memory are not told apart here")
+def test_chunks_a_little_over_the_budget_are_told_what_counts():
+    one = exercise("02.chunks")
+    said = one.check(one.made(TWO_CHUNKS), size=32 * MiB)
+    assert said.cause == "too-much-memory" and "two at a time" in said.because
+    slurp = next(answer for answer in one.wrong if answer.name == "slurp")
+    assert "two at a time" not in one.check(one.made(slurp.source), size=32 * MiB).because
