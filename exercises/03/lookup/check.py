@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers.make import random_file
 from helpers.measure import Recording, measure, page_cache
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, is_cold, right
 from helpers.units import MiB, in_words
@@ -20,11 +19,8 @@ ROOM = 1.5  # times the pages that hold these bytes
 STARTING = 4 * MiB  # from the disk, at most, for an interpreter whose files are in memory for the most part
 
 
-def run(function, path, positions: list[int], numpy_is_here) -> bytes | str:
-    """What the function returns. Bytes go back as they are, anything else as the name of its type.
-
-    Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
-    """
+def run(function, path, positions: list[int]) -> bytes | str:
+    """What the function returns. Bytes go back as they are, anything else as the name of its type."""
     value = function(path, positions)
     return value if type(value) is bytes else type(value).__name__
 
@@ -33,13 +29,14 @@ def judge(attempt: Attempt) -> Verdict:
     """First on a small file, so that what the function imports is in memory; then on one that it has never seen."""
     limit = 4 * attempt.size + 64 * MiB
     for name, size in (("small.bin", min(attempt.size, 8 * MiB)), ("large.bin", attempt.size)):
-        source = random_file(attempt.folder / name, size, seed=secrets.randbelow(2**32))
+        source = attempt.random_file(name, size)
         positions = [secrets.randbelow(size) for _ in range(POSITIONS)]
         wanted = np.memmap(source, np.uint8, "r")[positions].tobytes()
         needed = PAGE * len({at // PAGE for at in positions})
         careful, _ = from_disk(source, measure, carefully, source, positions)
-        came, seen = from_disk(source, attempt.run, run, source, positions, np.int64(0), memory_limit=limit)
-        the_right_bytes(seen.value, wanted, positions)
+        came, seen = from_disk(source, attempt.measure, run, source, positions, memory_limit=limit, modules=["numpy"])
+        the_right_bytes(attempt.returned(seen).value, wanted, positions)
+        attempt.unharmed()
     if came is None or not 0.9 * needed <= careful <= (1 + ROOM) / 2 * needed:
         why = "the file could not be dropped from the page cache"
         if came is not None:

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from helpers.teach.judging import Attempt, NotYet, Verdict, right
+from helpers.teach.judging import Attempt, NotYet, Verdict, opened, right
 from helpers.units import MiB, in_words
 
 COUNT, BYTES, RECORD = 4, 4096, 4
@@ -81,7 +81,8 @@ def judge(attempt: Attempt) -> Verdict:
         seen = attempt.run(run, path, numbers, COUNT, memory_limit=256 * MiB)
     finally:
         os.close(queue)
-    wanted, found = sum(shares), content(path)
+    with opened(path) as file:
+        wanted, found = sum(shares), file.read(BYTES + 1)
     if len(found) != BYTES or any(found[8:]):
         why = "the file has changed beyond its first 8 bytes: its length, or the bytes behind the counter."
         raise NotYet("beyond-the-counter", why)
@@ -91,14 +92,6 @@ def judge(attempt: Attempt) -> Verdict:
         cause, why = miscounted(counted, wanted, attempt.source.names)
         raise NotYet(cause, f"expected the counter to grow by {wanted:,}, but it grew by {counted:,}. {why}", figures)
     return right(f"{COUNT} processes at once, and none of {wanted:,} increments was lost.", figures)
-
-
-def content(path: Path) -> bytes:
-    """What the file holds, up to a byte more than it should; b"" if it is none any more."""
-    if path.is_symlink() or not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        return file.read(BYTES + 1)
 
 
 def miscounted(counted: int, wanted: int, used: set[str]) -> tuple[str, str]:
