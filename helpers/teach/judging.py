@@ -118,11 +118,10 @@ class Attempt:
     def measure(self, runner: Callable, *args: Any, memory_limit: int, modules: Sequence[str] = ()) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
-        What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
-        memory are not told apart, a second run gives the heap peak, which has to do.
+        Where kinds of memory are not told apart, a second run gives the heap peak, which has to do.
         """
         self.recording = measure(
-            partial(inside.after, _Modules((*modules, *self.source.modules)), self.started(runner)),
+            self.started(runner, modules),
             *args,
             timeout=self.timeout,
             memory_limit=memory_limit,
@@ -131,10 +130,14 @@ class Attempt:
         )
         return self.recording
 
-    def started(self, runner: Callable) -> Callable:
-        """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function."""
+    def started(self, runner: Callable, modules: Sequence[str] = ()) -> Callable:
+        """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function.
+
+        What the student's source imports is loaded before anything is measured, and so are `modules`.
+        """
         made = self.source
-        return partial(inside.started, made.name, made.steps, dict(made.texts), dict(made.values), runner)
+        start = partial(inside.started, made.name, made.steps, dict(made.texts), dict(made.values), runner)
+        return partial(inside.after, _Modules((*modules, *made.modules)), start)
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
         """A new file of random bytes in the student's folder, handed out. If no size is given, it is about the check's,

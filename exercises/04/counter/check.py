@@ -72,8 +72,8 @@ def judge(attempt: Attempt) -> Verdict:
         raise OSError("it needs fork and flock, which this system lacks; it runs on Linux and macOS")
     path, numbers, begin = attempt.folder / "counter.bin", attempt.folder / "numbers", secrets.randbelow(1000)
     path.write_bytes(begin.to_bytes(8, "little") + bytes(BYTES - 8))
-    shares = [5 + secrets.randbelow(10) for _ in range(80)] + [16 + secrets.randbelow(8) for _ in range(400)]
-    shares += [1500 + secrets.randbelow(500) for _ in range(8)]
+    shares = [5 + secrets.randbelow(10) for _ in range(80)] + [16 + secrets.randbelow(4) for _ in range(400)]
+    shares += [1000 + secrets.randbelow(500) for _ in range(COUNT)]
     os.mkfifo(numbers)
     queue = os.open(numbers, os.O_RDWR | os.O_NONBLOCK)
     try:
