@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers.measure import Recording, measure, page_cache
+from helpers.teach.inside import kind_of
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, is_cold, right
 from helpers.units import MiB, in_words
 
@@ -22,7 +23,7 @@ STARTING = 4 * MiB  # from the disk, at most, for an interpreter whose files are
 def run(function, path, positions: list[int]) -> bytes | str:
     """What the function returns. Bytes go back as they are, anything else as the name of its type."""
     value = function(path, positions)
-    return value if type(value) is bytes else type(value).__name__
+    return value if kind_of(value) == "bytes" else kind_of(value)
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -43,6 +44,9 @@ def judge(attempt: Attempt) -> Verdict:
             why = f"a careful program needs {in_words(needed, 'bytes')}, and the disk gave {in_words(careful, 'bytes')}"
         done = f"These are the bytes. What came from the disk cannot be judged here: {why}."
         return right(done, (in_words(seen.wall, "seconds"),))
+    if came < needed / 16:  # who reads past the page cache needs a sector for a byte, and no page
+        why = "somebody else has read them. Read them in your function, or in processes that it waits for."
+        raise NotYet("read-by-others", f"the bytes are right, but {in_words(came, 'bytes')} came from the disk: {why}")
     return within_pages(seen, came, int(ROOM * needed))
 
 
@@ -51,14 +55,12 @@ def from_disk(source: Path, measured: Callable, *args: Any, **options: Any) -> t
     counts. And its Recording.
 
     That is what the process says, unless more of the file is in the page cache now, whoever read it, or this process's
-    account, which has all that its children read, grew by more.
+    account, which has what its children and theirs read, grew by more.
     """
     cold, before = is_cold(source), disk_gave()
     seen = measured(*args, **options)
-    after, cached, own = disk_gave(), page_cache(source).count, seen.io.device_read_bytes
-    if not cold or None in (before, after, own):
-        return None, seen
-    return max(own, cached * PAGE, after - before - STARTING), seen
+    after, cached, own = disk_gave(), page_cache(source).count, seen.io.device_read_bytes or 0
+    return max(own, cached * PAGE, after - before - STARTING) if cold and after is not None else None, seen
 
 
 def disk_gave() -> int | None:
@@ -83,7 +85,7 @@ def the_right_bytes(found: bytes | str, wanted: bytes, positions: list[int]) -> 
 
 def within_pages(run: Recording, came: int, budget: int) -> Verdict:
     """NotYet says who asked for the rest, if more than `budget` bytes came from the disk."""
-    asked = run.io.read_bytes
+    asked = run.io.read_bytes or 0
     from_disk, allowed = in_words(came, "bytes"), in_words(budget, "bytes")
     figures = (
         f"{from_disk} from the disk (budget {allowed})",
