@@ -319,16 +319,19 @@ def right_for_each(
     done: str,
     figures: tuple[str, ...] = (),
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
+    """Asks the student's function about each case, in a new order and all in one fresh process; `done` says what was
+    right if all were.
 
     cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments) raises NotYet if
     that is wrong; what is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
     The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that keeps a copy: …".
     """
-    run = attempt.run(inside.answers, list(cases.values()), memory_limit=256 * MiB)
-    for (kind, case), said in zip(cases.items(), run.value, strict=True):
+    order = secrets.SystemRandom().sample(list(cases), len(cases))
+    run = attempt.run(inside.answers, [cases[kind] for kind in order], memory_limit=256 * MiB)
+    said = dict(zip(order, run.value, strict=True))
+    for kind, case in cases.items():
         try:
-            fault(said, *case)
+            fault(said[kind], *case)
         except NotYet as slip:
             raise NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}") from None
     return right(done, figures)

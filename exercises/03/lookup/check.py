@@ -90,7 +90,7 @@ def within_pages(run: Recording, came: int, budget: int) -> Verdict:
     figures = (
         f"{from_disk} from the disk (budget {allowed})",
         f"{in_words(asked, 'bytes')} by read calls",
-        f"{run.faults.major:,} major faults",
+        f"{run.faults.major or 0:,} major faults",
     )
     if came <= budget:
         return right(f"{from_disk} came from the disk, about one page per byte.", figures)
