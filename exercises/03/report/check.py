@@ -43,14 +43,17 @@ def recorded() -> dict[str, Counters]:
 
 def judge(attempt: Attempt) -> Verdict:
     """Of loads made for this check; where a cold file cannot be had, of recorded ones."""
-    loads, there = live_loads(attempt), recorded()
-    live = causes_of(loads) == causes_of(there)  # not so if the kernel took a warm file's pages meanwhile
+    there = recorded()
+    for _ in range(2):  # the kernel may have taken a warm file's pages meanwhile
+        loads = live_loads(attempt)
+        if live := causes_of(loads) == causes_of(there):
+            break
     loads = loads if live else there
     figures = tuple(
         f"{kind}: {in_words(one['device_bytes'], 'bytes')} from the disk for {in_words(one['used'], 'bytes')}"
         for kind, one in loads.items()
     )
-    where = "made a moment ago" if live else "recorded on another machine: here no file could be made cold"
+    where = "made a moment ago" if live else "recorded on another machine: here files don't get as cold as they should"
     cases = {kind: (load,) for kind, load in loads.items()}
     done = f"You explained {len(cases)} loads {where}."
     return right_for_each(attempt, cases, misexplained, "a program that", LOADS, done, figures)

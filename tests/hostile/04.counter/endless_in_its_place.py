@@ -1,4 +1,7 @@
-# a file without end lies where the counter was
+# a link to a file without end lies where the counter was
 def add(path, times):
-    path.unlink(missing_ok=True)
-    path.symlink_to("/dev/zero")
+    import os
+
+    link = path.with_suffix(f".{os.getpid()}")
+    link.symlink_to("/dev/zero")
+    os.replace(link, path)
