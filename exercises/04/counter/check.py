@@ -8,16 +8,17 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, opened, right
 from helpers.units import MiB, in_words
 
 COUNT, BYTES, RECORD = 4, 4096, 4
+FORK = getattr(os, "fork", None)
 PAUSED = 16  # a call that adds fewer is paused at
 
 
-def run(function, path: Path, numbers: Path, count: int) -> None:
+def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.waitpid) -> None:
     """`count` processes call the function with numbers of the FIFO, each with the next, until none is left. OSError
     with a process's own error if one failed.
 
     Two processes that never meet lose nothing, however wrong the function is. So they are made to meet: while it adds
     a number below PAUSED, a process pauses between any two of its steps (bytecodes), as a scheduler may do. The other
-    calls run at full speed.
+    calls run at full speed. `fork` and `wait` are as they were before the student's code ran.
     """
     import os
     import random
@@ -46,7 +47,7 @@ def run(function, path: Path, numbers: Path, count: int) -> None:
                 sys.settrace(None)
 
     def forked(errors):
-        pid = os.fork()
+        pid = fork()
         if pid:
             return pid
         try:
@@ -59,7 +60,7 @@ def run(function, path: Path, numbers: Path, count: int) -> None:
 
     with tempfile.TemporaryFile() as errors:
         forks = [forked(errors) for _ in range(count)]
-        codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
+        codes = [os.waitstatus_to_exitcode(wait(pid, 0)[1]) for pid in forks]
         errors.seek(0)
         error = errors.read(8000).decode(errors="replace")
     if error or any(codes):
@@ -68,9 +69,9 @@ def run(function, path: Path, numbers: Path, count: int) -> None:
 
 def judge(attempt: Attempt) -> Verdict:
     """The processes get their numbers one by one: none of them knows the sum, which the judge finds in the file."""
-    if not hasattr(os, "fork"):
+    if not FORK:
         raise OSError("it needs fork and flock, which this system lacks; it runs on Linux and macOS")
-    path, numbers, begin = attempt.folder / "counter.bin", attempt.folder / "numbers", secrets.randbelow(1000)
+    path, numbers, begin = attempt.folder / "counter.bin", attempt.own / "numbers", secrets.randbelow(1000)
     path.write_bytes(begin.to_bytes(8, "little") + bytes(BYTES - 8))
     shares = [5 + secrets.randbelow(10) for _ in range(80)] + [16 + secrets.randbelow(4) for _ in range(400)]
     shares += [1000 + secrets.randbelow(500) for _ in range(COUNT)]

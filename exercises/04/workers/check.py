@@ -62,8 +62,8 @@ def judge(attempt: Attempt) -> Verdict:
         f"{in_words(anonymous, 'bytes')} anonymous",
     )
     if pss < size / 2:
-        why = "Other processes have its pages too, and their share isn't in that. Only the four may have them."
-        raise NotYet("held-by-others", f"the array is right, but its PSS is {in_words(pss, 'bytes')}. {why}", figures)
+        why = "Its pages are not there, or other processes have them too, whose share isn't in that."
+        raise NotYet("elsewhere", f"the array is right, but its PSS is {in_words(pss, 'bytes')}. {why}", figures)
     if max(pss, anonymous) <= SHARE * size:  # pages that a worker has forked count in its `anonymous`, in full
         done = f"{COUNT} workers have the whole array, and together they take {pss / size:.3g} times its size."
         return right(done, figures)
