@@ -1,54 +1,78 @@
 """03.lookup: the right bytes, and from a cold file at most 1.5 times the pages that hold them."""
 
 import mmap
+import re
 import secrets
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from helpers.make import random_file
-from helpers.measure import Recording, measure
+from helpers.measure import Recording, measure, page_cache
+from helpers.teach.inside import kind_of
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, is_cold, right
 from helpers.units import MiB, in_words
 
 PAGE = mmap.PAGESIZE
 POSITIONS = 256
 ROOM = 1.5  # times the pages that hold these bytes
+STARTING = 4 * MiB  # from the disk, at most, for an interpreter whose files are in memory for the most part
 
 
-def run(function, path, positions: list[int], numpy_is_here) -> bytes | str:
-    """What the function returns. Bytes go back as they are, anything else as the name of its type.
-
-    Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
-    """
+def run(function, path, positions: list[int]) -> bytes | str:
+    """What the function returns. Bytes go back as they are, anything else as the name of its type."""
     value = function(path, positions)
-    return value if type(value) is bytes else type(value).__name__
+    return value if kind_of(value) == "bytes" else kind_of(value)
 
 
 def judge(attempt: Attempt) -> Verdict:
-    source = random_file(attempt.folder / "source.bin", attempt.size, seed=secrets.randbelow(2**32))
-    positions = [secrets.randbelow(attempt.size) for _ in range(POSITIONS)]
-    needed = PAGE * len({at // PAGE for at in positions})
-    limit, numpy_is_here = 4 * attempt.size + 64 * MiB, np.int64(0)
-    warm = attempt.run(run, source, positions, numpy_is_here, memory_limit=limit)
-    the_right_bytes(warm.value, source, positions)
-    if why_not := no_device_meter(source, positions, needed):
-        done = f"These are the bytes. What came from the disk cannot be judged here: {why_not}."
-        return right(done, (in_words(warm.wall, "seconds"),))
-    is_cold(source)
-    cold = attempt.run(run, source, positions, numpy_is_here, memory_limit=limit)
-    return within_pages(cold, int(ROOM * needed))
+    """First on a small file, so that what the function imports is in memory; then on one that it has never seen."""
+    limit = 4 * attempt.size + 64 * MiB
+    for name, size in (("small.bin", min(attempt.size, 8 * MiB)), ("large.bin", attempt.size)):
+        source = attempt.random_file(name, size)
+        positions = [secrets.randbelow(size) for _ in range(POSITIONS)]
+        wanted = np.memmap(source, np.uint8, "r")[positions].tobytes()
+        needed = PAGE * len({at // PAGE for at in positions})
+        careful, _ = from_disk(source, measure, carefully, source, positions)
+        came, seen = from_disk(source, attempt.measure, run, source, positions, memory_limit=limit, modules=["numpy"])
+        the_right_bytes(attempt.returned(seen).value, wanted, positions)
+        attempt.unharmed()
+    if came is None or not 0.9 * needed <= careful <= (1 + ROOM) / 2 * needed:
+        why = "the file could not be dropped from the page cache"
+        if came is not None:
+            why = f"a careful program needs {in_words(needed, 'bytes')}, and the disk gave {in_words(careful, 'bytes')}"
+        done = f"These are the bytes. What came from the disk cannot be judged here: {why}."
+        return right(done, (in_words(seen.wall, "seconds"),))
+    return within_pages(seen, came, int(ROOM * needed))
 
 
-def the_right_bytes(found: bytes | str, source: Path, positions: list[int]) -> None:
+def from_disk(source: Path, measured: Callable, *args: Any, **options: Any) -> tuple[int | None, Recording]:
+    """Bytes that the disk gave while `measured(*args)` ran with a cold file; None where no file gets cold, or nobody
+    counts. And its Recording.
+
+    That is what the process says, unless more of the file is in the page cache now, whoever read it, or this process's
+    account, which has what its children and theirs read, grew by more.
+    """
+    cold, before = is_cold(source), disk_gave()
+    seen = measured(*args, **options)
+    after, cached, own = disk_gave(), page_cache(source).count, seen.io.device_read_bytes or 0
+    return max(own, cached * PAGE, after - before - STARTING) if cold and after is not None else None, seen
+
+
+def disk_gave() -> int | None:
+    """Bytes that this process, and those it has waited for, had from the disk, proc_pid_io(5); None if not there."""
+    io = Path("/proc/self/io")
+    return int(re.search(r"(?m)^read_bytes: (\d+)", io.read_text())[1]) if io.exists() else None
+
+
+def the_right_bytes(found: bytes | str, wanted: bytes, positions: list[int]) -> None:
     """NotYet if these are not the bytes at the positions."""
     if not isinstance(found, bytes):
         raise NotYet("other-type", f"it returned {called(found)}. Return `bytes`, one for each position.")
-    content = np.memmap(source, np.uint8, "r")
-    wanted = content[positions].tobytes()
     if found == wanted:
         return
-    if found == content[sorted(positions)].tobytes():
+    if found == bytes(byte for _, byte in sorted(zip(positions, wanted, strict=True))):
         why = "these are the bytes in the order of the file. Give them in the order of the positions."
         raise NotYet("order-of-the-file", why)
     wrong = sum(one != other for one, other in zip(found, wanted, strict=False))
@@ -56,14 +80,14 @@ def the_right_bytes(found: bytes | str, source: Path, positions: list[int]) -> N
     raise NotYet("other-bytes", why)
 
 
-def within_pages(run: Recording, budget: int) -> Verdict:
+def within_pages(run: Recording, came: int, budget: int) -> Verdict:
     """NotYet says who asked for the rest, if more than `budget` bytes came from the disk."""
-    came, asked = run.io.device_read_bytes, run.io.read_bytes
+    asked = run.io.read_bytes or 0
     from_disk, allowed = in_words(came, "bytes"), in_words(budget, "bytes")
     figures = (
         f"{from_disk} from the disk (budget {allowed})",
         f"{in_words(asked, 'bytes')} by read calls",
-        f"{run.faults.major:,} major faults",
+        f"{run.faults.major or 0:,} major faults",
     )
     if came <= budget:
         return right(f"{from_disk} came from the disk, about one page per byte.", figures)
@@ -81,17 +105,7 @@ def within_pages(run: Recording, budget: int) -> Verdict:
     raise NotYet("read-ahead", f"{begin} {why}", figures)
 
 
-def no_device_meter(source: Path, positions: list[int], needed: int) -> str | None:
-    """None if a cold file can be made here, and one page for a byte is what a careful program reads; else why not."""
-    if not is_cold(source):
-        return "the file could not be dropped from the page cache"
-    came = measure(carefully, str(source), positions).io.device_read_bytes
-    if came is None or not 0.9 * needed <= came <= (1 + ROOM) / 2 * needed:
-        return f"where a careful program needs {in_words(needed, 'bytes')}, the counter says {in_words(came, 'bytes')}"
-    return None
-
-
-def carefully(path: str, positions: list[int]) -> None:
+def carefully(path: Path, positions: list[int]) -> None:
     """Touches these bytes in a mapping for which the kernel does not read ahead."""
     import mmap
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.make import random_file
 from helpers.measure import Recording
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
 RESIDENT = 16 * MiB
+LOW = b"\x64"  # but not 0: whoever adds up more than `width` bytes is to get more
 BETWEEN = "A window may begin at any byte of one piece of the file, also at the last, and end in the next piece."
 MISSED = {  # where the largest window is, in the order in which it is judged
     "start": ("at-the-edge", "The largest window begins at byte 0."),
@@ -21,21 +21,19 @@ MISSED = {  # where the largest window is, in the order in which it is judged
 }
 
 
-def run(function, paths: list, width: int, numpy_is_here) -> list:
-    """What the function returns for each file: a whole number as it is, anything else as the name of its type.
-
-    Loading the last argument, a number of numpy's, has loaded numpy before anything was measured.
-    """
+def run(function, paths: list[Path], width: int) -> list[int | str]:
+    """What the function returns for each file: a whole number, up to 2**63, or the name of another type."""
     values = [function(path, width) for path in paths]
     whole = [hasattr(one, "__index__") and type(one) is not bool and not getattr(one, "ndim", 0) for one in values]
-    return [int(one) if is_whole else type(one).__name__ for one, is_whole in zip(values, whole, strict=True)]
+    told = zip(values, whole, strict=True)
+    return [max(-1, min(int(one), 2**63)) if is_whole else type(one).__name__ for one, is_whole in told]
 
 
 def judge(attempt: Attempt) -> Verdict:
     width = 48 * KiB + 2 * secrets.randbelow(8 * KiB) + 1
     files = {where: with_largest(attempt, where, width) for where in MISSED}
     paths = [path for path, _ in files.values()]
-    seen = attempt.run(run, paths, width, np.int64(0), memory_limit=4 * attempt.size + 64 * MiB)
+    seen = attempt.run(run, paths, width, memory_limit=4 * attempt.size + 64 * MiB, modules=["numpy"])
     for where, found in zip(files, seen.value, strict=True):
         the_largest(found, where, *files[where])
     return within_resident(seen, len(files))
@@ -45,9 +43,9 @@ def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
     """A file of random bytes whose largest window is there, and that window's sum."""
     size = {"middle": attempt.size, "late": 8 * MiB, "multiple": 8 * MiB}.get(where, MiB)
     size += 1 + 2 * secrets.randbelow(KiB)
-    path = random_file(attempt.folder / f"{where}.bin", size, seed=secrets.randbelow(2**32))
+    path = attempt.random_file(f"{where}.bin", size)
     high = np.random.default_rng(secrets.randbelow(2**32)).integers(200, 256, width, np.uint8)
-    high[:64] = high[-64:] = 255  # and zeros around it: no window is as large that begins a bit before or after
+    high[:64] = high[-64:] = 255  # and LOW around it: none is as large that begins a bit before or after
     # A high power of two is a border of pieces of any such size, and 120 × width one of pieces of 8 × width, say. The
     # window has one byte behind the border, or one before it: so whoever keeps one byte too few does not find it.
     border = 1 << (size.bit_length() - 2)
@@ -56,7 +54,8 @@ def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
     }[where]  # fmt: skip
     with path.open("r+b") as file:
         file.seek(max(0, begin - 64))
-        file.write(bytes(min(begin, 64)) + high.tobytes() + bytes(min(64, size - width - begin)))
+        file.write(LOW * min(begin, 64) + high.tobytes() + LOW * min(64, size - width - begin))
+    attempt.hand_out(path)
     return path, int(high.sum(dtype=np.int64))
 
 
@@ -67,6 +66,8 @@ def the_largest(found: int | str, where: str, path: Path, wanted: int) -> None:
     if found == wanted:
         return
     cause, why = MISSED[where]
+    if found > wanted:
+        cause, why = "too-large", "No window has so large a sum. Did you round, or add up more than `width` bytes?"
     if 0 < found < 2**16:
         cause, why = "small-dtype", "Such sums don't fit into 16 bits: sum with a larger `dtype`."
     size = in_words(path.stat().st_size, "bytes")

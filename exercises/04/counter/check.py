@@ -2,25 +2,28 @@
 
 import os
 import secrets
+from pathlib import Path
 
-from helpers.teach.judging import Attempt, NotYet, Verdict, right
+from helpers.teach.judging import Attempt, NotYet, Verdict, opened, right
 from helpers.units import MiB, in_words
 
-COUNT, ROUNDS, AT_ONCE = 4, 20, 2000
-BYTES = 4096
+COUNT, BYTES, RECORD = 4, 4096, 4
+FORK = getattr(os, "fork", None)
+PAUSED = 16  # a call that adds fewer is paused at
 
 
-def run(function, path: str, content: bytes, shares: list[list[int]], at_once: int) -> bytes:
-    """A process for each share calls the function with each number in it, and at last with `at_once`, on a file with
-    that content; what the file holds then (b"" if it is gone). OSError with a process's own error if one failed.
+def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.waitpid) -> None:
+    """`count` processes call the function with numbers of the FIFO, each with the next, until none is left. OSError
+    with a process's own error if one failed.
 
-    Two processes that never meet lose nothing, however wrong the function is. So they are made to meet: while a share
-    is worked on, a process pauses between any two of its steps (bytecodes), as a scheduler may do. The last call runs
-    at full speed.
+    Two processes that never meet lose nothing, however wrong the function is. So they are made to meet: while it adds
+    a number below PAUSED, a process pauses between any two of its steps (bytecodes), as a scheduler may do. The other
+    calls run at full speed. `fork` and `wait` are as they were before the student's code ran.
     """
     import os
     import random
     import sys
+    import tempfile
     import time
     import traceback
 
@@ -32,60 +35,59 @@ def run(function, path: str, content: bytes, shares: list[list[int]], at_once: i
             time.sleep(2e-5)
         return paused
 
-    def work(share):
+    def work():
         random.seed(os.getpid())
         function(path, 0)  # imports what it needs: that has too many steps to be paused at
         sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
-        sys.settrace(paused)
-        for times in share:
-            function(path, times)
-        sys.settrace(None)
-        function(path, at_once)
-
-    with open(path, "wb") as file:  # here, and not by the judge: where a second run is made, it begins anew
-        file.write(content)
-    started = []
-    for share in shares:
-        reader, writer = os.pipe()
-        pid = os.fork()
-        if not pid:
-            error = ""
-            try:
-                work(share)
-            except BaseException:
-                error = traceback.format_exc()
-            finally:
+        with open(os.open(numbers, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as queue:
+            while record := queue.read(RECORD):
+                times = int.from_bytes(record, "little")
+                sys.settrace(paused if times < PAUSED else None)
+                function(path, times)
                 sys.settrace(None)
-                os.write(writer, error[-8000:].encode())
-                os._exit(0)
-        os.close(writer)
-        started.append((pid, reader))
-    errors = []
-    for pid, reader in started:
-        with open(reader) as said:
-            error = said.read()
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        errors.append(f"one of the processes was ended by signal {-code}" if code else error)
-    if any(errors):
-        raise OSError(next(filter(None, errors)))
-    if not os.path.isfile(path):
-        return b""
-    with open(path, "rb") as file:
-        return file.read(len(content) + 1)
+
+    def forked(errors):
+        pid = fork()
+        if pid:
+            return pid
+        try:
+            work()
+        except BaseException:
+            errors.write(traceback.format_exc().encode())
+            errors.flush()
+        finally:
+            os._exit(0)
+
+    with tempfile.TemporaryFile() as errors:
+        forks = [forked(errors) for _ in range(count)]
+        codes = [os.waitstatus_to_exitcode(wait(pid, 0)[1]) for pid in forks]
+        errors.seek(0)
+        error = errors.read(8000).decode(errors="replace")
+    if error or any(codes):
+        raise OSError(error or f"one of the processes was ended: {min(codes)}")
 
 
 def judge(attempt: Attempt) -> Verdict:
-    if not hasattr(os, "fork"):
+    """The processes get their numbers one by one: none of them knows the sum, which the judge finds in the file."""
+    if not FORK:
         raise OSError("it needs fork and flock, which this system lacks; it runs on Linux and macOS")
-    path, begin = attempt.folder / "counter.bin", secrets.randbelow(1000)
-    content = begin.to_bytes(8, "little") + bytes(BYTES - 8)
-    shares = [[5 + secrets.randbelow(10) for _ in range(ROUNDS)] for _ in range(COUNT)]
-    wanted = sum(map(sum, shares)) + COUNT * AT_ONCE
-    seen = attempt.run(run, str(path), content, shares, AT_ONCE, memory_limit=256 * MiB)
-    if len(seen.value) != BYTES or any(seen.value[8:]):
+    path, numbers, begin = attempt.folder / "counter.bin", attempt.own / "numbers", secrets.randbelow(1000)
+    path.write_bytes(begin.to_bytes(8, "little") + bytes(BYTES - 8))
+    shares = [5 + secrets.randbelow(10) for _ in range(80)] + [16 + secrets.randbelow(4) for _ in range(400)]
+    shares += [1000 + secrets.randbelow(500) for _ in range(COUNT)]
+    os.mkfifo(numbers)
+    queue = os.open(numbers, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(queue, b"".join(times.to_bytes(RECORD, "little") for times in shares))
+        seen = attempt.run(run, path, numbers, COUNT, memory_limit=256 * MiB)
+    finally:
+        os.close(queue)
+    with opened(path) as file:
+        wanted, found = sum(shares), file.read(BYTES + 1)
+    if len(found) != BYTES or any(found[8:]):
         why = "the file has changed beyond its first 8 bytes: its length, or the bytes behind the counter."
         raise NotYet("beyond-the-counter", why)
-    counted = int.from_bytes(seen.value[:8], "little") - begin
+    counted = int.from_bytes(found[:8], "little") - begin
     figures = (f"{COUNT} processes, {wanted:,} increments", f"{counted:,} counted", in_words(seen.wall, "seconds"))
     if counted != wanted:
         cause, why = miscounted(counted, wanted, attempt.source.names)
@@ -106,4 +108,7 @@ def miscounted(counted: int, wanted: int, used: set[str]) -> tuple[str, str]:
         return "lock-too-short", why
     if "threading" in used:
         return "lock-of-threads", "A lock of `threading` belongs to one process. It can't keep out other processes."
+    if "multiprocessing" in used:
+        why = "Each process made a lock for itself. A lock of `multiprocessing` works between those who were given it."
+        return "lock-of-its-own", why
     return "no-lock", "Two processes read the same count, both added 1, and one overwrote what the other had written."

@@ -1,4 +1,4 @@
-"""04.report: bytes taken, and the word, for four workers that use data in each of five ways."""
+"""04.report: bytes taken, and the word, for four workers that use data in each of six ways."""
 
 import secrets
 import tomllib
@@ -18,6 +18,7 @@ KINDS = {
     "array": "read one array that was there before the fork",
     "reads": "each read the same file into memory",
     "maps": "each map the same file and touch every page",
+    "one": "do nothing, but for the last, which reads half a file into memory",
 }
 METERS = {"rss": "Rss", "pss": "Pss", "anonymous": "Anonymous", "private_dirty": "Private_Dirty"}  # as in the kernel
 WORDS = ("copied", "own", "lent", "flat")
@@ -43,13 +44,13 @@ def judge(attempt: Attempt) -> Verdict:
 
 def live_crowd(kind: str, path: Path, size: int) -> Crowd:
     """What four such workers had, from their smaps_rollup, proc_pid_smaps(5). OSError if they failed."""
-    run = measure(crowd, kind, str(path), size, COUNT, name=kind)
+    run = measure(crowd, kind, path, size, COUNT, name=kind)
     if run.ended != "returned":
         raise OSError(f"the workers to be explained ({kind}) did not run: {run.ending}")
     return tuple([{name: fields(text)[line] for name, line in METERS.items()} for text in texts] for texts in run.value)
 
 
-def crowd(kind: str, path: str, size: int, count: int) -> list[list[str]]:
+def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
     """The smaps_rollup of each of `count` forks of this process, before and after they use data in the way of `kind`.
 
     Garbage is not collected meanwhile: that would write.
@@ -69,7 +70,7 @@ def crowd(kind: str, path: str, size: int, count: int) -> list[list[str]]:
         sum(mapping[at] for at in every_page)
         return mapping
 
-    def work():
+    def work(last):
         held = mapped(mmap.ACCESS_COPY) if kind == "patches" else None
         together.wait()  # until all are ready
         together.wait()  # until all have been read
@@ -84,12 +85,15 @@ def crowd(kind: str, path: str, size: int, count: int) -> list[list[str]]:
         elif kind == "patches":
             for at in every_page:
                 held[at] = 1
+        elif kind == "one" and last:
+            with open(path, "rb") as file:
+                held = file.read(size // 2)
         together.wait()
         together.wait()
 
     forks = multiprocessing.get_context("fork")
     together = forks.Barrier(count + 1, timeout=30)
-    workers = [forks.Process(target=work) for _ in range(count)]
+    workers = [forks.Process(target=work, args=(i == count - 1,)) for i in range(count)]
     for worker in workers:
         worker.start()
     moments = []
@@ -127,7 +131,7 @@ def misread(given: object, *crowd: list[dict[str, int]]) -> None:
         raise NotYet(cause, f"expected {taken:,} bytes taken, got {said:,}. {why}")
     if said_word != word(crowd):
         more, own = in_words(growth(crowd, "rss") / COUNT, "bytes"), in_words(taken / COUNT, "bytes")
-        why = f"the RSS of a worker grew by {more}, and it took {own} for itself"
+        why = f"on the average the RSS of a worker grew by {more}, and it took {own} for itself"
         raise NotYet("wrong-word", f"the bytes are right, but the word {said_word!r} is not: {why}.")
 
 

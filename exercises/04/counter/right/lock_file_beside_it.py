@@ -7,11 +7,11 @@ def add(path, times):
         for _ in range(times):
             while True:
                 try:
-                    lock = os.open(path + ".lock", os.O_CREAT | os.O_EXCL)
+                    lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_EXCL)
                     break
                 except FileExistsError:
                     time.sleep(0)
             count = int.from_bytes(mapping[:8], "little")
             mapping[:8] = (count + 1).to_bytes(8, "little")
-            os.unlink(path + ".lock")
+            os.unlink(path.with_suffix(".lock"))
             os.close(lock)

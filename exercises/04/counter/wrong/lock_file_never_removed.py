@@ -7,7 +7,7 @@ def add(path, times):
         for _ in range(times):
             while True:
                 try:
-                    os.close(os.open(path + ".lock", os.O_CREAT | os.O_EXCL))
+                    os.close(os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_EXCL))
                     break
                 except FileExistsError:
                     pass
