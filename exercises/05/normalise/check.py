@@ -62,9 +62,10 @@ def normalised(function, path, dtype: str, shape: tuple, every: int, writable: b
         return {"array": False, "type": type(value).__name__}
     value = np.ndarray.view(value, np.ndarray)  # what a subclass says of itself is not asked
     same = value.__array_interface__["data"][0] == weights.__array_interface__["data"][0]
-    numbers = pieces(value) if value.ndim == 1 else value.copy()
     told = {"array": True, "dtype": str(value.dtype), "shape": value.shape, "same": same, "owned": owned}
-    return told | {"numbers": numbers}
+    if value.shape == weights.shape:
+        told["numbers"] = pieces(value) if value.ndim == 1 else value.copy()
+    return told
 
 
 def pieces(array):

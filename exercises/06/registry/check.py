@@ -148,6 +148,7 @@ def steps(function, *args) -> int:
     RuntimeError if the function got around it: by a trace function, a frame, a thread or a process of its own.
     """
     import sys
+    import threading
 
     number, evaded, called = 0, [], False
 
@@ -163,6 +164,7 @@ def steps(function, *args) -> int:
 
     sys.addaudithook(heard)
     sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
+    threading.settrace(counted)
     sys.settrace(counted)
     try:
         called = True

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
 from threading import Event, Thread
 
+from helpers.owners import is_mapped_at
 from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
@@ -69,7 +70,9 @@ def seen_of(function, name: str, views: tuple, dropped: bool) -> dict:
     first, view = cart.lend(), cart.lend()
     if type(view) is not memoryview or view.itemsize != 1 or type(cart.size) is not int:
         return {"other": f"{type(view).__name__} and {cart.size!r}"[:200]}
+    at = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
     told = {"size": cart.size, "clock": clock(view), "bytes": bytes(view), "readonly": view.readonly}
+    told["lent"] = is_mapped_at(f"/dev/shm/{name.lstrip('/')}", at)
     del first  # what was lent once more still has its bytes
     out = [make(view)[at:] for at, make in zip(views, (memoryview, lambda view: np.frombuffer(view, np.uint8)))]
     del view
@@ -107,7 +110,6 @@ def judge(attempt: Attempt) -> Verdict:
         with changing(block) as shown:
             seen = attempt.run(run, block.name, memory_limit=256 * MiB, means=means)
     finally:
-        block.close()
         if not unlinked(block):
             why = "the block is gone: your cart has unlinked it. It only attached; whoever made a block unlinks it."
             raise NotYet("unlinked", why)
@@ -136,7 +138,7 @@ def must_be_a_cart(told: dict, wanted: bytes, size: int, shown: list[bytes]) -> 
     first, later = told["clock"]
     if told["bytes"][CLOCK : len(wanted)] != wanted[CLOCK:] or first not in shown:
         refuse("other-view", "other bytes")
-    if first == later or later not in shown:
+    if first == later or later not in shown or told["lent"] is False:
         refuse("copy")
     if not told["readonly"]:
         refuse("writable")
@@ -173,12 +175,14 @@ def changing(block: SharedMemory) -> Iterator[list[bytes]]:
 
 
 def unlinked(block: SharedMemory) -> bool:
-    """Unlinks the block; False if somebody else had done that. Made anew then, so that the tracker forgets the name."""
+    """Closes and unlinks the block; False if its name was gone, or another block's."""
     try:
-        block.unlink()
-        return True
+        named = SharedMemory(block.name)
     except FileNotFoundError:
-        again = SharedMemory(block.name, create=True, size=1)
-        again.close()
-        again.unlink()
-        return False
+        named = SharedMemory(block.name, create=True, size=1)  # so that the tracker can forget the name
+    block.buf[:CLOCK] = now = secrets.token_bytes(CLOCK)
+    same = bytes(named.buf[:CLOCK]) == now
+    named.close()
+    block.close()
+    block.unlink()
+    return same

@@ -5,6 +5,7 @@ import secrets
 import numpy as np
 
 from helpers.measure import Recording
+from helpers.owners import is_mapped_at
 from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, within
 from helpers.units import KiB, MiB
@@ -28,13 +29,14 @@ CLOSED = {
 
 def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
     """What the function returned, as seen when every other name is gone: type, dtype, shape, a digest of its bytes, and
-    whether the file is mapped; None where /proc is not there.
+    whether they lie in a map of the file; None where /proc is not there.
 
     Then somebody closes the mapping behind it: `counted` tells whether that was refused, None if none was found. At
     last the array goes, too: `mapped` tells whether the file is still mapped, `files` how many more are open. Loading
     the last argument, a number of numpy's, has loaded numpy.
     """
     import gc
+    import mmap
     import time
 
     import numpy as np
@@ -45,14 +47,16 @@ def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
         return {"array": False, "type": type(given).__name__}
     gc.collect()
     array = np.ndarray.view(given, np.ndarray)  # what a subclass says of itself is not asked
-    told = {"array": True, "dtype": str(array.dtype), "shape": array.shape, "digest": digest(array.ravel())}
-    told |= {"lent": is_mapped(path), "counted": None}
+    told = {"array": True, "dtype": str(array.dtype), "shape": array.shape, "counted": None}
+    if array.shape != (count,):
+        return told
     at = array.__array_interface__["data"][0]
+    told |= {"digest": digest(array), "lent": is_mapped_at(path, at)}
     time.sleep(0.25)  # for the sampler, which looks from outside
     owner = next((one for one in gc.get_objects() if spans(one, at)), None)
     if owner is not None:
         try:
-            owner.close()
+            mmap.mmap.close(owner)  # not what a subclass says of it
             told["counted"] = False  # from here on the array must not be read
         except BufferError:
             told["counted"] = True
