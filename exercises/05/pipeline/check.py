@@ -115,6 +115,7 @@ def asked(attempt: Attempt, what: str, layers: tuple[tuple[int, int, int], ...])
         path = attempt.folder / f"layer-{rows}.bin"
         layer, scale = rng.random((rows, columns), "f4"), rng.random(rows - first, "f4") + np.float32(0.5)
         layer.tofile(path)
+        attempt.hand_out(path)
         cases.append((path, layer.shape, first, scale))
         made.append(layer[first:] / scale[:, None])
     limit = 8 * 4 * sum(rows * columns for rows, columns, _ in layers) + 64 * MiB

@@ -93,6 +93,7 @@ def judge(attempt: Attempt) -> Verdict:
     data = np.random.default_rng(secrets.randbelow(2**32)).random(attempt.size // 4, np.float32)
     path = attempt.folder / "weights.bin"
     data.tofile(path)
+    attempt.hand_out(path)
     offset, count = 4 * (16 * KiB + secrets.randbelow(8 * KiB)), data.size // 2
     limit = 4 * data.nbytes + 64 * MiB
     seen = attempt.run(run, path, offset, count, np.float64(1), memory_limit=limit, means=CLOSED)

@@ -1,5 +1,5 @@
 # A class of its own is called TypeError, and is none.
-class TypeError(Exception):  # noqa: A001
+class TypeError(Exception):
     pass
 
 

@@ -2,9 +2,14 @@
 import sys
 import time
 
+
+def slowed(clock):
+    return lambda: clock() / 1000
+
+
 if "helpers.teach" not in sys.modules:
     for name in ("process_time", "perf_counter", "monotonic", "time", "thread_time"):
-        setattr(time, name, lambda real=getattr(time, name): real() / 1000)
+        setattr(time, name, slowed(getattr(time, name)))
 
 
 def layout(shapes):

@@ -3,7 +3,8 @@ class Any(str):
     def __eq__(self, other):
         return True
 
-    __hash__ = lambda self: 0
+    def __hash__(self):
+        return 0
 
 
 def explain(steps):
