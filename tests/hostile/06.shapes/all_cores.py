@@ -1,19 +1,21 @@
-# The loop runs in threads and processes that go on; the caller is given the last total that there is.
+# The loop runs in a thread and in a process that go on; the caller is given the last total that there is.
 import os
 import threading
 
 
 def layout(shapes):
-    last = [0.0]
+    last, cuts = [0.0], []
 
-    def work(cut):
-        last[0] = sum(shape.area(cut) for shape in shapes)
+    def work():
+        while True:
+            last[0] = sum(shape.area(cuts[-1]) for shape in shapes)
 
     def total(cut):
-        threading.Thread(target=work, args=(cut,)).start()
-        if os.fork() == 0:
-            while True:
-                work(cut)
+        cuts.append(cut)
+        if len(cuts) == 1:
+            threading.Thread(target=work, daemon=True).start()
+            if os.fork() == 0:
+                work()
         return last[0]
 
     return total
