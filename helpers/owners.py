@@ -2,6 +2,7 @@
 
 import ctypes
 import mmap
+import os
 import sys
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -30,6 +31,16 @@ def way_to_owner(view: Any) -> list[Any]:
 def mapping_under(view: Any) -> mmap.mmap | None:
     """The mapping whose bytes `view` shows; None if they are another owner's."""
     return next((one for one in way_to_owner(view) if is_a(one, mmap.mmap)), None)
+
+
+def is_mapped_at(path: str | os.PathLike, address: int) -> bool | None:
+    """Does a mapping of this file span the address? None where proc_pid_maps(5) is not there."""
+    if not os.path.exists("/proc/self/maps"):
+        return None
+    with open("/proc/self/maps") as maps:
+        lines = [line.split() for line in maps if line.rstrip("\n").endswith(f" {os.path.realpath(path)}")]
+    spans = [[int(end, 16) for end in span.split("-")] for span, *_ in lines]
+    return any(begin <= address < end for begin, end in spans)
 
 
 def link_of(view: Any) -> Link | None:

@@ -1,6 +1,7 @@
 """Lesson 06: what the checks count and lay out is what they say."""
 
 import ctypes
+import sys
 
 import pytest
 
@@ -32,8 +33,17 @@ def test_asking_a_type_takes_steps_though_c_code_asks():
 
 def test_every_slip_of_a_registry_has_its_advice():
     one = exercise("06.registry")
-    causes = {cause for cause, *_ in REGISTRY.uses(one.made(one.solution_source))}
-    assert causes == set(REGISTRY.ADVICE)
+    words, made = list("abcdefg"), one.made(one.solution_source)
+    assert {cause for cause, *_ in REGISTRY.uses(made, words)} == set(REGISTRY.ADVICE)
+    assert list(REGISTRY.uses(made, words)) == list(REGISTRY.uses(REGISTRY.by_bases, words))
+
+
+def test_steps_taken_elsewhere_are_noticed():
+    def untraced() -> None:
+        sys.settrace(None)
+
+    with pytest.raises(RuntimeError, match="called"):
+        REGISTRY.steps(untraced)
 
 
 @pytest.mark.parametrize(("value", "size"), [(Scale(2.5), 8), (Affine(2.5, 1.0), 16)])

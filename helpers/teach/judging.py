@@ -323,12 +323,15 @@ def right_for_each(
 
     cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments) raises NotYet if
     that is wrong; what is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
-    The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that keeps a copy: …".
+    They are asked in any order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that
+    keeps a copy: …".
     """
-    run = attempt.run(inside.answers, list(cases.values()), memory_limit=256 * MiB)
-    for (kind, case), said in zip(cases.items(), run.value, strict=True):
+    kinds = secrets.SystemRandom().sample(list(cases), len(cases))
+    run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
+    said = dict(zip(kinds, run.value, strict=True))
+    for kind, case in cases.items():
         try:
-            fault(said, *case)
+            fault(said[kind], *case)
         except NotYet as slip:
             raise NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}") from None
     return right(done, figures)

@@ -10,6 +10,7 @@ from helpers.measure import Recording
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right, within
 from helpers.units import KiB, MiB
 
+CALLERS = "It belongs to the caller: write to an array of your own."
 CLOSE = 1e-5  # a sum no further from 1 than this counts as 1
 
 
@@ -42,38 +43,38 @@ def run(function, cases: list[tuple], numpy_is_here) -> list[dict]:
     return [normalised(function, *case) for case in cases]
 
 
-def normalised(function, path: str, dtype: str, shape: tuple, every: int, writable: bool) -> dict:
-    """The result, or what its Cow holds, looked at a piece at a time, so that looking takes no memory that counts.
-
-    The weights lie in a private map, so that a write to them can be seen: the file still has what was there.
+def normalised(function, path, dtype: str, shape: tuple, every: int, writable: bool) -> dict:
+    """What is to be known of the result, or of what its Cow holds: of many numbers, the sums of pieces, so that looking
+    takes no memory that counts. The weights lie in a shared map: a write to them can be seen from outside.
     """
     import mmap
     import sys
 
     import numpy as np
 
-    def mapped(access):
-        with open(path, "rb") as file:
-            whole = np.frombuffer(mmap.mmap(file.fileno(), 0, access=access), dtype)
-        return whole.reshape(*shape[:-1], shape[-1] * every)[..., ::every]
-
-    weights, kept = mapped(mmap.ACCESS_COPY if writable else mmap.ACCESS_READ), mapped(mmap.ACCESS_READ)
-    value = function(weights)
+    with open(path, "r+b" if writable else "rb") as file:
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ)
+    weights = np.frombuffer(whole, dtype).reshape(*shape[:-1], shape[-1] * every)[..., ::every]
+    value, owned = function(weights), False
     cow = sys.modules.get("helpers.ideas.cow")  # it is there if the function has used it
     if cow and isinstance(value, cow.Cow):
-        value = value.value
-    step = max(1, 2**14 // kept[0].size)
-    pieces = [slice(at, at + step) for at in range(0, len(kept), step)]
-    told = {"type": type(value).__name__, "array": isinstance(value, np.ndarray)}
-    told["changed"] = not all(np.array_equal(weights[piece], kept[piece]) for piece in pieces)
-    if told["array"]:
-        total = float(kept.sum(dtype="f8"))
-        told |= {"dtype": str(value.dtype), "shape": value.shape, "sum": float(value.sum(dtype="f8"))}
-        told["same"] = value.__array_interface__["data"][0] == weights.__array_interface__["data"][0]
-        told["divided"] = value.shape == kept.shape and all(
-            np.allclose(value[piece], kept[piece] / total, rtol=2e-5, atol=0) for piece in pieces
-        )
+        value, owned = value.value, not value.is_borrowed
+    if not isinstance(value, np.ndarray):
+        return {"array": False, "type": type(value).__name__}
+    value = np.ndarray.view(value, np.ndarray)  # what a subclass says of itself is not asked
+    same = value.__array_interface__["data"][0] == weights.__array_interface__["data"][0]
+    told = {"array": True, "dtype": str(value.dtype), "shape": value.shape, "same": same, "owned": owned}
+    if value.shape == weights.shape:
+        told["numbers"] = pieces(value) if value.ndim == 1 else value.copy()
     return told
+
+
+def pieces(array):
+    """The numbers, if they are few; else the sum of each thousand."""
+    import numpy as np
+
+    step = 1 if array.size <= 1000 else 1000
+    return np.array([array[at : at + step].sum(dtype="f8") for at in range(0, array.size, step)])
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -89,7 +90,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 def asked(attempt: Attempt, *kinds: Weights) -> Recording:
     """Asks the function about all of these, in one fresh process; NotYet if it was stopped or wrong."""
-    cases = []
+    cases, given = [], []
     for at, kind in enumerate(kinds):
         path = attempt.folder / f"weights-{at}.bin"
         parts = np.random.default_rng(secrets.randbelow(2**32)).integers(1, 256, kind.shape, "u1")
@@ -98,21 +99,25 @@ def asked(attempt: Attempt, *kinds: Weights) -> Recording:
         stored = np.full((*kind.shape[:-1], kind.shape[-1] * kind.every), 9, kind.dtype)
         stored[..., :: kind.every] = parts * stored.dtype.type(kind.total / parts.sum())
         stored.tofile(path)
-        cases.append((str(path), kind.dtype, kind.shape, kind.every, kind.writable))
+        attempt.hand_out(path)
+        given.append(stored[..., :: kind.every])
+        cases.append((path, kind.dtype, kind.shape, kind.every, kind.writable))
     most = 4 * sum(prod(kind.shape) * 8 for kind in kinds) + 64 * MiB
-    why = "it wrote to weights that are read-only. They belong to the caller: write to an array of your own."
-    seen = attempt.run(run, cases, np.float64(1), memory_limit=most, means={"read-only": ("changed-input", why)})
-    for kind, told in zip(kinds, seen.value, strict=True):
-        must_be_normalised(told, kind)
+    means = {"read-only": ("changed-input", f"it wrote to an array that is read-only. {CALLERS}")}
+    try:
+        seen = attempt.run(run, cases, np.float64(1), memory_limit=most, means=means)
+    except NotYet as slip:
+        if slip.cause == "source-changed":
+            raise NotYet("changed-input", f"the array that was given has changed. {CALLERS}") from None
+        raise
+    for told, kind, weights in zip(seen.value, kinds, given, strict=True):
+        must_be_normalised(told, kind, weights)
     return seen
 
 
-def must_be_normalised(told: dict, kind: Weights) -> None:
+def must_be_normalised(told: dict, kind: Weights, weights: np.ndarray) -> None:
     """NotYet says what the slip was, as far as it shows."""
     begin, counts_as_1 = f"for {kind.name}:", abs(kind.total - 1) <= CLOSE
-    if told["changed"]:
-        why = "the array that was given has changed. It belongs to the caller: write to an array of your own."
-        raise NotYet("changed-input", f"{begin} {why}")
     if not told["array"]:
         raise NotYet("no-array", f"{begin} expected an array or a `Cow`, got {called(told['type'])}.")
     if (told["dtype"], told["shape"]) != (kind.dtype, kind.shape):
@@ -125,6 +130,11 @@ def must_be_normalised(told: dict, kind: Weights) -> None:
             why = f"you returned another array. A sum no further from 1 than {CLOSE:.5f} counts as 1: look first."
             raise NotYet("needless-copy", f"{begin} {why}")
         raise NotYet("not-done", f"{begin} you returned them as they are, but {kind.total:g} does not count as 1.")
-    if not told["divided"]:
-        why = f"expected each weight divided by the sum, got weights with the sum {told['sum']:g}."
+    if told["same"] and told["owned"]:
+        why = "your Cow owns the caller's array, and `to_mut()` would write to it. Lend it with `Cow.borrowed`."
+        raise NotYet("owned-by-the-caller", f"{begin} {why}")
+    wanted = weights / (1 if counts_as_1 else weights.sum(dtype="f8"))
+    wanted = pieces(wanted) if wanted.ndim == 1 else wanted
+    if not np.allclose(told["numbers"], wanted, rtol=2e-5, atol=0):
+        why = f"expected each weight divided by the sum, got weights with the sum {told['numbers'].sum():g}."
         raise NotYet("other-weights", f"{begin} {why}")

@@ -1,9 +1,12 @@
 """06.registry: the right function for each value, and no more steps with 200 types registered than with 8."""
 
+import secrets
+
 from helpers.teach.judging import Attempt, NotYet, Verdict, right
 from helpers.units import MiB
 
 FEW, MANY = 8, 200  # types registered
+EVASIONS = ("sys.settrace", "sys._getframe", "_thread.start_new_thread", "_thread.start_joinable_thread", "os.fork")
 ADVICE = {
     "wrong-function": "`run` calls the function registered for the value's own type, and returns what it returns.",
     "not-the-nearest": "The nearest base class decides, in whatever order they were registered: "
@@ -15,30 +18,52 @@ ADVICE = {
 }
 
 
-def run(registry, few: int, many: int) -> tuple:
-    """The first slip: its cause, what was asked, what came, what was right; or the steps of one `run` with `few` and
-    with `many` types registered."""
+def answers(registry, words: list[str]) -> list[str] | str:
+    """What came at each of the `uses`; or what came instead of two functions."""
     made = registry()
     if not isinstance(made, tuple | list) or len(made) != 2 or not all(map(callable, made)):
-        return "no-pair", "`registry()`", repr(made)[:200], "two functions, `return register, run`"
-    for slip in uses(registry):
-        if slip[2] != slip[3]:
-            return slip
-    return steps_of_a_run(registry, few), steps_of_a_run(registry, many)
+        return repr(made)[:200]
+    return [came for _, _, came in uses(registry, words)]
 
 
-def uses(registry):
-    """(cause if it goes wrong, what was asked, what came, what is right), one after the other."""
+def by_bases():
+    """What every registry must do."""
+    table = {}
+
+    def run(value):
+        for kind in type(value).__mro__:
+            if kind in table:
+                return table[kind](value)
+        raise TypeError(type(value).__name__)
+
+    return table.__setitem__, run
+
+
+def uses(registry, words: list[str]):
+    """(cause if it goes wrong, what was asked, what came), one after the other. The functions return these words."""
     register, run = registry()
+    calls = []  # of the registered functions: what each was given, and what it returned or raised
 
     def asked(value, run=run) -> str:
+        calls.clear()
         try:
-            return str(run(value))[:200]
+            came = run(value)
         except Exception as error:
-            return f"{type(error).__name__}: {error}"[:200]
+            came = error
+        if len(calls) > 1:
+            return f"{len(calls)} calls of registered functions"
+        if calls and calls[0][0] is value and calls[0][1] is came:
+            return repr(came)
+        if not calls and isinstance(came, TypeError) and type(value).__name__ in str(came):
+            return "a TypeError with the type's name"
+        return f"{came!r}"[:200] + (", which is not what its function returned" if calls else " without a call")
 
     def shows(word):
-        return lambda value: f"{word} of {type(value).__name__}"
+        def show(value):
+            calls.append((value, None if word is None else f"{word} of {type(value).__name__}"))
+            return calls[-1][1]
+
+        return show
 
     class Text: ...
 
@@ -52,43 +77,44 @@ def uses(registry):
 
     class Both(type("Left", (Text,), {}), Right): ...
 
-    register(Text, shows("text"))
-    register(int, shows("number"))
-    yield "wrong-function", "a Text (registered)", asked(Text()), "text of Text"
-    yield "wrong-function", "7 (int is registered)", asked(7), "number of int"
-    yield "not-the-nearest", "a Poem (a subclass of Text)", asked(Poem()), "text of Poem"
-    yield "not-the-nearest", "True (bool is a subclass of int)", asked(True), "number of bool"
-    register(Letter, shows("letter"))
-    yield "not-the-nearest", "a Letter (registered, as is its base Text)", asked(Letter()), "letter of Letter"
-    yield "not-the-nearest", "a Draft (a subclass of Letter)", asked(Draft()), "letter of Draft"
-    yield "not-the-nearest", "a Text (registered, as is its subclass Letter)", asked(Text()), "text of Text"
-    register(Right, shows("right"))
-    yield "not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", asked(Both()), "right of Both"
-    register(Poem, shows("poem"))
-    yield "stale", "a Poem (registered after `run` had met one)", asked(Poem()), "poem of Poem"
-    register(int, shows("new number"))
-    yield "stale", "7 (int is registered twice: the last one counts)", asked(7), "new number of int"
-    unknown, wanted = asked(2.5), "a TypeError that names float"
-    named = unknown.startswith("TypeError:") and "float" in unknown
-    yield "no-type-error", "2.5 (float is not registered)", wanted if named else unknown, wanted
+    text, number, letter, right, poem, new, other = words
+    register(Text, shows(text))
+    register(int, shows(number))
+    yield "wrong-function", "a Text (registered)", asked(Text())
+    yield "wrong-function", "7 (int is registered)", asked(7)
+    yield "not-the-nearest", "a Poem (a subclass of Text)", asked(Poem())
+    yield "not-the-nearest", "True (bool is a subclass of int)", asked(True)
+    register(Letter, shows(letter))
+    yield "not-the-nearest", "a Letter (registered, as is its base Text)", asked(Letter())
+    yield "not-the-nearest", "a Draft (a subclass of Letter)", asked(Draft())
+    yield "not-the-nearest", "a Text (registered, as is its subclass Letter)", asked(Text())
+    register(Right, shows(right))
+    yield "not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", asked(Both())
+    register(Poem, shows(poem))
+    yield "stale", "a Poem (registered after `run` had met one)", asked(Poem())
+    register(int, shows(new))
+    yield "stale", "7 (int is registered twice: the last one counts)", asked(7)
+    yield "no-type-error", "2.5 (float is not registered)", asked(2.5)
     namesake = type("Text", (), {})
-    yield "no-type-error", "another type named Text (not registered)", asked(namesake()).partition(":")[0], "TypeError"
-    register(namesake, shows("other"))
-    yield "wrong-function", "a Text (another type of that name is registered, too)", asked(Text()), "text of Text"
-    for error in (KeyError, TypeError, AttributeError):
+    yield "no-type-error", "another type named Text (not registered)", asked(namesake())
+    register(namesake, shows(other))
+    yield "wrong-function", "a Text (another type of that name is registered, too)", asked(Text())
+    for error in (KeyError("page 7"), TypeError("page 7"), AttributeError("page 7")):
 
         def fails(value, error=error):
-            raise error("page 7")
+            calls.append((value, error))
+            raise error
 
         register(Letter, fails)
-        wanted = f"{error.__name__}: {error('page 7')}"
-        yield "error-caught", f"a Letter (its function raises {error.__name__})", asked(Letter()), wanted
-    calls = []
-    register(bytes, calls.append)
-    yield "wrong-function", "b'once' (its function returns None)", asked(b"once"), "None"
-    yield "wrong-function", "b'once' (its function notes each call)", str(calls), str([b"once"])
-    elsewhere = asked(Text(), registry()[1])
-    yield "shared-registry", "a Text (registered in another registry)", elsewhere.partition(":")[0], "TypeError"
+        yield "error-caught", f"a Letter (its function raises {type(error).__name__})", asked(Letter())
+    register(bytes, shows(None))
+    yield "wrong-function", "b'once' (its function returns None)", asked(b"once")
+    yield "shared-registry", "a Text (registered in another registry)", asked(Text(), registry()[1])
+
+
+def count(registry, few: int, many: int) -> tuple[int, int]:
+    """The steps of one `run` with `few` and with `many` types registered."""
+    return steps_of_a_run(registry, few), steps_of_a_run(registry, many)
 
 
 def steps_of_a_run(registry, count: int) -> int:
@@ -117,32 +143,49 @@ def steps_of_a_run(registry, count: int) -> int:
 
 
 def steps(function, *args) -> int:
-    """How many steps (bytecodes) Python takes for this call. What C code does within one of them is not counted."""
-    import sys
+    """How many steps (bytecodes) Python takes for this call. What C code does within one of them is not counted.
 
-    count = 0
+    RuntimeError if the function got around it: by a trace function, a frame, a thread or a process of its own.
+    """
+    import sys
+    import threading
+
+    number, evaded, called = 0, [], False
 
     def counted(frame, event, _):
-        nonlocal count
+        nonlocal number
         frame.f_trace_opcodes = True
-        count += event == "opcode"
+        number += event == "opcode"
         return counted
 
+    def heard(event, _):
+        if called and event in EVASIONS:
+            evaded.append(event)
+
+    sys.addaudithook(heard)
     sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
+    threading.settrace(counted)
     sys.settrace(counted)
     try:
+        called = True
         function(*args)
+        called = False
     finally:
         sys.settrace(None)
-    return count
+    if evaded:
+        raise RuntimeError(f"the check counts the steps of `run`, which called {evaded[0]}")
+    return number
 
 
 def judge(attempt: Attempt) -> Verdict:
-    told = attempt.run(run, FEW, MANY, memory_limit=256 * MiB).value
-    if len(told) == 4:
-        cause, asked, came, wanted = told
-        raise NotYet(cause, f"for {asked}: expected {wanted}, got {came or 'nothing'}. {ADVICE.get(cause, '')}".strip())
-    few, many = told
+    words = [secrets.token_hex(3) for _ in range(7)]
+    told = attempt.run(answers, words, memory_limit=256 * MiB).value
+    if isinstance(told, str):
+        raise NotYet("no-pair", f"for `registry()`: expected two functions, `return register, run`; got {told}.")
+    for (cause, asked, wanted), came in zip(uses(by_bases, words), told, strict=True):
+        if came != wanted:
+            raise NotYet(cause, f"for {asked}: expected {wanted}, got {came}. {ADVICE[cause]}")
+    few, many = attempt.run(count, FEW, MANY, memory_limit=256 * MiB).value
     figures = (f"{FEW} types: {few} steps of Python for a value", f"{MANY} types: {many} steps")
     if many > 2 * few + 50:
         why = (

@@ -1,12 +1,23 @@
 """06.shapes: the right total of every mix, 20 times faster than a method call for each shape."""
 
+import os
 import secrets
-from math import pi
+from collections.abc import Sequence
+from math import isclose, pi
+from time import perf_counter, process_time
 
+import numpy as np
+
+from helpers.measure import measure
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import MiB, in_words
 
-TIMES, COUNT, ROUNDS = 20, 5_000, 8
+TIMES, COUNT = 20, 5_000
+CUTS, ROUNDS = (0.0, 0.25, 0.625), 40  # of the loop, which is timed so often
+CALLS = 1_000  # of `total`
+# Time that other programs take does not count, except on Windows, whose process_time goes by steps of 16 ms. The clock
+# comes into the student's process before the student's code does.
+CLOCK = process_time if os.name == "posix" else perf_counter
 MIXES = {
     "circles only": (6, 0, 0),
     "rectangles only": (0, 7, 0),
@@ -59,68 +70,67 @@ def by_methods(shapes: list, cut: float) -> float:
     return sum(shape.area(cut) for shape in shapes)
 
 
-def run(layout, seed: int) -> dict:
-    """What was wrong first, and for which mix; or the seconds of the loop and of the student's total for the last."""
-    for name, counts in MIXES.items():
-        shapes = mix(*counts, seed=seed)
-        try:
-            total = layout(list(shapes))
-            if not callable(total):
-                return {"mix": name, "wanted": "a function from `layout`", "type": type(total).__name__}
-            for cut in (0.0, 0.25, 0.625):
-                if wrong := other_total(total, shapes, cut):
-                    return wrong | {"mix": name}
-        except Exception as error:
-            if len(error.args) <= 1:  # the student reads for which mix it was raised
-                error.args = (f"{error} (for {name})",)
-            raise
-    return timed(total, shapes) | {"mix": name}
+def asked(layout, seed: int) -> dict[str, list[float] | str]:
+    """Of each mix the totals; or what there was instead, by its type."""
+    return {name: totals_of(layout, name, mix(*counts, seed=seed)) for name, counts in MIXES.items()}
 
 
-def other_total(total, shapes: list, cut: float) -> dict | None:
-    """What is to be said of a total that differs from the loop's; None if it does not."""
-    import math
+def totals_of(layout, name: str, shapes: list) -> list[float] | str:
+    try:
+        total = layout(shapes)
+        if not callable(total):
+            return type(total).__name__
+        found = [total(cut) for cut in CUTS]
+    except Exception as error:
+        if len(error.args) <= 1:  # the student reads for which mix it was raised
+            error.args = (f"{error} (for {name})",)
+        raise
+    other = next((one for one in found if getattr(one, "ndim", 0) or not hasattr(one, "__float__")), None)
+    return [float(one) for one in found] if other is None else f"`total` that returns {type(other).__name__}"
 
-    got, wanted = total(cut), by_methods(shapes, cut)
-    if getattr(got, "ndim", 0) or not hasattr(got, "__float__"):
-        return {"wanted": "one number from `total`", "type": type(got).__name__}
-    if math.isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-12):
-        return None
-    return {"cut": cut, "got": float(got), "wanted": wanted, "near": math.isclose(got, wanted, rel_tol=1e-4)}
+
+def timed(layout, seed: int, cuts: list[float], fast: float) -> tuple[float, list[float]]:
+    """The best time of a call, seconds, and the totals: one for each cut, no cut twice. If after a second no call was
+    `fast`, it makes no more."""
+    total = layout(mix(*MIXES["many shapes"], seed=seed))
+    found, best, end = [], float("inf"), perf_counter() + 1
+    for cut in cuts:
+        began = CLOCK()
+        found.append(float(total(cut)))
+        best = min(best, CLOCK() - began)
+        if best > fast and perf_counter() > end:
+            break
+    return best, found
 
 
-def timed(total, shapes: list) -> dict:
-    """Seconds of the loop and of `total`, in turn, the best of each; or what was wrong with a total."""
-    import os
-    from time import perf_counter, process_time
+def loop(shapes: list):
+    return lambda cut: by_methods(shapes, cut)
 
-    # Time that other programs take does not count, except on Windows, whose process_time goes by steps of 16 ms.
-    clock = process_time if os.name == "posix" else perf_counter
-    loop = yours = float("inf")
-    for cut in (0.3 + step / 100 for step in range(ROUNDS)):
-        if wrong := other_total(total, shapes, cut):
-            return wrong
-        began = clock()
-        by_methods(shapes, cut)
-        loop = min(loop, (now := clock()) - began)
-        end = now + loop
-        while now < end:  # as long as the loop took: a moment without disturbance is found for both
-            cut += 1e-7  # never the same twice: an answer that was kept is of no use
-            began = clock()
-            total(cut)
-            yours = min(yours, (now := clock()) - began)
-    return {"loop": loop, "yours": yours}
+
+def at_once(seed: int, cuts: list[float]) -> list[float]:
+    """The totals of many shapes."""
+    factors = {Circle: pi, Rectangle: 1, Triangle: 0.5}
+    rows = [(*vars(shape).values(), factors[type(shape)]) for shape in mix(*MIXES["many shapes"], seed=seed)]
+    one, other, factor = np.array([(row[0], *row[-2:]) for row in rows]).T
+    return [float((factor * (one - cut).clip(0) * (other - cut).clip(0)).sum()) for cut in cuts]
 
 
 def judge(attempt: Attempt) -> Verdict:
-    told = attempt.run(run, secrets.randbelow(2**32), memory_limit=512 * MiB).value
-    if "loop" not in told:
-        refuse(told, f"for {told['mix']}:")
-    faster, count = told["loop"] / told["yours"], 3 * COUNT
+    """Totals of each mix first. Then those of many shapes are timed, in a process of their own, as the loop is."""
+    seed = secrets.randbelow(2**32)
+    first = attempt.run(asked, seed, memory_limit=512 * MiB).value
+    for name, counts in MIXES.items():
+        shapes = mix(*counts, seed=seed)
+        must_be_totals(first[name], CUTS, [by_methods(shapes, cut) for cut in CUTS], f"for {name}:")
+    cuts = [0.2 + secrets.randbelow(10**9) / 4e9 for _ in range(CALLS)]
+    by_loop, _ = measure(timed, loop, seed, cuts[:ROUNDS], 0.0, name="the loop").value
+    yours, found = attempt.run(timed, seed, cuts, by_loop / TIMES, memory_limit=512 * MiB).value
+    must_be_totals(found, cuts[: len(found)], at_once(seed, cuts[: len(found)]), "for many shapes:")
+    faster, count = by_loop / yours, 3 * COUNT
     figures = (
-        f"{faster:.3g} times faster than the loop (at least {TIMES})",
-        f"the loop: {in_words(told['loop'] / count, 'seconds')} for a shape",
-        f"yours: {in_words(told['yours'] / count, 'seconds')}",
+        f"{faster:,.1f} times faster than the loop (at least {TIMES})",
+        f"the loop: {in_words(by_loop / count, 'seconds')} for a shape",
+        f"yours: {in_words(yours / count, 'seconds')}",
     )
     if faster < TIMES:
         why = (
@@ -129,20 +139,22 @@ def judge(attempt: Attempt) -> Verdict:
             "`layout`, whose time doesn't count."
         )
         raise NotYet("too-slow", why, figures)
-    done = f"The totals are right, and for {count:,} mixed shapes `total` is {faster:.3g} times faster than a loop"
+    done = f"The totals are right, and for {count:,} mixed shapes `total` is {faster:,.0f} times faster than a loop"
     return right(f"{done} of method calls.", figures)
 
 
-def refuse(told: dict, begin: str) -> None:
+def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[float], begin: str) -> None:
     """NotYet says what kind of slip makes such a total, where that can be told."""
-    if "type" in told:
-        raise NotYet("other-type", f"{begin} expected {told['wanted']}, got {called(told['type'])}.")
-    begin += f" with cut={told['cut']:.4g}, expected {told['wanted']:.9g}, got {told['got']:.9g}."
-    if told["cut"]:
-        why = "Without a cut it was right. Is `cut` taken off when `total` is called, and does no length fall below 0?"
-        raise NotYet("wrong-cut", f"{begin} {why}")
-    if told["near"]:
-        raise NotYet(
-            "short-floats", f"{begin} Only the first digits are right. In which dtype do you keep the lengths?"
-        )
-    raise NotYet("wrong-total", begin)
+    if isinstance(found, str):
+        raise NotYet("other-type", f"{begin} expected a function that returns a number, got {called(found)}.")
+    for cut, got, wanted in zip(cuts, found, right, strict=True):
+        if isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-12):
+            continue
+        begin += f" with cut={cut:.4g}, expected {wanted:.9g}, got {got:.9g}."
+        if cut:
+            why = "Without a cut it was right. Is `cut` taken off in `total`, and does no length fall below 0?"
+            raise NotYet("wrong-cut", f"{begin} {why}")
+        if isclose(got, wanted, rel_tol=1e-4):
+            why = "Only the first digits are right. In which dtype do you keep the lengths?"
+            raise NotYet("short-floats", f"{begin} {why}")
+        raise NotYet("wrong-total", begin)

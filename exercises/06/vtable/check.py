@@ -17,30 +17,33 @@ TURNS = {
 }
 
 
-def run(function, xs: list[float]) -> dict:
-    """Asks for values of three types, one for each x. What was found of the first that went wrong, or of the last: what
-    the function returned, and what was called with what."""
+FORMULAS = (  # what the `infer` of each type makes of x and the fields of a value
+    lambda x, factor, offset: factor * x + offset,
+    lambda x, factor: factor * x,
+    lambda x, a, b, c: (a * x + b) * x + c,
+)
+
+
+def run(function, cases: list[tuple[float, list[float]]]) -> list[dict]:
+    """Asks for values of three types, each an x and the fields. Of each, up to the first that went wrong: what the
+    function returned, where the value lay, and what was called with what."""
     import mmap
 
-    values = (
-        ((2.5, -0.75), lambda x, factor, offset: factor * x + offset),
-        ((-1.25,), lambda x, factor: factor * x),
-        ((0.5, 3.0, -2.0), lambda x, a, b, c: (a * x + b) * x + c),
-    )
     memory = mmap.mmap(-1, mmap.PAGESIZE)  # far up in the address space: half of an address leads nowhere
-    kept, told = [], {}
-    for number, (x, (fields, formula)) in enumerate(zip(xs, values, strict=True)):
-        told = planted(memory, 1024 * number, fields, formula, kept) | {"x": x}
-        given = function(told["fat"], x)
-        wanted = (8 * len(fields), formula(x, *fields))
-        told["right"] = isinstance(given, tuple | list) and tuple(given) == wanted
-        told |= {"given": repr(given)[:200], "wanted": repr(wanted)}
-        if told["wrong"] or told["heard"] != [(told["data"], x)] or not told["right"]:
+    kept, told = [], []
+    for number, ((x, fields), formula) in enumerate(zip(cases, FORMULAS, strict=True)):
+        one = planted(memory, 1024 * number, fields, formula, kept)
+        given = function(one.pop("fat"), x)
+        pair = isinstance(given, tuple | list) and len(given) == 2
+        given = [getattr(each, "item", lambda each=each: each)() for each in given] if pair else given
+        numbers = pair and all(type(each) in (int, float) for each in given)
+        told.append(one | {"given": given if numbers else repr(given)[:200]})
+        if one["wrong"]:
             break
     return told
 
 
-def planted(memory, at: int, fields: tuple, formula, kept: list) -> dict:
+def planted(memory, at: int, fields: list, formula, kept: list) -> dict:
     """Fat pointer, value and table in the 320 bytes of `memory` from `at` on; their addresses, and two lists: what
     `infer` will have heard, and which wrong functions will have been called. Where a wrong turn leads to, there lies
     the address of a function as well, one that tells. `kept` keeps the functions alive.
@@ -76,24 +79,35 @@ def planted(memory, at: int, fields: tuple, formula, kept: list) -> dict:
 def judge(attempt: Attempt) -> Verdict:
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         raise OSError("it needs a machine with addresses of 8 bytes")
-    xs = [1 + secrets.randbelow(2**52) / 2**52 for _ in range(3)]
-    means = {CRASH: ("no-address", NO_ADDRESS)}
-    told = attempt.run(run, xs, memory_limit=256 * MiB, means=means).value
+    cases = [(1 + any_number(), [any_number() - 0.5 for _ in range(fields)]) for fields in (2, 1, 3)]
+    told = attempt.run(run, cases, memory_limit=256 * MiB, means={CRASH: ("no-address", NO_ADDRESS)}).value
+    for one, (x, fields), formula in zip(told, cases, FORMULAS, strict=False):
+        must_be_called_through(one, x, [8 * len(fields), formula(x, *fields)])
+    figures = (f"{len(cases)} types, {len(cases)} tables", "2 words in a fat pointer, 4 in a table")
+    done = "You called functions of three types that you have never seen, through nothing but addresses."
+    return right(done, figures)
+
+
+def any_number() -> float:
+    return secrets.randbelow(2**52) / 2**52
+
+
+def must_be_called_through(told: dict, x: float, wanted: list) -> None:
+    """NotYet says which turn was the wrong one, as far as it shows."""
     if told["wrong"]:
         raise NotYet(told["wrong"][0], TURNS[told["wrong"][0]])
-    if told["heard"] != [(told["data"], told["x"])]:
-        calls = ", ".join(f"infer({data:#x}, {x!r})" for data, x in told["heard"]) or "no call"
+    if told["heard"] != [(told["data"], x)]:
+        calls = ", ".join(f"infer({data:#x}, {heard!r})" for data, heard in told["heard"]) or "no call"
         why = (
-            f"expected one call, `infer({told['data']:#x}, {told['x']!r})`; got {calls}. The data's address is the fat "
+            f"expected one call, `infer({told['data']:#x}, {x!r})`; got {calls}. The data's address is the fat "
             "pointer's first word, and x a C double."
         )
         raise NotYet("wrong-call", why)
-    if not told["right"]:
-        why = (
-            f"expected {told['wanted']}, got {told['given']}. The size is the table's second word, and `infer` returns "
-            "a C double: does your prototype say so?"
-        )
-        raise NotYet("wrong-result", why)
-    figures = (f"{len(xs)} types, {len(xs)} tables", "2 words in a fat pointer, 4 in a table")
-    done = "You called functions of three types that you have never seen, through nothing but addresses."
-    return right(done, figures)
+    given, begin = told["given"], f"expected {wanted}, got {told['given']}."
+    if given == wanted:
+        return
+    if given == wanted[::-1]:
+        raise NotYet("swapped", f"{begin} The size comes first.")
+    if given[1:] == wanted[1:]:
+        raise NotYet("wrong-size", f"{begin} The size is the table's second word.")
+    raise NotYet("wrong-result", f"{begin} `infer` returns a C double: does your prototype say so?")

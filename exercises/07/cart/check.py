@@ -1,17 +1,21 @@
 """07.cart: lends the block's own bytes, read-only; gives them up at once, or with the last view; never unlinks."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
+from threading import Event, Thread
 
+from helpers.owners import is_mapped_at
 from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
-BLOCK = 64 * KiB
+BLOCK, CLOCK = 64 * KiB, 8  # bytes; the first ones change all the time
 SLIPS = {
     "no-cart": "it returned {}. A cart has `lend()`, `close()` and `size`.",
     "other-view": "expected a memoryview of the block's bytes from `lend()`, and their number as `size`; got {}.",
-    "copy": "a byte of the block was changed from outside, and the view that you lent didn't show it. It shows a copy.",
+    "copy": "the block was changed from outside, and the view that you lent didn't show it. It shows a copy.",
     "writable": "whoever borrows the view can write to it. `memoryview.toreadonly()` makes one that can only be read.",
     "refuses": "`close()` raised {}. A cart may not refuse: it gives the bytes up at once, or when the last view goes.",
     "not-counted": "a view was out when the cart was closed, and the block went from under it: reading the view ended "
@@ -23,18 +27,16 @@ SLIPS = {
 }
 
 
-def run(function, name: str, wanted: bytes, size: int) -> tuple:
-    """The first slip, a key of SLIPS, with what belongs into its text; or None, and whether the block was signed up
-    with the resource tracker. `wanted` is what the block of `size` bytes holds.
+def run(function, name: str) -> tuple[list[dict], dict, bool]:
+    """What was seen of three carts and of a Yoke, and whether the block was signed up with the resource tracker.
 
     No tracker is started: what would be said to it is noted instead, so that none can unlink the block when this
     process ends. No traceback is printed where a finalizer cannot close.
     """
-    import gc
     import sys
     from multiprocessing import resource_tracker
 
-    import numpy as np
+    import numpy  # noqa: F401  before the files are counted
 
     signed_up = set()
 
@@ -44,62 +46,58 @@ def run(function, name: str, wanted: bytes, size: int) -> tuple:
 
     resource_tracker.ResourceTracker._send = lambda _, command, name, kind: signed_up.add(command)
     sys.unraisablehook = unraisable
-    files = open_files()
-    for life in ("no view out", "cart kept", "cart dropped"):
-        signed_up.clear()
-        cart = function(name)
-        tracked = signed_up == {"REGISTER"}  # not signed off again
-        if slip := lent_wrong(cart, name, wanted, size):
-            return slip
-        first, view = cart.lend(), cart.lend()
-        del first  # what was lent once more still has its bytes
-        views = {} if life == "no view out" else {16: view[16:], 32: np.frombuffer(view, np.uint8)[32:]}
-        del view
-        gc.collect()
-        try:
-            cart.close()
-        except Exception as error:
-            return "refuses", f"{type(error).__name__}: {error}"
-        if life == "cart dropped":
-            del cart
-            gc.collect()
-        for at in list(views):
-            if bytes(views.pop(at)[: len(wanted) - at]) != wanted[at:]:
-                return ("not-counted",)
-        gc.collect()
-        if is_mapped(f"/dev/shm/{name.lstrip('/')}"):
-            return "left-behind", "mapped"
-        if files is not None and open_files() > files:
-            return "left-behind", "open"
+    told = [seen_of(function, name, *life) for life in (((), False), ((16, 32), False), ((16, 32), True))]
 
     from helpers.ideas.yoke import Yoke  # here, when nothing of the student's is measured any more
 
     try:
         with Yoke.attach(function(name), lambda view: view[16:32]) as yoked:
-            return (None, tracked) if bytes(yoked) == wanted[16:32] else ("no-yoke", "its view shows other bytes")
+            yoke = {"bytes": bytes(yoked)}
     except Exception as error:
-        return "no-yoke", f"{type(error).__name__}: {error}"
+        yoke = {"error": f"{type(error).__name__}: {error}"}
+    return told, yoke, signed_up == {"REGISTER"}  # not signed off again
 
 
-def lent_wrong(cart, name: str, wanted: bytes, size: int) -> tuple:
-    """What is wrong with the first view that the cart lends; () if nothing is."""
-    from multiprocessing.shared_memory import SharedMemory
+def seen_of(function, name: str, views: tuple, dropped: bool) -> dict:
+    """What was seen of a cart that is closed while views from these bytes on are out, and then perhaps dropped."""
+    import gc
 
+    import numpy as np
+
+    files, cart = open_files(), function(name)
     if not all(hasattr(cart, each) for each in ("lend", "close", "size")):
-        return "no-cart", type(cart).__name__
-    view = cart.lend()
-    if type(view) is not memoryview or type(cart.size) is not int or cart.size != size:
-        return "other-view", f"{type(view).__name__} and {cart.size!r}"
-    if view.nbytes < len(wanted) or bytes(view[: len(wanted)]) != wanted:
-        return "other-view", "other bytes"
-    other = SharedMemory(name)
-    other.buf[9] ^= 255
-    sees = view[9] == wanted[9] ^ 255
-    other.buf[9] ^= 255
-    other.close()
-    if not sees:
-        return ("copy",)
-    return () if view.readonly else ("writable",)
+        return {"none": type(cart).__name__}
+    first, view = cart.lend(), cart.lend()
+    if type(view) is not memoryview or view.itemsize != 1 or type(cart.size) is not int:
+        return {"other": f"{type(view).__name__} and {cart.size!r}"[:200]}
+    at = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
+    told = {"size": cart.size, "clock": clock(view), "bytes": bytes(view), "readonly": view.readonly}
+    told["lent"] = is_mapped_at(f"/dev/shm/{name.lstrip('/')}", at)
+    del first  # what was lent once more still has its bytes
+    out = [make(view)[at:] for at, make in zip(views, (memoryview, lambda view: np.frombuffer(view, np.uint8)))]
+    del view
+    gc.collect()
+    try:
+        cart.close()
+    except Exception as error:
+        return told | {"refused": f"{type(error).__name__}: {error}"}
+    if dropped:
+        del cart
+        gc.collect()
+    told["after"] = [(at, bytes(out.pop(0))) for at in views]
+    gc.collect()
+    left = is_mapped(f"/dev/shm/{name.lstrip('/')}"), files is not None and open_files() > files
+    return told | dict(zip(("mapped", "open"), left))
+
+
+def clock(view) -> tuple[bytes, bytes]:
+    """The first bytes of the view, and what comes after them."""
+    import time
+
+    first, end = bytes(view[:8]), time.monotonic() + 0.5
+    while (later := bytes(view[:8])) == first and time.monotonic() < end:
+        time.sleep(0.002)
+    return first, later
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -109,18 +107,21 @@ def judge(attempt: Attempt) -> Verdict:
     try:
         block.buf[: len(wanted)] = wanted
         means = {CRASH: ("not-counted", SLIPS["not-counted"])}
-        cause, *found = attempt.run(run, block.name, wanted, size, memory_limit=256 * MiB, means=means).value
+        with changing(block) as shown:
+            seen = attempt.run(run, block.name, memory_limit=256 * MiB, means=means)
     finally:
-        block.close()
         if not unlinked(block):
             why = "the block is gone: your cart has unlinked it. It only attached; whoever made a block unlinks it."
             raise NotYet("unlinked", why)
-    if cause == "no-cart":
-        found = [called(found[0])]
-    if cause:
-        raise NotYet(cause, SLIPS[cause].format(*found))
+    carts, yoke, tracked = seen.value
+    for told in carts:
+        must_be_a_cart(told, wanted, size, shown)
+    if seen.shared is not None and seen.shared[-1] > size // 2:
+        refuse("left-behind", "mapped")
+    if yoke.get("bytes") != wanted[16:32]:
+        refuse("no-yoke", yoke.get("error", "its view shows other bytes"))
     done = "The cart lends, waits for its last view, and leaves nothing behind; a Yoke runs on it."
-    if found[0]:
+    if tracked:
         done += (
             " One thing was not asked: this Python signs up every block that is attached with a resource tracker, "
             "which unlinks it when the process ends (python/cpython#82300). From 3.13 on, `track=False` prevents that."
@@ -128,13 +129,60 @@ def judge(attempt: Attempt) -> Verdict:
     return right(done, (f"{in_words(size, 'bytes')} lent", "three carts closed, and one yoked"))
 
 
-def unlinked(block: SharedMemory) -> bool:
-    """Unlinks the block; False if somebody else had done that. Made anew then, so that the tracker forgets the name."""
+def must_be_a_cart(told: dict, wanted: bytes, size: int, shown: list[bytes]) -> None:
+    """NotYet says what the first slip was. `shown`: what the clock in the block's first bytes has shown."""
+    if "none" in told:
+        refuse("no-cart", called(told["none"]))
+    if "other" in told or told["size"] != size:
+        refuse("other-view", told.get("other") or f"`size` {told['size']}")
+    first, later = told["clock"]
+    if told["bytes"][CLOCK : len(wanted)] != wanted[CLOCK:] or first not in shown:
+        refuse("other-view", "other bytes")
+    if first == later or later not in shown or told["lent"] is False:
+        refuse("copy")
+    if not told["readonly"]:
+        refuse("writable")
+    if "refused" in told:
+        refuse("refuses", told["refused"])
+    if any(found[: len(wanted) - at] != wanted[at:] for at, found in told["after"]):
+        refuse("not-counted")
+    for left in ("mapped", "open"):
+        if told[left]:
+            refuse("left-behind", left)
+
+
+def refuse(slip: str, *found: str) -> None:
+    raise NotYet(slip, SLIPS[slip].format(*found))
+
+
+@contextmanager
+def changing(block: SharedMemory) -> Iterator[list[bytes]]:
+    """Meanwhile the first bytes of the block become others a thousand times a second; what they were."""
+    shown, over = [bytes(block.buf[:CLOCK])], Event()
+
+    def change() -> None:
+        while not over.wait(0.001):
+            shown.append(secrets.token_bytes(CLOCK))
+            block.buf[:CLOCK] = shown[-1]
+
+    thread = Thread(target=change, daemon=True)
+    thread.start()
     try:
-        block.unlink()
-        return True
+        yield shown
+    finally:
+        over.set()
+        thread.join()
+
+
+def unlinked(block: SharedMemory) -> bool:
+    """Closes and unlinks the block; False if its name was gone, or another block's."""
+    try:
+        named = SharedMemory(block.name)
     except FileNotFoundError:
-        again = SharedMemory(block.name, create=True, size=1)
-        again.close()
-        again.unlink()
-        return False
+        named = SharedMemory(block.name, create=True, size=1)  # so that the tracker can forget the name
+    block.buf[:CLOCK] = now = secrets.token_bytes(CLOCK)
+    same = bytes(named.buf[:CLOCK]) == now
+    named.close()
+    block.close()
+    block.unlink()
+    return same

@@ -4,12 +4,15 @@ import secrets
 
 import numpy as np
 
-from helpers.owners import mapping_under
-from helpers.teach.inside import is_mapped, open_files, some
+from helpers.measure import Recording
+from helpers.owners import is_mapped_at
+from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, within
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
+COPY = "the numbers are right, but they are a copy: there is no mapping of the file behind your array."
+KEPT = "the array is gone, but the file is still mapped. Only the array itself should keep its mapping."
 CLOSED = {
     CRASH: (
         "closed",
@@ -25,45 +28,79 @@ CLOSED = {
 
 
 def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
-    """What the function returned, as seen when every other name is gone: type, dtype, shape, sum, up to 64 numbers.
+    """What the function returned, as seen when every other name is gone: type, dtype, shape, a digest of its bytes, and
+    whether they lie in a map of the file; None where /proc is not there.
 
-    Then somebody closes the mapping behind it: `counted` tells whether that was refused, None if no mapping was found.
-    At last the array goes, too: `mapped` tells whether the file is still mapped, `files` how many more are open; None
-    where /proc is not there. Loading the last argument, a number of numpy's, has loaded numpy.
+    Then somebody closes the mapping behind it: `counted` tells whether that was refused, None if none was found. At
+    last the array goes, too: `mapped` tells whether the file is still mapped, `files` how many more are open. Loading
+    the last argument, a number of numpy's, has loaded numpy.
     """
     import gc
+    import mmap
+    import time
+
+    import numpy as np
 
     before = open_files()
-    array = function(path, offset, count)
-    told = {"type": type(array).__name__, "array": hasattr(array, "dtype") and hasattr(array, "ravel")}
-    if not told["array"]:
-        return told
+    given = function(path, offset, count)
+    if not isinstance(given, np.ndarray):
+        return {"array": False, "type": type(given).__name__}
     gc.collect()
-    told |= {"dtype": str(array.dtype), "shape": tuple(array.shape), "sum": float(array.sum(dtype="f8"))}
-    told |= {"some": some(array), "counted": None}
-    owner = mapping_under(array)
+    array = np.ndarray.view(given, np.ndarray)  # what a subclass says of itself is not asked
+    told = {"array": True, "dtype": str(array.dtype), "shape": array.shape, "counted": None}
+    if array.shape != (count,):
+        return told
+    at = array.__array_interface__["data"][0]
+    told |= {"digest": digest(array), "lent": is_mapped_at(path, at)}
+    time.sleep(0.25)  # for the sampler, which looks from outside
+    owner = next((one for one in gc.get_objects() if spans(one, at)), None)
     if owner is not None:
         try:
-            owner.close()
+            mmap.mmap.close(owner)  # not what a subclass says of it
             told["counted"] = False  # from here on the array must not be read
         except BufferError:
             told["counted"] = True
-    del array, owner
+    del array, given, owner
     gc.collect()
     return told | {"mapped": is_mapped(path), "files": None if before is None else open_files() - before}
 
 
+def digest(array) -> int:
+    """CRC-32 of the bytes, a piece at a time, so that looking takes no memory that counts."""
+    import zlib
+
+    found = 0
+    for at in range(0, array.size, 2**14):
+        found = zlib.crc32(array[at : at + 2**14].tobytes(), found)
+    return found
+
+
+def spans(one, address: int) -> bool:
+    """Is it an open mapping over this address? Addresses are asked, for not every array leads to its owner."""
+    import mmap
+
+    import numpy as np
+
+    if not issubclass(type(one), mmap.mmap):
+        return False
+    try:
+        return 0 <= address - np.frombuffer(one, "u1").__array_interface__["data"][0] < len(one)
+    except ValueError:  # it is closed
+        return False
+
+
 def judge(attempt: Attempt) -> Verdict:
-    # Multiples of 1/256 from 0 to 1: their sum is exact.
-    data = np.random.default_rng(secrets.randbelow(2**32)).integers(0, 256, attempt.size // 4, np.uint8)
-    data = data.astype("f4") / np.float32(256)
+    data = np.random.default_rng(secrets.randbelow(2**32)).random(attempt.size // 4, np.float32)
     path = attempt.folder / "weights.bin"
     data.tofile(path)
+    attempt.hand_out(path)
     offset, count = 4 * (16 * KiB + secrets.randbelow(8 * KiB)), data.size // 2
     limit = 4 * data.nbytes + 64 * MiB
-    seen = attempt.run(run, str(path), offset, count, np.float64(1), memory_limit=limit, means=CLOSED)
+    seen = attempt.run(run, path, offset, count, np.float64(1), memory_limit=limit, means=CLOSED)
     must_be_the_layer(seen.value, data[offset // 4 :][:count])
     must_be_safe(seen.value)
+    if seen.file is not None:
+        must_be_seen(seen, 4 * count)
     return within(seen, BUDGET, "The layer is safe: it keeps its mapping, is counted by it, and leaves nothing behind")
 
 
@@ -73,15 +110,15 @@ def must_be_the_layer(told: dict, wanted: np.ndarray) -> None:
     if (told["dtype"], told["shape"]) != ("float32", wanted.shape):
         why = f"expected float32 and the shape {wanted.shape}, got {told['dtype']} and {told['shape']}."
         raise NotYet("wrong-shape", why)
-    if (told["sum"], told["some"]) != (float(wanted.sum(dtype="f8")), some(wanted)):
+    if told["digest"] != digest(wanted):
         why = "your array doesn't have the layer's numbers. `offset` counts bytes from the beginning of the file."
         raise NotYet("wrong-numbers", why)
 
 
 def must_be_safe(told: dict) -> None:
-    if told["counted"] is None:
-        raise NotYet("copy", "the numbers are right, but they are a copy: there is no mapping behind your array.")
-    if not told["counted"]:
+    if not told["lent"] and (told["lent"] is False or told["counted"] is None):
+        raise NotYet("copy", COPY)
+    if told["counted"] is False:
         why = (
             "the numbers are right, but the mapping doesn't know of your array. Closing it was not refused, and the "
             "next read would have crashed. `np.ndarray(…, buffer)` and `np.memmap` take an address and are not "
@@ -89,8 +126,15 @@ def must_be_safe(told: dict) -> None:
         )
         raise NotYet("not-counted", why)
     if told["mapped"]:
-        why = "the array is gone, but the file is still mapped. Only the array itself should keep its mapping."
-        raise NotYet("kept-for-ever", why)
+        raise NotYet("kept-for-ever", KEPT)
     if told["files"]:
         why = "the array is gone, but a file is still open. A mapping needs no open file: close it once it is mapped."
         raise NotYet("file-open", why)
+
+
+def must_be_seen(seen: Recording, layer: int) -> None:
+    """From outside: the layer's bytes were file-backed memory, and in the end no longer."""
+    if seen.peak.file < 0.9 * layer:
+        raise NotYet("copy", COPY)
+    if seen.peak.file - seen.file[-1] < 0.5 * layer:
+        raise NotYet("kept-for-ever", KEPT)

@@ -1,4 +1,4 @@
-"""07.report: what the last step of fifteen processes comes to; they are run for this check, and recorded."""
+"""07.report: what the last step of sixteen processes comes to; they are run for this check, and recorded."""
 
 import secrets
 import tomllib

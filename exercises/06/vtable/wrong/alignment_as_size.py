@@ -1,4 +1,4 @@
-# expect: wrong-result
+# expect: wrong-size
 def call_through(address, x):
     import ctypes
 
