@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 
 from .. import folders
 from ..make import random_file
-from ..measure import Recording, cache, measure, sampler
+from ..measure import Recording, cache, maps, measure, sampler
 from ..units import MiB, in_words
 from . import inside
 from .source import Source
@@ -102,12 +102,14 @@ class Attempt:
         memory_limit: int,
         means: Mapping[str, tuple[str, str]] | None = None,
         modules: Sequence[str] = (),
+        look: Callable[[int], None] | None = None,
     ) -> Recording:
         """`measure`, of a run that must return and leave unharmed what was handed out: NotYet says what was wrong.
 
         means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
+        look   called with the process's number when the function has returned, before what it returned is sent
         """
-        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules)
+        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules, look=look)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
                 raise NotYet(cause, why)
@@ -115,7 +117,14 @@ class Attempt:
         self.unharmed()
         return run
 
-    def measure(self, runner: Callable, *args: Any, memory_limit: int, modules: Sequence[str] = ()) -> Recording:
+    def measure(
+        self,
+        runner: Callable,
+        *args: Any,
+        memory_limit: int,
+        modules: Sequence[str] = (),
+        look: Callable[[int], None] | None = None,
+    ) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
         What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
@@ -128,6 +137,7 @@ class Attempt:
             memory_limit=memory_limit,
             heap=not kinds_are_told_apart(),
             name=self.source.name,
+            look=look,
         )
         return self.recording
 
@@ -278,6 +288,19 @@ def opened(path: Path) -> BinaryIO:
     if not stat.S_ISREG(found.st_mode):
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
+
+
+def held(pid: int, folder: Path) -> set[str]:
+    """What a process still has of the files in a folder, deleted ones too: "mapped", "open"; nothing without /proc.
+
+    proc_pid_maps(5), proc_pid_fd(5), read from outside.
+    """
+    if maps.why_not():
+        return set()
+    below = f"{folder.resolve()}{os.sep}"
+    links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if os.path.islink(link)]
+    found = {"mapped": [one.path for one in maps.regions(pid)], "open": map(os.readlink, links)}
+    return {how for how, paths in found.items() if any(path.startswith(below) for path in paths)}
 
 
 def digest(path: Path) -> bytes:
