@@ -43,12 +43,12 @@ def test_each_check_asks_of_every_kind_three_in_a_session():
     [
         ("np.memmap(path)", "os.remove(path)", "still-mapped"),
         ("open(path)", "Path(path).unlink()", "still-open"),
-        ("np.memmap(path)[9]", "os.rename(path, f'{path}2')", "removed-first"),
-        ("np.memmap(path)", "os.truncate(path, 100)", "not-moved"),
+        ("0", "os.rename(path, f'{path}2')", "removed-first"),
+        ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
         ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
     ],
 )
-def test_windows_refuses_to_take_away_what_is_mapped_or_open_and_nothing_but_a_rename_will_do(have: str, step: str, cause: str):
+def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(have: str, step: str, cause: str):
     imports = "import os; from pathlib import Path; import numpy as np"
     source = f"def swap(path, offset, count, new):\n    {imports}\n    kept = {have}\n    {step}\n    return kept\n"
     one = exercise("10.windows")

@@ -74,9 +74,9 @@ def windows(step: dict):
         if not path or event not in ("os.rename", "os.remove"):
             return
         away, put = same(args[0], path), event == "os.rename" and same(args[1], path)
-        step["tries"] += put
         step["removed"] |= away
         if away or put:
+            step["tries"] += 1
             step["held"] = "" if os.name == "nt" else held(path)
             if step["held"] or step["tries"] <= step["busy"]:
                 who = f"still {step['held']} here" if step["held"] else "mapped by another program"
