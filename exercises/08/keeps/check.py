@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.ideas.safetensors import TensorFile, save
+from helpers.ideas.safetensors import save
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, held, within
 from helpers.units import MiB, in_words
 
@@ -16,14 +16,12 @@ DANGLING = (
 )
 
 
-def run(function, path: Path, names: list[str], loaded) -> list:
+def run(function, path: Path, names: list[str], np) -> list:
     """What the function returns for each name, as it is when it is sent; if that is no array, the type.
 
-    loaded: modules that are there before anything is measured.
+    numpy is an argument so that it is loaded before anything is measured.
     """
     import gc
-
-    import numpy as np
 
     arrays = [function(path, name) for name in names]
     gc.collect()
@@ -36,16 +34,17 @@ def judge(attempt: Attempt) -> Verdict:
 
     def look(pid: int) -> None:
         """What does it still hold? Then other numbers come into the file: an array that owns its own has the old."""
-        if not path.is_file() or path.read_bytes() != content:
-            raise NotYet("source-changed", "the file is gone or has other bytes. It must still be there, unchanged.")
+        attempt.unharmed()
         still.update(held(pid, attempt.folder))
         with path.open("r+b") as file:
             for right in wanted.values():
                 file.seek(content.index(right.tobytes()))
                 file.write(~right.view("u1"))
+        attempt.hand_out(path)
 
+    attempt.hand_out(path)
     limit, means = 4 * attempt.size + 64 * MiB, {CRASH: ("dangling", DANGLING)}
-    seen = attempt.run(run, path, list(wanted), (np, TensorFile), memory_limit=limit, means=means, look=look)
+    seen = attempt.run(run, path, list(wanted), np, memory_limit=limit, means=means, look=look)
     few, whole = in_words(4 * SIDE, "bytes"), in_words(len(content), "bytes")
     for (name, right), array in zip(wanted.items(), seen.value, strict=True):
         expected = f"{right.dtype} of shape {right.shape}"

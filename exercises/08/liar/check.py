@@ -94,6 +94,7 @@ def judge(attempt: Attempt) -> Verdict:
     names = dict(zip(kinds, chance.sample(NAMES, len(kinds)), strict=True))
     paths, layout, head = files(attempt.folder.resolve())
     cases = {names[kind]: (kind, paths[kind]) for kind in chance.sample(kinds, len(kinds))}
+    attempt.hand_out(attempt.folder)
     said = attempt.run(run, cases, layout, head, memory_limit=256 * MiB).value
     if isinstance(said, str) or not set(said) <= set(names.values()):
         raise NotYet("no-names", f"expected a list with the names of the loaders that copy, got {said}.")

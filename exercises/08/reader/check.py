@@ -60,14 +60,14 @@ def judge(attempt: Attempt) -> Verdict:
     """When the reader has returned, other numbers are written over those in the file: lent arrays have them."""
     path, arrays = attempt.folder / "model.zcm", matrices(attempt.size)
     others = {name: (~array.view("u1")).view(array.dtype) for name, array in arrays.items()}
-    content = zcm(arrays)
-    path.write_bytes(content)
+    path.write_bytes(zcm(arrays))
+    attempt.hand_out(path)
 
     def look(pid: int) -> None:
-        if not path.is_file() or path.read_bytes() != content:
-            raise NotYet("source-changed", "the file is gone or has other bytes. It must still be there, unchanged.")
+        attempt.unharmed()
         with path.open("r+b") as file:
             file.write(zcm(others))
+        attempt.hand_out(path)
 
     limit, means = 4 * attempt.size + 64 * MiB, {CRASH: CLOSED, "exported pointers exist": CLOSED}
     sound = attempt.run(run, path, np, memory_limit=limit, means=means, look=look)

@@ -54,16 +54,15 @@ def judge(attempt: Attempt) -> Verdict:
     contents = [snapshot(numbers, first) for first, numbers in good.items()] + list(bad.values())
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
+    attempt.hand_out(attempt.folder)
 
     def look(pid: int) -> None:
-        if any(
-            not path.is_file() or path.read_bytes() != content for path, content in zip(paths, contents, strict=True)
-        ):
-            raise NotYet("source-changed", "a file is gone or has other bytes. All must still be there, unchanged.")
+        attempt.unharmed()
         for path, (first, numbers) in zip(paths, good.items(), strict=False):
             with path.open("r+b") as file:
                 file.seek(first)
                 file.write(-numbers)
+        attempt.hand_out(attempt.folder)
 
     order = secrets.SystemRandom().sample(paths, len(paths))
     seen = attempt.run(run, order, np, memory_limit=2 * attempt.size + 64 * MiB, look=look)

@@ -61,6 +61,7 @@ def judge(attempt: Attempt) -> Verdict:
     path, other = (random_file(attempt.folder / name, 16 * KiB, seed=1) for name in ("weights.bin", "others.bin"))
     sessions = four_sessions()
     sources = [made(session) for session in sessions]
+    attempt.hand_out(attempt.folder)
     still: set[str] = set()
 
     def look(pid: int) -> None:
