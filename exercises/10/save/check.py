@@ -2,7 +2,6 @@
 
 import os
 import stat
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from secrets import randbelow
@@ -11,7 +10,7 @@ import numpy as np
 
 from helpers.make import random_file
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, within
 from helpers.units import MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
@@ -38,37 +37,35 @@ def run(function, folder: Path, source: Path, np) -> dict:
     tempfile.tempdir = str(folder / "tmp")  # what is left in either goes with the folder
     os.chdir(folder / "here")
     array = np.asarray(np.memmap(source, np.float32, "r"))
-    step = {"path": None}
+    step = {"path": ""}
     noted = syncs(step)
     sys.addaudithook(steps(step))
     threading.setprofile(noted)
 
-    def saved(array, name, interrupted=False):
-        path = folder / name / "weights.bin"
-        step.update(gap=False, whole=[], on_disk=[], sparse=False, synced=set(), interrupted=interrupted)
-        step.update(size=array.nbytes, path=str(path))
+    def saved(name, array):
+        step.update(gap=False, whole=[], on_disk=[], sparse=False, synced=set(), size=array.nbytes)
+        step.update(interrupted=name == "interrupted", path=str(folder / name / "weights.bin"))
         sys.setprofile(noted)
         try:
-            function(array, path)
+            function(array, folder / name / "weights.bin")
         finally:
             sys.setprofile(None)
-            step["path"] = None
+            step["path"] = ""
 
-    def fails(name, interrupted=False):
+    def fails(name):
         try:
-            saved(array[: MiB // 4], name, interrupted)
+            saved(name, array[: MiB // 4])
         except BaseException:
             return True
         return False
 
-    saved(array, "shared")
+    saved("shared", array)
     told = {name: step[name] for name in ("gap", "whole", "on_disk", "sparse")}
     told["inode"] = os.stat(folder / "shared" / "weights.bin").st_ino if told["whole"] else None
-    told["interrupted"] = fails("interrupted", interrupted=True)
+    told["interrupted"] = fails("interrupted")
     if os.name == "posix":
         no_file_above(MiB // 2)
-    told["full"] = os.name != "posix" or fails("full")
-    return told
+    return told | {"full": os.name != "posix" or fails("full")}
 
 
 def steps(step: dict):
@@ -85,33 +82,39 @@ def steps(step: dict):
         head, tail = os.path.split(os.fsdecode(name))
         return os.path.join(os.path.realpath(head if folder == -1 else f"/proc/self/fd/{folder}/{head}"), tail)
 
-    def note(path, event, args):
-        if event == "mmap.__new__" and args[0] != -1 and args[2] in (0, 2):  # ACCESS_DEFAULT, ACCESS_WRITE
-            file = os.fstat(args[0])
-            step["sparse"] |= 512 * getattr(file, "st_blocks", file.st_size) < file.st_size // 2
-        elif event == "open" and isinstance(args[2], int):
-            waits = getattr(os, "O_SYNC", 0), getattr(os, "O_DSYNC", 0)
-            if any(flag and args[2] & flag == flag for flag in waits):
-                step["synced"].add(real(args[0]))
-        elif event == "os.remove":
-            step["gap"] |= real(*args) == path
-        elif event == "os.rename":
-            old, new = real(args[0], args[2]), real(args[1], args[3])
-            step["gap"] |= old == path
-            if new == path:
-                if step["interrupted"]:
-                    raise KeyboardInterrupt
-                if not old.startswith(os.path.dirname(path) + os.sep):
-                    raise OSError(errno.EXDEV, "Invalid cross-device link")
-                dirty = not_on_the_disk(old)
-                step["whole"].append(os.stat(old).st_size == step["size"])
-                step["on_disk"].append(old in step["synced"] if dirty is None else not dirty)
+    def mapped(path, file, length, access, offset):
+        if file != -1 and access in (0, 2):  # ACCESS_DEFAULT, ACCESS_WRITE
+            there = os.fstat(file)
+            step["sparse"] |= 512 * getattr(there, "st_blocks", there.st_size) < there.st_size // 2
+
+    def opened(path, name, mode, flags):
+        waits = [flag for flag in (getattr(os, "O_SYNC", 0), getattr(os, "O_DSYNC", 0)) if flag]
+        if any((flags or 0) & flag == flag for flag in waits):
+            step["synced"].add(real(name))
+
+    def removed(path, name, folder):
+        step["gap"] |= real(name, folder) == path
+
+    def renamed(path, old, new, old_folder, new_folder):
+        old, new = real(old, old_folder), real(new, new_folder)
+        step["gap"] |= old == path
+        if new != path:
+            return
+        if step["interrupted"]:
+            raise KeyboardInterrupt
+        if not old.startswith(os.path.dirname(path) + os.sep):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        dirty = not_on_the_disk(old)
+        step["whole"].append(os.stat(old).st_size == step["size"])
+        step["on_disk"].append(old in step["synced"] if dirty is None else not dirty)
+
+    note = {"mmap.__new__": mapped, "open": opened, "os.remove": removed, "os.rename": renamed}
 
     def hook(event, args):
-        if step["path"] and event in ("mmap.__new__", "open", "os.remove", "os.rename"):
-            path, step["path"] = step["path"], None  # what is done in here is not to be noted
+        if step["path"] and event in note:
+            path, step["path"] = step["path"], ""  # what is done in here is not to be noted
             try:
-                note(path, event, args)
+                note[event](path, *args)
             finally:
                 step["path"] = path
 
@@ -149,50 +152,42 @@ def not_on_the_disk(path: str) -> int | None:
 
 # --- outside of it --------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    size = attempt.size + 4 * (1 + randbelow(1000))  # a tail that does not fill a buffer
-    folder = attempt.folder.resolve()
+    folder, size = attempt.folder.resolve(), attempt.size + 4 * (1 + randbelow(1000))  # a tail that fills no buffer
     for name in ("shared", "tmp", "here", *FAILURES):
         (folder / name).mkdir()
         (folder / name / "weights.bin").write_bytes(b"old")
-    source = random_file(folder / "source.bin", size, seed=randbelow(2**31))
+    source = attempt.random_file(size=size)
     target = random_file(folder / "shared" / "weights.bin", size, seed=2**31)
-    os.link(target, folder / "old.bin")  # who has mapped the old file sees what is there
-    mode, digests = target.stat().st_mode, (digest(target), digest(source))
+    os.link(target, attempt.own / "old.bin")  # who has mapped the old file sees what is there
+    mode, old = stat.S_IMODE(target.stat().st_mode), digest(target)
     means = {"cross-device link": ("other-folder", OTHER_FOLDER)}
     seen = attempt.run(run, folder, source, np, memory_limit=4 * size + 64 * MiB, means=means)
-    replaced(seen.value, folder / "old.bin", target, source, digests)
-    safe(seen.value, folder)
-    done = "The old file stays whole for its readers, the new one comes all at once, a failure leaves nothing behind"
-    verdict = within(seen, BUDGET, done)
-    before, after = stat.S_IMODE(mode), stat.S_IMODE(target.stat().st_mode)
-    more = f" (The old file had the mode {before:o}, the new one has {after:o}; `shutil.copymode` mends that.)"
-    return replace(verdict, because=verdict.because + (more if before != after else ""))
-
-
-def digest(path: Path) -> int | None:
-    """CRC-32 of a file; None if there is none, or another thing in its place."""
-    return zlib.crc32(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
-
-
-def replaced(told: dict, old: Path, target: Path, source: Path, digests: tuple[int, int]) -> None:
-    """NotYet if the old file is not as it was, or if the new one did not come whole, in one step, and from the disk.
-
-    digests: of the old file, and of the source.
-    """
-    if digest(old) != digests[0]:
+    now = digest(attempt.own / "old.bin")
+    (attempt.own / "old.bin").unlink()
+    if now != old:
         why = (
             "a reader that has the old file mapped sees other bytes in its array, or none: you wrote to the file that "
             "it maps, or cut it, as `open(…, 'wb')` does. It needs the old bytes for as long as it looks. Write "
             "another file."
         )
         raise NotYet("written-in-place", why)
+    replaced(seen.value, target, attempt.twin(source))
+    safe(seen.value, folder)
+    done = "The old file stays whole for its readers, the new one comes all at once, a failure leaves nothing behind"
+    verdict, now = within(seen, BUDGET, done), stat.S_IMODE(target.stat().st_mode)
+    more = f" (The old file had the mode {mode:o}, the new one has {now:o}; `shutil.copymode` mends that.)"
+    return replace(verdict, because=verdict.because + (more if now != mode else ""))
+
+
+def replaced(told: dict, target: Path, twin: Path) -> None:
+    """NotYet if the new file did not come whole, in one step, and from the disk."""
     if told["gap"]:
         why = "for a moment there was no file: opening it was a FileNotFoundError. `os.replace` leaves no such gap."
         raise NotYet("no-file", why)
     if not all(told["whole"]):
         why = "for a moment only a part of the new file was there. Give it the name when it is whole."
         raise NotYet("part-of-a-file", why)
-    if digest(target) != digests[1] or target.samefile(source):
+    if first_difference(target, twin) is not None:
         raise NotYet("other-bytes", "expected a file with the bytes of the array and nothing else, got other bytes.")
     if told["inode"] != target.stat().st_ino:
         why = (
@@ -200,14 +195,6 @@ def replaced(told: dict, old: Path, target: Path, source: Path, digests: tuple[i
             "be done when you return: what another program or a thread does later, no caller can rely on."
         )
         raise NotYet("not-seen", why)
-
-
-def safe(told: dict, folder: Path) -> None:
-    """NotYet if something lies beside the file, if it was not synced, or about what was left when it failed."""
-    left, *others = ([file.name for file in (folder / name).iterdir()] for name in ("shared", *FAILURES))
-    left.remove("weights.bin")
-    if left:
-        raise NotYet("left-beside", f"all is saved, but there is {left} beside the file.")
     if not all(told["on_disk"]):
         why = (
             "the file got its name before its bytes were on the disk: if the power fails now, the old file is gone and "
@@ -215,6 +202,13 @@ def safe(told: dict, folder: Path) -> None:
             "`os.fsync(file.fileno())` waits for the disk."
         )
         raise NotYet("not-synced", why)
+
+
+def safe(told: dict, folder: Path) -> None:
+    """NotYet if something lies beside the file, or about what was left when it failed, or would have been."""
+    left, *others = ([file.name for file in (folder / name).iterdir()] for name in ("shared", *FAILURES))
+    if left != ["weights.bin"]:
+        raise NotYet("left-beside", f"all is saved, but these are beside the file: {sorted(left)}.")
     if told["sparse"]:
         why = (
             "you mapped a file that has a length and no room on the disk yet. If the disk is full, writing to the "
@@ -223,10 +217,9 @@ def safe(told: dict, folder: Path) -> None:
         )
         raise NotYet("no-room-asked-for", why)
     for (name, what), left in zip(FAILURES.items(), others, strict=True):
-        path = folder / name / "weights.bin"
         if not told[name]:
             raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must hear of it.")
-        if left != [path.name] or path.read_bytes() != b"old":
-            got = "other bytes in it" if left == [path.name] else f"{left}"
+        if left != ["weights.bin"] or (folder / name / "weights.bin").read_bytes() != b"old":
+            got = "other bytes in it" if left == ["weights.bin"] else f"{sorted(left)}"
             why = f"{what}: expected the old file as it was and nothing beside it, got {got}."
             raise NotYet("left-after-failure", f"{why} What must run whatever happens belongs in a `finally`.")
