@@ -77,8 +77,9 @@ def windows(step: dict):
         step["removed"] |= away
         if away or put:
             step["tries"] += 1
-            step["held"] = "" if os.name == "nt" else held(path)
-            if step["held"] or step["tries"] <= step["busy"]:
+            busy = step["tries"] <= step["busy"]
+            step["held"] = "" if busy or os.name == "nt" else held(path)
+            if busy or step["held"]:
                 who = f"still {step['held']} here" if step["held"] else "mapped by another program"
                 raise PermissionError(errno.EACCES, f"Access is denied; on Windows error 5, the file is {who}", path)
 
