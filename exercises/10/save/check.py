@@ -97,7 +97,7 @@ def steps(step: dict):
 
     def renamed(path, old, new, old_folder, new_folder):
         old, new = real(old, old_folder), real(new, new_folder)
-        step["gap"] |= old == path
+        step["gap"] |= old == path or (new == path and not os.path.lexists(path))
         if new != path:
             return
         if step["interrupted"]:

@@ -11,7 +11,7 @@ import numpy as np
 from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach.inside import is_mapped
-from helpers.teach.judging import Attempt, NotYet, Verdict, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, held, within
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
@@ -29,6 +29,7 @@ def run(function, cases: list[tuple], np) -> list[dict]:
 
     numpy is an argument so that it is loaded before anything is measured.
     """
+    import gc
     import sys
     import time
 
@@ -47,6 +48,7 @@ def run(function, cases: list[tuple], np) -> list[dict]:
         waited = time.monotonic() - began
         ends.append({name: step[name] for name in ("tries", "removed", "held")})
         ends[-1] |= {"raised": raised, "layer": layer, "waited": waited}
+    gc.collect()
     return ends
 
 
@@ -59,7 +61,7 @@ def windows(step: dict):
     import errno
     import os
 
-    def held(path):
+    def had(path):
         mapped = is_mapped(path)
         if mapped or mapped is None:
             return "mapped" if mapped else ""
@@ -78,7 +80,7 @@ def windows(step: dict):
         if away or put:
             step["tries"] += 1
             busy = step["tries"] <= step["busy"]
-            step["held"] = "" if busy or os.name == "nt" else held(path)
+            step["held"] = "" if busy or os.name == "nt" else had(path)
             if busy or step["held"]:
                 who = f"still {step['held']} here" if step["held"] else "mapped by another program"
                 raise PermissionError(errno.EACCES, f"Access is denied; on Windows error 5, the file is {who}", path)
@@ -99,7 +101,12 @@ def judge(attempt: Attempt) -> Verdict:
         wanted.append((other, folder, layer, contents(folder), new.stat().st_ino))
         cases.append((path, offset, count, new, busy))
     means = {"exported pointers exist": ("view-has-a-name", EXPORTED)}
-    seen = attempt.run(run, cases, np, memory_limit=4 * attempt.size + 64 * MiB, means=means)
+    still: set[str] = set()
+
+    def look(pid: int) -> None:
+        still.update(held(pid, attempt.folder))
+
+    seen = attempt.run(run, cases, np, memory_limit=4 * attempt.size + 64 * MiB, means=means, look=look)
     for end, (other, folder, layer, before, inode) in zip(seen.value, wanted, strict=True):
         if other == "stays":
             in_vain(end, contents(folder) == before)
@@ -107,6 +114,9 @@ def judge(attempt: Attempt) -> Verdict:
             there = contents(folder) == {"weights.bin": before["next.bin"]}
             moved = there and end["tries"] and (folder / "weights.bin").stat().st_ino == inode
             swapped(end, layer, other, bool(moved))
+    if still:
+        how = min(still)
+        raise NotYet(f"still-{how}", f"all has returned, and a file is {how} still. Keep a copy, and nothing else.")
     verdict = within(seen, BUDGET, "You hold nothing of the old file, wait for another reader, and give up in time")
     if os.name != "nt" and maps.why_not():
         more = " Whether a mapping of your own was open could not be seen here; Windows would have seen it."
