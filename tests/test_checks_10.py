@@ -19,7 +19,7 @@ linux = pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 
 def test_what_is_called_a_holder_is_one(tmp_path: Path):
     """With this name alone, is the mapping there? And when it is deleted, gone?"""
-    path, other = (str(random_file(tmp_path / name, 16 * KiB)) for name in ("a.bin", "b.bin"))
+    path, other = (random_file(tmp_path / name, 16 * KiB) for name in ("a.bin", "b.bin"))
     gc.freeze()  # what was there before is not collected: only sooner done
     try:
         for kind in (*holders.HOLDERS, *holders.FREE):
@@ -43,21 +43,13 @@ def test_each_check_asks_of_every_kind_three_in_a_session():
     [
         ("np.memmap(path)", "os.remove(path)", "still-mapped"),
         ("open(path)", "Path(path).unlink()", "still-open"),
-        ("np.memmap(path)[9]", "os.rename(path, path + '2')", "removed-first"),
-        ("np.memmap(path)", "os.truncate(path, 100)", "cut-while-mapped"),
+        ("0", "os.rename(path, f'{path}2')", "removed-first"),
+        ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
         ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
     ],
 )
-def test_windows_refuses_to_take_away_or_to_cut_what_is_mapped_or_open(have: str, step: str, cause: str):
+def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(have: str, step: str, cause: str):
     imports = "import os; from pathlib import Path; import numpy as np"
     source = f"def swap(path, offset, count, new):\n    {imports}\n    kept = {have}\n    {step}\n    return kept\n"
     one = exercise("10.windows")
     assert one.check(one.made(source), size=4 * MiB).cause == cause
-
-
-def test_pauses_count_by_what_was_asked_however_late_the_machine_wakes_up():
-    one = exercise("10.windows")
-    answer = next(answer for answer in one.wrong if answer.name == "gives_up_after_a_moment")
-    late = "until = time.monotonic() + 0.1\n            while time.monotonic() < until: pass"
-    slow = answer.source.replace("time.sleep(0.01)", f"time.sleep(0.01)\n            {late}")
-    assert slow.count("monotonic") == 2 and one.check(one.made(slow), size=4 * MiB).cause == "not-a-second"

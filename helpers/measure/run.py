@@ -39,6 +39,7 @@ def measure(
     name: str | None = None,
     objects: bool = False,
     modules: Sequence[str] = (),
+    look: Callable[[int], None] | None = None,
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
@@ -60,12 +61,14 @@ def measure(
                   process is killed, and `ended` is "memory limit". (A limit on address space would forbid mappings.)
     objects       what it returns comes back as a pickle, which can run anything here: for code of your own only
     modules       names of modules that are imported there first, so that they do not count; those not there are not
+    look          called here, with the process's number, when the function has ended and before what it returned is
+                  sent: to see what it still holds, or to change a file under it
 
     An exception, a signal or a limit ends the case, not the lesson: see `Recording.ended`. What the function prints
     is printed when it has ended; from 64 MiB on it is stopped. TypeError if function or arguments cannot be carried;
     ValueError for an interval that this machine cannot keep. Interrupting the call kills the process.
     """
-    return measured(function, args, heap, interval, timeout, memory_limit, name, objects, modules)
+    return measured(function, args, heap, interval, timeout, memory_limit, name, objects, modules, look)
 
 
 def measured(
@@ -78,6 +81,7 @@ def measured(
     name: str | None = None,
     objects: bool = False,
     modules: Sequence[str] = (),
+    look: Callable[[int], None] | None = None,
     before: Callable[[], Any] = lambda: None,
     command: Sequence[str] = (),
 ) -> Recording:
@@ -97,7 +101,7 @@ def measured(
     options = {"modules": tuple(modules)}
     machine = here(_folder(args))
     before()
-    run = _Run(label, objects, payload, options, interval, timeout, limit, command).recording(machine)
+    run = _Run(label, objects, payload, options, interval, timeout, limit, command, look=look).recording(machine)
     if heap and run.ended == "returned":
         options |= {"heap": True}
         before()
@@ -178,9 +182,10 @@ class _Run(Process):
         limit: int | None,
         command: Sequence[str] = (),
         silent: bool = False,
+        look: Callable[[int], None] | None = None,
     ):
         super().__init__(label, LARGEST_RESULT, objects)
-        self.interval, self.limit = interval, limit
+        self.interval, self.limit, self.look = interval, limit, look
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
         self.last: Sample | None = None
@@ -211,6 +216,8 @@ class _Run(Process):
         self.saw_end = time.perf_counter()
         if self.mail.done.is_set() and not self.stopped:
             self.last = self.sampler.read(thorough=True)  # what it returned is still there
+            if self.look and self.last:
+                self.look(self.mail.pid)
             self.allow(b"report")
             self._sample(self.mail.report.wait, self.later, LARGEST_RESULT)
         if not self.stopped:

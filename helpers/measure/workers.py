@@ -50,6 +50,7 @@ def workers(
     make: Callable | None = None,
     timeout: float = 60,
     objects: bool = False,
+    modules: Sequence[str] = (),
 ) -> Sharing:
     """`count` processes call `use` at once and keep what it returns; a row each of what that took, in bytes.
 
@@ -68,7 +69,8 @@ def workers(
     `objects` it comes as a pickle, which can run anything here: for code of your own only. `ended` is
     "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`
     each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only
-    the row "parent". Functions travel as in `measure`, with the same TypeError. What the workers have started ends
+    the row "parent". Functions travel as in `measure`, after
+    the same `modules` and with the same TypeError. What the workers have started ends
     with them. Where memory of other processes cannot be read: nothing is run, and the result says why.
     """
     for function, what in ((use, "use"), (make or use, "make")):
@@ -86,21 +88,27 @@ def workers(
         at_end.callback(show, printed)
         team = [_Member(f"worker {i + 1}", LARGEST_VALUE, objects) for i in range(count)]
         if make is None:
-            rows = _fresh(use, args, team, timeout, printed, at_end)
+            rows = _fresh(use, args, team, timeout, printed, at_end, modules)
         else:
-            rows = _forked(use, make, args, team, timeout, printed, at_end, objects)
+            rows = _forked(use, make, args, team, timeout, printed, at_end, objects, modules)
         return Sharing(tuple(rows), "growth")
 
 
 def _fresh(
-    use: Callable, args: tuple, team: list[_Member], timeout: float, printed: BinaryIO, at_end: ExitStack
+    use: Callable,
+    args: tuple,
+    team: list[_Member],
+    timeout: float,
+    printed: BinaryIO,
+    at_end: ExitStack,
+    modules: Sequence[str],
 ) -> list[Shares]:
     name = named(use)
     payload = carried(use, args, name)
     for one in team:
         one.start(printed, at_end)
     for one in team:
-        one.send(payload)
+        one.send(payload, modules=modules)
     for one in team:
         one.greet(name)
     before = {one: one.read() for one in team}  # when all are there: they share the pages of the interpreter's file
@@ -123,6 +131,7 @@ def _forked(
     printed: BinaryIO,
     at_end: ExitStack,
     objects: bool,
+    modules: Sequence[str],
 ) -> list[Shares]:
     try:
         payload = carried(make, args, named(make), use)
@@ -135,7 +144,7 @@ def _forked(
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
         theirs = [one.connect(at_end, started) for one in team]
         parent.start(printed, at_end, descriptors=[fd for two in theirs for fd in two])
-    parent.send(payload, forks=theirs)
+    parent.send(payload, forks=theirs, modules=modules)
     parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
     _let_all([parent], timeout)

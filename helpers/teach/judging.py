@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 
 from .. import folders
 from ..make import random_file
-from ..measure import Recording, cache, measure, sampler
+from ..measure import Recording, cache, maps, measure, sampler
 from ..units import MiB, in_words
 from . import inside
 from .source import Source
@@ -94,12 +94,14 @@ class Attempt:
         memory_limit: int,
         means: Mapping[str, tuple[str, str]] | None = None,
         modules: Sequence[str] = (),
+        look: Callable[[int], None] | None = None,
     ) -> Recording:
         """`measure`, of a run that must return and leave unharmed what was handed out: NotYet says what was wrong.
 
         means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
+        look   called with the process's number when the function has returned, before what it returned is sent
         """
-        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules)
+        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules, look=look)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
                 raise NotYet(cause, why)
@@ -107,7 +109,14 @@ class Attempt:
         self.unharmed()
         return run
 
-    def measure(self, runner: Callable, *args: Any, memory_limit: int, modules: Sequence[str] = ()) -> Recording:
+    def measure(
+        self,
+        runner: Callable,
+        *args: Any,
+        memory_limit: int,
+        modules: Sequence[str] = (),
+        look: Callable[[int], None] | None = None,
+    ) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
         What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
@@ -121,6 +130,7 @@ class Attempt:
             memory_limit=memory_limit,
             heap=not kinds_are_told_apart(),
             name=self.source.name,
+            look=look,
         )
         return self.recording
 
@@ -155,7 +165,7 @@ class Attempt:
     def hand_out(self, path: Path) -> None:
         """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
         files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, _digest(one)) for one in files}
+        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, digest(one)) for one in files}
 
     def unharmed(self) -> None:
         """NotYet("source-gone") or NotYet("source-changed") if a file that was handed out is not as it was."""
@@ -178,6 +188,8 @@ class Attempt:
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; else NotYet says what stopped it."""
+        if run.ended == "returned" and run.error:
+            raise NotYet("not-sent", f"what it returned cannot be looked at: {short(run.error, 400)}")
         if run.ended == "returned":
             return run
         if run.ended == "timed out":
@@ -217,7 +229,7 @@ class _HandedOut:
     def is_still(self, path: Path) -> bool:
         """Does this regular file hold what it held?"""
         now = path.lstat()
-        return stat.S_ISREG(now.st_mode) and now.st_size == self.size and _digest(path) == self.digest
+        return stat.S_ISREG(now.st_mode) and now.st_size == self.size and digest(path) == self.digest
 
 
 # --- memory ---------------------------------------------------------------------------------------------------
@@ -283,7 +295,20 @@ def _open(path: Path) -> BinaryIO:
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
 
 
-def _digest(path: Path) -> bytes:
+def held(pid: int, folder: Path) -> set[str]:
+    """What a process still has of the files in a folder, deleted ones too: "mapped", "open"; nothing without /proc.
+
+    proc_pid_maps(5), proc_pid_fd(5), read from outside.
+    """
+    if maps.why_not():
+        return set()
+    below = f"{folder.resolve()}{os.sep}"
+    links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if os.path.islink(link)]
+    found = {"mapped": [one.path for one in maps.regions(pid)], "open": map(os.readlink, links)}
+    return {how for how, paths in found.items() if any(path.startswith(below) for path in paths)}
+
+
+def digest(path: Path) -> bytes:
     with _open(path) as file:
         return hashlib.file_digest(file, "blake2b").digest()
 
@@ -343,7 +368,7 @@ def called(kind: str) -> str:
 
 
 def is_a_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and abs(value) < 2.0**1000  # nor is nan, or inf
 
 
 # --- quizzes --------------------------------------------------------------------------------------------------

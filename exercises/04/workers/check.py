@@ -46,7 +46,8 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("own-copy", OWN)
         done = "The array is right, and it lies in a map. What workers share isn't measured here, nor was the budget"
         return right(f"{done}: {without}", (f"{data.size:,} numbers",))
-    crowd = workers(attempt.started(run, ["numpy"]), path, count=COUNT, timeout=attempt.timeout)
+    modules = ("numpy", *attempt.source.modules)
+    crowd = workers(attempt.started(run), path, count=COUNT, timeout=attempt.timeout, modules=modules)
     attempt.unharmed()
     if path.stat().st_mtime_ns != written:
         why = "the file was written to, even if its bytes are the same. Open it so that the workers can't write."

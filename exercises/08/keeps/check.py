@@ -1,69 +1,80 @@
-"""08.keeps: the tensor, owned; nothing of the file mapped or open afterwards, never much of it in anonymous memory."""
+"""08.keeps: the tensors, owned; nothing of the file mapped or open afterwards, never much of it in anonymous memory."""
 
 import secrets
 from pathlib import Path
 
 import numpy as np
 
-from helpers.ideas.safetensors import TensorFile, save
-from helpers.owners import mapping_under
-from helpers.teach.inside import is_mapped, open_files
-from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, within
+from helpers.ideas.safetensors import save
+from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, held, within
 from helpers.units import MiB, in_words
 
-SIDE = 1024  # a layer: SIDE x SIDE weights and SIDE biases, float32
+SIDE = 1024  # a layer: SIDE x SIDE weights, SIDE biases, and as many scales in a square, float32
 DANGLING = (
     "reading the array ended the process: nothing is mapped any more at the address that it points to. An array "
     "that owns its bytes needs no mapping."
 )
 
 
-def run(function, path: str, name: str, here) -> dict:
-    """What the result is, and its bytes if they are few; is it a `view` of a mapping? Is the file still mapped or open?
+def run(function, path: Path, names: list[str], np) -> list:
+    """What the function returns for each name, as it is when it is sent; if that is no array, the type.
 
-    here: modules that are loaded before anything is measured.
+    numpy is an argument so that it is loaded before anything is measured.
     """
     import gc
 
-    before = open_files()
-    array = function(path, name)
+    arrays = [function(path, name) for name in names]
     gc.collect()
-    told = {"is": f"`{type(array).__name__}`", "mapped": is_mapped(path), "open": open_files() != before}
-    if hasattr(array, "dtype") and hasattr(array, "ravel"):
-        told |= {"is": f"{array.dtype} of shape {array.shape}", "view": mapping_under(array) is not None}
-        told["bytes"] = array.tobytes() if array.nbytes <= 65536 else None
-    return told
+    return [array if isinstance(array, np.ndarray) else f"`{type(array).__name__}`" for array in arrays]
 
 
 def judge(attempt: Attempt) -> Verdict:
-    path, name, wanted = model(attempt.folder / "model.safetensors", max(2, attempt.size // (4 * SIDE * SIDE)))
+    path, wanted = model(attempt.folder / "model.safetensors", max(2, attempt.size // (4 * SIDE * SIDE)))
+    content, still = path.read_bytes(), set()
+
+    def look(pid: int) -> None:
+        """What does it still hold? Then other numbers come into the file: an array that owns its own has the old."""
+        attempt.unharmed()
+        still.update(held(pid, attempt.folder))
+        with path.open("r+b") as file:
+            for right in wanted.values():
+                file.seek(content.index(right.tobytes()))
+                file.write(~right.view("u1"))
+        attempt.hand_out(path)
+
+    attempt.hand_out(path)
     limit, means = 4 * attempt.size + 64 * MiB, {CRASH: ("dangling", DANGLING)}
-    seen = attempt.run(run, str(path), name, (np, TensorFile), memory_limit=limit, means=means)
-    told, expected = seen.value, f"{wanted.dtype} of shape {wanted.shape}"
-    if told["is"] != expected:
-        raise NotYet("other-array", f"expected {expected}, got {told['is']}.")
-    if told["bytes"] != wanted.tobytes():
-        raise NotYet("other-numbers", f"these are not the numbers of `{name}`, the tensor that was asked for.")
-    if told["view"]:
-        few, whole = in_words(wanted.nbytes, "bytes"), in_words(path.stat().st_size, "bytes")
-        why = (
-            f"the numbers are right, but the array is a view: its {few} keep the whole file of {whole} mapped, "
-            "whether or not you close the file. Which of numpy's functions always copies?"
-        )
-        raise NotYet("view", why)
-    if told["mapped"]:
+    seen = attempt.run(run, path, list(wanted), np, memory_limit=limit, means=means, look=look)
+    few, whole = in_words(4 * SIDE, "bytes"), in_words(len(content), "bytes")
+    for (name, right), array in zip(wanted.items(), seen.value, strict=True):
+        expected = f"{right.dtype} of shape {right.shape}"
+        got = array if isinstance(array, str) else f"{array.dtype} of shape {array.shape}"
+        if got != expected:
+            raise NotYet("other-array", f"expected {expected}, got {got}.")
+        if array.tobytes() == (~right.view("u1")).tobytes():
+            why = (
+                f"the numbers were right until other ones came into the file, for the array is a view: its {few} keep "
+                f"the whole file of {whole} mapped, whether or not you close the file. Which of numpy's functions "
+                "always copies?"
+            )
+            raise NotYet("view", why)
+        if array.tobytes() != right.tobytes():
+            raise NotYet("other-numbers", f"these are not the numbers of `{name}`, the tensor that was asked for.")
+    if "mapped" in still:
         why = "the array owns its bytes, but the file is still mapped. Close it before you return, and keep no view."
         raise NotYet("still-mapped", why)
-    if told["open"]:
+    if still:
         raise NotYet("still-open", "the array owns its bytes, but you left a file open. Close what you opened.")
-    return within(seen, MiB, "The tensor is right, owns its bytes, and nothing of the file is left")
+    return within(seen, MiB, "The tensors are right, own their bytes, and nothing of the file is left")
 
 
-def model(path: Path, layers: int) -> tuple[Path, str, np.ndarray]:
-    """A file of layers, and the name and the numbers of one bias in it."""
+def model(path: Path, layers: int) -> tuple[Path, dict[str, np.ndarray]]:
+    """A file of layers, and two small tensors of it by name, a flat one and a square."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
-    weight = rng.random((SIDE, SIDE), "f4")
-    biases = {f"layers.{i}.bias": rng.random(SIDE, "f4") for i in range(layers)}
-    save({f"layers.{i}.weight": weight for i in range(layers)} | biases, path)
-    name = f"layers.{1 + secrets.randbelow(layers - 1)}.bias"
-    return path, name, biases[name]
+    weight, side = rng.random((SIDE, SIDE), "f4"), int(SIDE**0.5)
+    tensors = {f"layers.{i}.weight": weight for i in range(layers)}
+    tensors |= {f"layers.{i}.bias": rng.random(SIDE, "f4") for i in range(layers)}
+    tensors |= {f"layers.{i}.scale": rng.random((side, side), "f4") for i in range(layers)}
+    save(tensors, path)
+    names = [f"layers.{secrets.randbelow(layers)}.{kind}" for kind in ("bias", "scale")]
+    return path, {name: tensors[name] for name in secrets.SystemRandom().sample(names, 2)}

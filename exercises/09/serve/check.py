@@ -11,32 +11,36 @@ from helpers.units import MiB, in_words
 
 LAYERS, ROUNDS = 8, 3
 STORED = ("float32", "float16", "float16")
+HALF = "The weights may be stored as float16; the vector must stay float32."
 TOLERANCE = 1e-4  # of the largest number of an answer: float32 has a hundred times less, float16 ten times more
 
 
-def run(function, paths: list[str], requests: list[tuple]) -> list[tuple] | str:
-    """Each answer as `as_vector` gives it; if there is no list of them, the type of what there is.
+def run(function, paths: list[Path], requests: list[tuple]) -> tuple[list | str, list]:
+    """The answers, those that are no arrays by their types; if there is no list of them, the type of what there is. And
+    the vectors that were asked with, as they are now.
 
     The requests hold vectors of numpy's, so numpy is loaded before anything is measured.
     """
-    answers = function(paths, requests)
+    import numpy as np
+
+    answers, asked = function(paths, list(requests)), [vector for _, vector in requests]
     if not isinstance(answers, list | tuple):
-        return type(answers).__name__
-    return [as_vector(one) for one in answers[: len(requests) + 1]]
-
-
-def as_vector(value) -> tuple[str, list[float]]:
-    """What it is, and its numbers if it is a vector of floats."""
-    if not (hasattr(value, "dtype") and hasattr(value, "ndim")):
-        return type(value).__name__, []
-    floats = value.ndim == 1 and value.dtype.kind == "f"
-    return f"{value.dtype} of shape {value.shape}", value.astype("f8").tolist() if floats else []
+        return type(answers).__name__, asked
+    arrays = [one if isinstance(one, np.ndarray) else type(one).__name__ for one in answers[: len(requests) + 1]]
+    return arrays, asked
 
 
 def judge(attempt: Attempt) -> Verdict:
     paths, requests, wanted = models(attempt.folder, attempt.size)
-    seen = attempt.run(run, [str(path) for path in paths], requests, memory_limit=6 * attempt.size + 64 * MiB)
-    as_wanted(seen.value, wanted)
+    attempt.hand_out(attempt.folder)
+    seen = attempt.run(run, paths, requests, memory_limit=6 * attempt.size + 64 * MiB)
+    answers, asked = seen.value
+    as_wanted(answers, wanted)
+    if any(now.tobytes() != vector.tobytes() for now, (_, vector) in zip(asked, requests, strict=True)):
+        why = (
+            "the answers are right, but a vector of a request has other numbers now. It is the caller's: make new ones."
+        )
+        raise NotYet("vector-changed", why)
     try:
         verdict = within(seen, attempt.size * 3 // 2, f"All {len(wanted)} answers are right")
     except NotYet as slip:
@@ -53,26 +57,27 @@ def judge(attempt: Attempt) -> Verdict:
     return verdict
 
 
-def as_wanted(told: list[tuple] | str, wanted: list[np.ndarray]) -> None:
+def as_wanted(answers: list | str, wanted: list[np.ndarray]) -> None:
     """NotYet about the first answer that is not right."""
-    if isinstance(told, str) or len(told) != len(wanted):
-        got = called(told) if isinstance(told, str) else f"{len(told)} of them"
+    if isinstance(answers, str) or len(answers) != len(wanted):
+        got = called(answers) if isinstance(answers, str) else f"{len(answers)} of them"
         raise NotYet("other-count", f"expected a list of {len(wanted)} answers, one for each request, got {got}.")
-    for number, ((kind, numbers), right) in enumerate(zip(told, wanted, strict=True), 1):
-        if len(numbers) != right.size:
-            raise NotYet("no-vector", f"answer {number}: expected {right.dtype} of shape {right.shape}, got {kind}.")
-        off = float(np.abs(np.array(numbers) - right).max() / right.max())
-        if off <= TOLERANCE and not kind.startswith("float16"):
-            continue
-        if off < 0.1:
+    for number, (answer, right) in enumerate(zip(answers, wanted, strict=True), 1):
+        expected = f"float32 of shape {right.shape}"
+        got = f"`{answer}`" if isinstance(answer, str) else f"{answer.dtype} of shape {answer.shape}"
+        if got == expected.replace("float32", "float16"):
+            raise NotYet("half-precision", f"answer {number} is float16. {HALF}")
+        if got != expected:
+            raise NotYet("no-vector", f"answer {number}: expected {expected}, got {got}.")
+        off = float(np.abs(answer - right).max() / right.max())
+        if TOLERANCE < off < 0.1:
+            why = f"answer {number} is off by {off:.1e} of its largest number. Three digits are right, as many as"
+            raise NotYet("half-precision", f"{why} float16 has: somewhere float16 is multiplied by float16. {HALF}")
+        if not off <= TOLERANCE:  # nor is "not a number" right
             why = (
-                f"answer {number} is off by {off:.1e} of its largest number. Three digits are right, as many as "
-                "float16 has: somewhere float16 is multiplied by float16. The weights may be stored as float16; the "
-                "vector must stay float32."
+                f"all {LAYERS} layers, in order, each with `max(weight @ x + bias, 0)`, of the model that was asked for"
             )
-            raise NotYet("half-precision", why)
-        why = f"all {LAYERS} layers, in order, each with `max(weight @ x + bias, 0)`, of the model that was asked for"
-        raise NotYet("other-numbers", f"answer {number} has other numbers than its model gives. Expected: {why}.")
+            raise NotYet("other-numbers", f"answer {number} has other numbers than its model gives. Expected: {why}.")
 
 
 def models(folder: Path, size: int) -> tuple[list[Path], list[tuple[int, np.ndarray]], list[np.ndarray]]:

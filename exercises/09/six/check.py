@@ -2,92 +2,77 @@
 
 import os
 import secrets
+import subprocess
+import sys
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 
 from helpers.make import random_file
-from helpers.measure import maps, measure
+from helpers.measure import maps
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 
 SERVERS = {
     "maps": "maps the model and uses all of it",
     "reads": "reads the model and uses all of it",
-    "experts": "maps a model of eight experts and asks one of them",
-    "two": "maps the model in two processes, and both use all of it",
+    "experts": "maps a model of eight experts and asks some of them",
+    "two": "maps the model in two processes, which use all of it between them",
     "loses": "maps the model, uses all of it, and then loses some because others need memory",
 }
 CAUSES = ("copied", "evicted", "part", "cached")
 MUCH, ABOUT = 8 * MiB, 3 * MiB
+SERVER = Path(__file__).with_name("server.py")
 
-Moment = dict[str, dict | list[dict]]  # "free" and "processes": figures in bytes, as `serves` gives them
+Moment = dict[str, dict | list[dict]]  # "free" and "processes": figures in bytes, as `moment` gives them
 
 
 # --- the servers ----------------------------------------------------------------------------------------------
-def serves(kind: str, path: str, size: int) -> tuple[Moment, Moment]:
-    """What free(1) and the processes of a server show, bytes, before it has the model and after two answers.
+def moment(pids: list[int]) -> Moment:
+    """What free(1) and these processes show, bytes.
 
-    proc_meminfo(5); VmHWM of proc_pid_status(5), reset before; the rest is from smaps_rollup, proc_pid_smaps(5).
+    proc_meminfo(5); VmHWM of proc_pid_status(5); the rest is from smaps_rollup, proc_pid_smaps(5).
     """
-    import mmap
-    import os
 
     def numbers(name):
-        with open(f"/proc/{name}") as file:
-            return {words[0].rstrip(":"): int(words[1]) * 1024 for words in map(str.split, file) if words[-1] == "kB"}
+        lines = map(str.split, Path("/proc", name).read_text().splitlines())
+        return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1] == "kB"}
 
-    def moment():
-        memory, processes = numbers("meminfo"), []
-        for pid in pids:
-            now = numbers(f"{pid}/smaps_rollup")
-            file = now["Rss"] - now["Anonymous"] - now["Pss_Shmem"]
-            shown = {"RssAnon": now["Anonymous"], "RssFile": file, "Pss_File": now["Pss_File"]}
-            processes.append(shown | {"VmHWM": numbers(f"{pid}/status")["VmHWM"]})
-        free = {"used": memory["MemTotal"] - memory["MemAvailable"]}
-        free["buff/cache"] = memory["Buffers"] + memory["Cached"] + memory["SReclaimable"]
-        return {"free": free, "processes": processes}
+    memory, processes = numbers("meminfo"), []
+    for pid in pids:
+        now = numbers(f"{pid}/smaps_rollup")
+        shown = {"RssAnon": now["Anonymous"], "RssFile": now["Rss"] - now["Anonymous"] - now["Pss_Shmem"]}
+        processes.append(shown | {"Pss_File": now["Pss_File"], "VmHWM": numbers(f"{pid}/status")["VmHWM"]})
+    free = {"used": memory["MemTotal"] - memory["MemAvailable"]}
+    free["buff/cache"] = memory["Buffers"] + memory["Cached"] + memory["SReclaimable"]
+    return {"free": free, "processes": processes}
 
-    def use():
-        with open(path, "rb") as file:
-            if kind == "reads":
-                return file.read()
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        for _ in "12":
-            sum(mapping[at] for at in range(0, size // 8 if kind == "experts" else size, mmap.PAGESIZE))
-        if kind == "loses":
-            mapping.madvise(21, 0, size * 5 // 8 // mmap.PAGESIZE * mmap.PAGESIZE)  # MADV_PAGEOUT, madvise(2)
-        return mapping
 
-    with open(path, "rb") as file:
+def serves(kind: str, path: Path, size: int) -> tuple[Moment, Moment]:
+    """What such a server shows before it has the model and after two answers. OSError if it could not be run."""
+    parts = {"experts": [(0, 1 + secrets.randbelow(3))], "two": [(0, 6), (2, 8)]}.get(kind, [(0, 8)])  # eighths
+
+    def told_to_go_on(server):
+        server.stdin.write(b"go on\n")
+        server.stdin.flush()
+        if not server.stdout.readline():
+            raise OSError("a server has died")
+
+    with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    pids, (reader, order), (answers, writer) = [os.getpid()], os.pipe(), os.pipe()
-    if kind == "two":
-        pids.append(os.fork())
-        if not pids[-1]:
-            try:
-                os.close(order)
-                os.read(reader, 1)
-                held = use()
-                os.write(writer, b"1")
-                os.read(reader, 1)
-                del held
-            finally:
-                os._exit(0)
-    os.close(writer)
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-    before = moment()
-    held = use()
-    if kind == "two":
-        os.write(order, b"1")
-        if not os.read(answers, 1):
-            raise OSError("the second process has died")
-    after = moment()
-    del held
-    os.close(order)
-    for pid in pids[1:]:
-        os.waitpid(pid, 0)
-    return before, after
+    with ExitStack() as at_end:
+        servers, pipe = [], subprocess.PIPE
+        for begin, end in parts:
+            command = (sys.executable, SERVER, kind, path, size * begin // 8, size * end // 8)
+            servers.append(at_end.enter_context(subprocess.Popen(map(str, command), stdin=pipe, stdout=pipe)))
+            told_to_go_on(servers[-1])
+        pids = [server.pid for server in servers]
+        for pid in pids:
+            Path(f"/proc/{pid}/clear_refs").write_text("5")  # VmHWM counts from now on, proc_pid_clear_refs(5)
+        before = moment(pids)
+        for server in servers:
+            told_to_go_on(server)
+        return before, moment(pids)
 
 
 def live(folder: Path) -> dict[str, tuple[int, Moment, Moment]]:
@@ -96,10 +81,11 @@ def live(folder: Path) -> dict[str, tuple[int, Moment, Moment]]:
     path = random_file(folder / "model.bin", size, seed=secrets.randbelow(2**32))
     with path.open("r+b") as file:
         os.fsync(file.fileno())  # dirty pages cannot be dropped from the cache
-    runs = {kind: measure(serves, kind, str(path), size, name=kind) for kind in SERVERS}
-    if any(run.ended != "returned" for run in runs.values()):
+    kinds = secrets.SystemRandom().sample(list(SERVERS), len(SERVERS))
+    try:
+        return {kind: (size, *serves(kind, path, size)) for kind in kinds}
+    except (OSError, KeyError):  # a system that does not show all this, or that stopped one of them
         return {}
-    return {kind: (size, *run.value) for kind, run in runs.items()}
 
 
 def recorded() -> dict[str, tuple[int, Moment, Moment]]:

@@ -3,90 +3,117 @@
 import secrets
 import struct
 import zlib
+from functools import reduce
+from pathlib import Path
 
 import numpy as np
 
-from helpers.owners import mapping_under
 from helpers.teach.judging import Attempt, NotYet, Verdict, within
 from helpers.units import MiB, in_words
 
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin
+FAR_APART = ("ends within its header", "has another version", "has a damaged header, as only the checksum tells")
 
 
-def run(function, paths: list[str], np) -> list[tuple]:
-    """How each load ended: "returned" and what; "refused" with a ValueError, or "raised" another error, and which.
+def run(function, paths: list[Path], np) -> list[tuple]:
+    """How each load ended: "returned" and what, as `shown` has it; "refused" with a ValueError, and what that says;
+    "raised" another error, and which.
 
-    What is returned is kept until whoever samples from outside has seen it. numpy is an argument so that it is loaded
-    before anything is measured.
+    numpy is an argument so that it is loaded before anything is measured.
     """
-    import time
-
-    kept, found = [], []
+    found = []
     for path in paths:
         try:
-            kept.append(function(path))
+            found.append(("returned", *shown(function(path))))
+        except ValueError as error:
+            found.append(("refused", str(error)[:2000]))
         except Exception as error:
-            found.append(
-                ("refused" if isinstance(error, ValueError) else "raised", f"`{type(error).__name__}: {error}`"[:200])
-            )
-        else:
-            found.append(("returned", seen(kept[-1])))
-    time.sleep(0.25)
+            found.append(("raised", f"{type(error).__name__}: {error}"[:200]))
     return found
 
 
-def seen(array) -> dict:
-    """What it is, its numbers at both ends, and whether it is `lent` by a mapping and `writable`."""
-    if not (hasattr(array, "dtype") and hasattr(array, "flags")):
-        return {"is": f"`{type(array).__name__}`"}
-    return {
-        "is": f"{array.dtype} of shape {array.shape}",
-        "ends": [float(array[at]) for at in (0, 1, -2, -1)] if array.ndim == 1 and array.size > 1 else [],
-        "lent": mapping_under(array) is not None,
-        "writable": array.flags.writeable,
-    }
+def ends_of(array) -> list:
+    return [array[:4], array[-4:]]
+
+
+def shown(array) -> tuple:
+    """What it is; views of its first and its last numbers, as they are when they are sent; is it read-only?"""
+    import numpy as np
+
+    if not isinstance(array, np.ndarray) or array.ndim != 1:
+        return type(array).__name__, [], True
+    return f"{array.dtype} of shape {array.shape}", ends_of(array), memoryview(array).readonly
 
 
 def judge(attempt: Attempt) -> Verdict:
+    """When all are loaded, other numbers are written over those of the good files: what is lent has them."""
     good, bad = good_snapshots(attempt.size), bad_snapshots()
     names = secrets.SystemRandom().sample(range(100), len(good) + len(bad))  # which tell nothing
     paths = [attempt.folder / f"{name}.bin" for name in names]
     contents = [snapshot(numbers, first) for first, numbers in good.items()] + list(bad.values())
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
-    seen = attempt.run(run, [str(path) for path in paths], np, memory_limit=2 * attempt.size + 64 * MiB)
-    for (first, numbers), end in zip(good.items(), seen.value, strict=False):
-        lent(*end, first, numbers)
-    for what, (ended, told) in zip(bad, seen.value[len(good) :], strict=True):
-        if ended != "refused":
-            got = told if ended == "raised" else told["is"]
-            raise NotYet("not-refused", f"for a file that {what}: expected a ValueError, got {got}.")
-    largest = paths[0].stat().st_size
-    if seen.peak.file is not None and seen.peak.file > largest / 2:
-        read = in_words(seen.peak.file, "bytes")
+    attempt.hand_out(attempt.folder)
+
+    def look(pid: int) -> None:
+        attempt.unharmed()
+        for path, (first, numbers) in zip(paths, good.items(), strict=False):
+            with path.open("r+b") as file:
+                file.seek(first)
+                file.write(-numbers)
+        attempt.hand_out(attempt.folder)
+
+    order = secrets.SystemRandom().sample(paths, len(paths))
+    seen = attempt.run(run, order, np, memory_limit=2 * attempt.size + 64 * MiB, look=look)
+    ends = dict(zip(order, seen.value, strict=True))
+    for path, (first, numbers) in zip(paths, good.items(), strict=False):
+        lent(ends[path], first, numbers)
+    refused(dict(zip(bad, [ends[path] for path in paths[len(good) :]], strict=True)), paths)
+    largest, read = len(contents[0]), max(seen.peak.file or 0, seen.io.read_bytes or 0)
+    if read > largest / 2:
         why = (
-            f"you lend and refuse the right files, but of a file of {in_words(largest, 'bytes')} you read {read} to "
-            "open it. The more numbers there are, the longer that takes. The header has to be enough."
+            f"you lend and refuse the right files, but of a file of {in_words(largest, 'bytes')} you read "
+            f"{in_words(read, 'bytes')} to open it. The more numbers there are, the longer that takes. The header has "
+            "to be enough."
         )
         raise NotYet("reads-the-numbers", why)
     return within(seen, 4 * MiB, f"You lend {len(good)} good files and refuse {len(bad)} others")
 
 
-def lent(ended: str, told: dict | str, first: int, numbers: np.ndarray) -> None:
+def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
     """NotYet if the numbers of a good file, which begin at byte `first`, were not lent."""
     expected = f"float64 of shape {numbers.shape}"
-    got = told["is"] if ended == "returned" else told
-    if got != expected:
-        cause = "other-array" if ended == "returned" else "good-refused"
-        raise NotYet(cause, f"for a good file whose numbers begin at byte {first}: expected {expected}, got {got}.")
-    if told["ends"] != [float(numbers[at]) for at in (0, 1, -2, -1)]:
+    if end[1] != expected:
+        cause = "other-array" if end[0] == "returned" else "good-refused"
+        why = f"for a good file whose numbers begin at byte {first}: expected {expected}, got `{end[1]}`."
+        raise NotYet(cause, why)
+    old, new, now = (b"".join(map(bytes, ends)) for ends in (ends_of(numbers), ends_of(-numbers), end[2]))
+    if now == old:
+        why = "the numbers are right, but they are a copy: when others come into the file, your array has the old ones."
+        raise NotYet("copied", why)
+    if now != new:
         why = "your array has other numbers than the file. The header says at which byte they begin."
         raise NotYet("other-numbers", why)
-    if not told["lent"]:
-        raise NotYet("copied", "the numbers are right, but they are a copy: there is no mapping behind your array.")
-    if told["writable"]:
+    if not end[3]:
         raise NotYet("writable", "your array can be written to. Map the file so that it can only be read.")
+
+
+def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
+    """NotYet about a bad file that did not end in a ValueError, or in one that does not say what is wrong.
+
+    ends: what is wrong with the file -> how it ended. What is FAR_APART must not sound alike, but for the file's name.
+    """
+    said = {}
+    for what, (how, text, *_) in ends.items():
+        if how != "refused":
+            raise NotYet("not-refused", f"for a file that {what}: expected a ValueError, got `{text}`.")
+        without = reduce(lambda text, path: text.replace(str(path), "").replace(path.name, ""), paths, text).strip()
+        other = said.setdefault(without, what) if what in FAR_APART else what
+        if not without or other != what:
+            why = f"for a file that {what}, your ValueError says “{text[:200]}”"
+            more = f", and the same for one that {other}" if other != what else ""
+            raise NotYet("says-nothing", f"{why}{more}. Say what is wrong with it: the value that you found, say.")
 
 
 def good_snapshots(size: int) -> dict[int, np.ndarray]:

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from helpers.make import random_file
-from helpers.teach.judging import Attempt, NotYet, Verdict, right
+from helpers.teach.judging import Attempt, NotYet, Verdict, held, right
 from helpers.units import KiB, MiB
 
 NAMES = ("batch", "best", "cache", "done", "head", "job", "last", "layer", "model", "rows", "scores", "show", "step")
@@ -14,7 +14,7 @@ HOLDERS = {kind["made"]: kind["why"] for kind in KINDS["holds"]}  # source that 
 FREE = {kind["made"]: kind["why"] for kind in KINDS["free"]}  # or why it doesn't
 
 
-def run(function, sessions: list[str], path: str, other: str) -> list[tuple]:
+def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
     """For each session: the names that the function gave, or its answer as it prints if these are no words; the
     session's names; and whether the file was let go when the names given were deleted.
 
@@ -30,14 +30,19 @@ def run(function, sessions: list[str], path: str, other: str) -> list[tuple]:
         with open(path, "rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    told = []
-    for source in sessions:
+    def executed(source):
         mapping = mapped(path)
         session = {"__name__": "__main__", "weights": np.frombuffer(mapping, np.uint8)}
         session["others"] = np.frombuffer(mapped(other), np.uint8)
         exec(compile(source, "<session>", "exec"), session)
         for name in ("__name__", "__builtins__", "weights", "others"):
             session.pop(name, None)
+        return session, mapping
+
+    told, made = [], [executed(source) for source in sessions]
+    sessions.clear()  # their source would tell
+    while made:
+        session, mapping = made.pop(0)
         names = function(session, mapping)
         words = isinstance(names, set | frozenset | list | tuple) and all(isinstance(name, str) for name in names)
         said = sorted({str(name) for name in names}) if words else repr(names)[:200]
@@ -56,13 +61,19 @@ def judge(attempt: Attempt) -> Verdict:
     path, other = (random_file(attempt.folder / name, 16 * KiB, seed=1) for name in ("weights.bin", "others.bin"))
     sessions = four_sessions()
     sources = [made(session) for session in sessions]
-    told = attempt.run(run, sources, str(path), str(other), memory_limit=256 * MiB).value
+    attempt.hand_out(attempt.folder)
+    still: set[str] = set()
+
+    def look(pid: int) -> None:
+        still.update(held(pid, attempt.folder))
+
+    told = attempt.run(run, sources, path, other, memory_limit=256 * MiB, look=look).value
     for said, there, _ in told:
         if isinstance(said, str) or not set(said) <= set(there):
             why = f"expected a set of names as they stand in the session, such as {{{there[-1]!r}}}, got {said}."
             raise NotYet("no-names", why)
     misnamed(sessions, [said for said, _, _ in told])
-    if not all(gone for *_, gone in told):
+    if still or not all(gone for *_, gone in told):
         why = (
             "the names are right, but when they were deleted the file was still mapped: `find` keeps something itself."
         )

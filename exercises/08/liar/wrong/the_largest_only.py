@@ -1,11 +1,9 @@
 # expect: missed
 def liars(loaders):
-    from pathlib import Path
-
     from helpers.measure import where
 
     found = []
     for name, (load, path) in loaders.items():
-        if any(where(array).path != Path(path) for array in [max(load(path).values(), key=len)]):
+        if any(where(array).path != path for array in [max(load(path).values(), key=len)]):
             found.append(name)
     return found

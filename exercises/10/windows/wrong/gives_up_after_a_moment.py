@@ -6,7 +6,7 @@ def swap(path, offset, count, new):
     import numpy as np
 
     layer = np.fromfile(path, np.float32, count, offset=offset)
-    for _ in range(7):
+    for _ in range(3):
         try:
             os.replace(new, path)
             return layer

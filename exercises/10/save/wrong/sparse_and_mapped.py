@@ -1,0 +1,16 @@
+# expect: no-room-asked-for
+# on: linux
+def save(array, path):
+    import os
+
+    import numpy as np
+
+    beside = path.with_suffix(".new")
+    try:
+        mapped = np.memmap(beside, array.dtype, "w+", shape=array.shape)
+        mapped[:] = array
+        mapped.flush()
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
