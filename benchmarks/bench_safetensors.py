@@ -233,7 +233,7 @@ def bench(text: str, count: int, folder: Path, ways: dict[str, Way]) -> None:
             drop_from_cache(file)
         cold = fresh(first, way, paths[way.save])
         memory = [in_words(growth, "bytes") for growth in (cold.peak.anonymous, cold.peak.file)]
-        row = [*map(milliseconds, [*map(min, *rounds), cold.value]), *memory]
+        row = [*map(milliseconds, [*map(min, zip(*rounds, strict=True)), cold.value]), *memory]
         print(f"| {title} | " + " | ".join(row) + " |", flush=True)
     for path in paths.values():
         for file in files_of(path):
