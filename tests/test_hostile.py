@@ -7,6 +7,7 @@ it is executed here.
 import os
 import signal
 import time
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,12 @@ pytestmark = [
 FOLDER = Path(__file__).with_name("hostile")
 FILES = sorted(FOLDER.glob("*/*.py"))
 SMALL, SOON, ROOM = 32 * MiB, 4, 30  # bytes, seconds, seconds: a check may run the function several times
+
+
+@pytest.fixture(scope="module", autouse=True)
+def a_tracker() -> None:
+    """A judge that makes shared memory starts one, which stays as long as this process."""
+    resource_tracker.ensure_running()
 
 
 def here() -> dict:
