@@ -159,7 +159,8 @@ def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
         for lesson, seconds, failed, shown in (answer.values() for answer in answers):
             wrong += [f"{lesson} {failed[-1]}"] if len(failed) > 1 else []
             recorded = ", with recorded runs" if shown else recorded
-            print(f" {lesson} {seconds:.0f} s{', asked twice' if failed else ''};", end="", flush=True)
+            first = f" after {failed[0]}" if failed else ""
+            print(f" {lesson} {seconds:.0f} s{first};", end="", flush=True)
     except RuntimeError as error:
         skipped = isinstance(error, Skipped)
         result = f"{'skipped' if skipped else 'failed'}: {error}"

@@ -142,3 +142,12 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     mounts = f"31 23 0:27 / {tmp_path} rw - cgroup2 cgroup2 rw\n"
     found = memory_limit._places("0::/user.slice/app.slice/terminal.scope\n", mounts)
     assert [parent for parent, _ in found] == [session.parent, tmp_path / "user.slice"]
+
+
+def test_what_limits_this_process_is_told_from_within():
+    try:
+        run = in_memory_limit(own_limit, limit="256 MiB")
+    except NotMeasuredHere as refused:
+        pytest.skip(str(refused))
+    assert run.value == 256 * MiB
+    assert (own_limit() or psutil.virtual_memory().total) != run.value

@@ -462,6 +462,20 @@ def test_recorded_figures_stand_in_where_files_live_in_memory(
     assert recorded("run", plain_run := measure(len, "no file")) is plain_run
 
 
+def test_recorded_figures_stand_in_where_a_container_is_narrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    full = Comparison({"list": [measure(list, "ab")]})
+    full.save(tmp_path / "run.json")
+    monkeypatch.setattr("helpers.teach.recorded.own_limit", lambda: 512 * MiB)
+    for made in (full, lambda: pytest.fail("its processes could get the notebook killed")):
+        assert recorded("run", made) is not full
+        assert "limited to 512 MiB, and lessons need 1 GiB. Recorded figures" in capsys.readouterr().out
+    monkeypatch.setattr("helpers.teach.recorded.own_limit", lambda: 2 * GiB)
+    assert recorded("run", full) is full and capsys.readouterr().out == ""
+
+
 @pytest.fixture
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of recorded runs, while recording."""

@@ -11,7 +11,7 @@ from .film import Film
 from .holders import who_holds
 from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
-from .memory_limit import in_memory_limit
+from .memory_limit import in_memory_limit, own_limit
 from .pages import PageMap, PageState, page_map
 from .recording import Comparison, Recording
 from .run import compare, measure
@@ -42,6 +42,7 @@ __all__ = [
     "in_memory_limit",
     "measure",
     "on_small_disk",
+    "own_limit",
     "page_cache",
     "page_map",
     "page_out",

@@ -20,6 +20,8 @@ from .recording import Recording
 from .run import measured, why_no_start
 
 LEAST = 40 * MiB  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
+VERSION_1 = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+VERSION_2 = ("memory.max", "memory.swap.max")
 GROUP = "zero-copy-{}-{}"  # whose, and which
 ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'  # sh(1) moves itself, and then becomes the interpreter
 
@@ -90,6 +92,31 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
     1 it is below our own group. In version 2 a group that has processes can have none with limits below it, so it is
     beside our own or further up: wherever "memory" is given on to the groups below.
     """
+    for ours, point, files in _own(groups, mounts):
+        if files == VERSION_1:
+            yield ours, files
+            continue
+        for parent in _up(ours, point):
+            with suppress(OSError):
+                if "memory" in (parent / "cgroup.subtree_control").read_text().split():
+                    yield parent, files
+
+
+def own_limit() -> int | None:
+    """Bytes that this process may use, as a container limits them: the least limit of its control group and of those
+    above it. None where nothing limits it, or where that cannot be read."""
+    limits = [psutil.virtual_memory().total]
+    with suppress(OSError):
+        tables = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
+        for ours, point, (memory, _) in _own(*tables):
+            for group in _up(ours, point):
+                with suppress(OSError, ValueError):  # the group at the top has no such file; "max"
+                    limits.append(int((group / memory).read_text()))
+    return min(limits) if min(limits) < limits[0] else None
+
+
+def _own(groups: str, mounts: str) -> Iterator[tuple[Path, Path, tuple[str, str]]]:
+    """The control groups of this process that could limit memory: each with its mount point and its files."""
     own = {names: path for _, names, path in (line.split(":", 2) for line in groups.splitlines())}
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -97,15 +124,16 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, ...]]]:
         kind, _, options = after.split()[:3]
         if kind == "cgroup" and "memory" in options.split(","):
             path = next((path for names, path in own.items() if "memory" in names.split(",")), "/")
-            yield _below(point, root, path), ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+            yield _below(point, root, path), Path(point), VERSION_1
         elif kind == "cgroup2":
-            ours = _below(point, root, own.get("", "/"))
-            for parent in (ours, *ours.parents):
-                with suppress(OSError):
-                    if "memory" in (parent / "cgroup.subtree_control").read_text().split():
-                        yield parent, ("memory.max", "memory.swap.max")
-                if parent == Path(point):
-                    break
+            yield _below(point, root, own.get("", "/")), Path(point), VERSION_2
+
+
+def _up(group: Path, top: Path) -> Iterator[Path]:
+    for folder in (group, *group.parents):
+        yield folder
+        if folder == top:
+            break
 
 
 def _below(point: str, root: str, path: str) -> Path:

@@ -12,8 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from .. import folders
-from ..measure import Comparison, Film, Machine, NotMeasuredHere, Recording, Sharing, here
+from ..measure import Comparison, Film, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
 from ..measure.plain import in_json
+from ..units import GiB, in_words
 
 Measured = Comparison | Recording | Film | Sharing
 M = TypeVar("M", Comparison, Recording, Film, Sharing)
@@ -25,6 +26,9 @@ NEEDED = {
     "page states": "States of pages are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
+ROOM = (
+    1 * GiB
+)  # of memory: in less, four workers get the notebook killed, and files are taken away while they are measured
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
@@ -34,8 +38,8 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
 
     `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
     recorded run stands in where one of NEEDED is in `made.missing`, where the files measured live in memory, where the
-    function raises NotMeasuredHere, or where a library that it `needs`, one or several, is not installed (then it is
-    not called).
+    function raises NotMeasuredHere, or where a library that it `needs`, one or several, is not installed or a container
+    gives less than ROOM (then it is not called).
     One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
     function that made nothing is an error then: NotMeasuredHere.
 
@@ -48,8 +52,11 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         for library in (needs,) if isinstance(needs, str) else needs:
             if find_spec(library) is None:
                 raise NotMeasuredHere(f"the library {library} is not installed")
+        if (limit := own_limit() or ROOM) < ROOM and callable(made):
+            raise NotMeasuredHere(_narrow(limit))
         value = made() if callable(made) else made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None) or _no_disk(value)
+        why = why or (f"Not measured here: {_narrow(limit)}" if limit < ROOM else None)
     except NotMeasuredHere as error:
         refused, why = error, f"Not measured here: {error}"
     if why is None:
@@ -78,6 +85,12 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
             found = kind.from_json(plain)
             return found, machine or found.machine
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
+
+
+def _narrow(limit: int) -> str:
+    return (
+        f"this container's memory is limited to {in_words(limit, 'bytes')}, and lessons need {in_words(ROOM, 'bytes')}"
+    )
 
 
 def _no_disk(made: Measured) -> str | None:
