@@ -1,6 +1,7 @@
 """measure: what it reports is what happened, and whatever happens it ends."""
 
 import contextlib
+import ctypes
 import json
 import mmap
 import multiprocessing
@@ -723,6 +724,20 @@ def test_pages_shared_with_a_fork_count_once():
             os.waitpid(child, 0)
 
     assert measure(shares).peak.anonymous == pytest.approx(SIZE, rel=0.2)
+
+
+@linux
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may look into every process")
+def test_memory_that_nobody_may_look_into_counts():
+    def hides():
+        if (pid := os.fork()) == 0:
+            ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+            block = bytearray(SIZE)
+            time.sleep(0.25)
+            os._exit(len(block) % 1)
+        os.waitpid(pid, 0)
+
+    assert measure(hides).peak.anonymous > 0.9 * SIZE
 
 
 @linux

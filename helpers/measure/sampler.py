@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import psutil
@@ -120,13 +121,19 @@ def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
     addresses, in the first line, say whose it is. After a fork(2) they are the same too, but pages are shared.
     """
     try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb", buffering=0) as file:
-            text = file.read(4096)
-        names = (b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
-        anonymous, shared, mapped = (int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in names)
-    except (OSError, ValueError):
-        return None
-    return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
+        text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
+        anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
+        return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
+    except PermissionError:  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; how much it is, all may know
+        with suppress(OSError, ValueError):
+            return pid, tuple(_sizes(Path(f"/proc/{pid}/status").read_bytes(), b"RssAnon:", b"RssShmem:"))
+    except (OSError, ValueError):  # it has ended
+        pass
+    return None
+
+
+def _sizes(text: bytes, *names: bytes) -> list[int]:
+    return [int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in names]
 
 
 def _has_memory(pid: int) -> bool:

@@ -80,10 +80,17 @@ def no_file_above(most: int) -> None:
 
 def _as_data(value):
     if isinstance(value, tuple | list) and len(value) <= 8:
-        return tuple(v if type(v) in (int, float, str) else repr(v)[:200] for v in map(_plain, value))
+        return tuple(v if type(v) in (float, str) or _is_short(v) else repr(v)[:200] for v in map(_plain, value))
     return value if value is None else repr(_plain(value))[:200]
 
 
+def _is_short(value) -> bool:
+    """An int of 8 bytes: one of 10,000 digits cannot even be printed."""
+    return type(value) is int and abs(value) < 2**63
+
+
 def _plain(value):
-    """A number of numpy's as one of Python's."""
+    """A number of numpy's as one of Python's, and a word of an Enum as that word."""
+    if isinstance(value, str):
+        return str.__str__(value)
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value

@@ -39,7 +39,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def changed(file: Path) -> int:
-    """When it was written last. The first of the two moments nobody can set, inode(7); Windows has only the other."""
+    """When it was changed last: the time that nobody can set, inode(7), or on Windows, which has none, the other."""
     return max(file.stat().st_ctime_ns, file.stat().st_mtime_ns)
 
 
