@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.owners import link_of, mapping_under, way_to_owner
+from helpers.ideas.yoke import Yoke
+from helpers.owners import is_mapped_at, link_of, mapping_under, way_to_owner
 
 RECORD = np.dtype([("x", "f4"), ("y", "f4")])
 
@@ -107,6 +108,24 @@ class Guarded:
 def test_what_a_subclass_says_of_its_base_is_not_asked(kind: type):
     owner = bytearray(64)
     assert way_to_owner(np.frombuffer(owner, np.uint8).view(kind))[-1] is owner
+
+
+@pytest.mark.parametrize(
+    "kind", [Itself, type("Sized", (np.ndarray,), {"base": property(refused), "__len__": refused})]
+)
+def test_a_yoke_does_not_ask_it_either(kind: type):
+    with Yoke.attach(bytearray(64), lambda view: np.frombuffer(view, np.uint8).view(kind)) as view:
+        assert type(view) is kind
+    with pytest.raises(ValueError, match="does not borrow"):
+        Yoke.attach(bytearray(64), lambda view: np.frombuffer(bytes(view), np.uint8).view(kind))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc here")
+def test_which_file_lies_at_an_address(path: Path):
+    mapped = np.memmap(path, mode="r")
+    first = mapped.__array_interface__["data"][0]
+    assert [is_mapped_at(path, first + at) for at in (0, 4095, -1)] == [True, True, False]
+    assert not is_mapped_at(path, np.zeros(3).ctypes.data) and not is_mapped_at(path.parent, first)
 
 
 def test_what_runs_in_a_ring_ends():

@@ -47,14 +47,14 @@ def uses(registry, words: list[str]):
     def asked(value, run=run) -> str:
         calls.clear()
         try:
-            came = run(value)
+            came, raised = run(value), False
         except Exception as error:
-            came = error
+            came, raised = error, True
         if len(calls) > 1:
             return f"{len(calls)} calls of registered functions"
         if calls and calls[0][0] is value and calls[0][1] is came:
             return repr(came)
-        if not calls and isinstance(came, TypeError) and type(value).__name__ in str(came):
+        if not calls and raised and isinstance(came, TypeError) and type(value).__name__ in str(came):
             return "a TypeError with the type's name"
         return f"{came!r}"[:200] + (", which is not what its function returned" if calls else " without a call")
 
