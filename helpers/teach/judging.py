@@ -4,7 +4,6 @@ A judge returns `right(…)` or `within(…)`, or raises NotYet with the cause: 
 """
 
 import hashlib
-import math
 import os
 import re
 import secrets
