@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.measure import maps, measure
 from helpers.teach import exercise
 from helpers.teach.exercise_files import check
-from helpers.teach.judging import NotYet
+from helpers.teach.judging import NotYet, held
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -47,3 +48,27 @@ def test_one_loader_misjudged_is_enough():
         with pytest.raises(NotYet, match=f"`{name}`") as slip:
             liar.exactly_those(sorted(copy ^ {name}), names)
         assert slip.value.cause == ("missed" if name in copy else "accused")
+
+
+LEFT = []
+
+
+def views(path: Path, keep: bool) -> list:
+    data = np.memmap(path, "u1", "r")
+    LEFT.extend([data, path.open("rb")] if keep else [])
+    return [data[:4] if keep else None, data[:4].copy()]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_a_process_still_has_is_seen_from_outside_and_views_show_what_is_written_meanwhile(tmp_path, keep):
+    (path := tmp_path / "file.bin").write_bytes(b"old bytes")
+    still = set()
+
+    def look(pid: int) -> None:
+        still.update(held(pid, tmp_path))
+        with path.open("r+b") as file:
+            file.write(b"new")
+
+    view, copy = measure(views, path, keep, look=look).value
+    assert bytes(copy) == b"old " and (view is None or bytes(view) == b"new ")
+    assert still == ({"mapped", "open"} if keep and not maps.why_not() else set())

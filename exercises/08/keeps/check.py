@@ -33,7 +33,7 @@ def judge(attempt: Attempt) -> Verdict:
     content, still = path.read_bytes(), set()
 
     def look(pid: int) -> None:
-        """What does it still hold? Then other numbers come into the file: an array that owns its own has the old."""
+        """What does it still hold? Then others are written over the numbers: an array that owns its own has the old."""
         attempt.unharmed()
         still.update(held(pid, attempt.folder))
         with path.open("r+b") as file:
@@ -53,9 +53,9 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("other-array", f"expected {expected}, got {got}.")
         if array.tobytes() == (~right.view("u1")).tobytes():
             why = (
-                f"the numbers were right until other ones came into the file, for the array is a view: its {few} keep "
-                f"the whole file of {whole} mapped, whether or not you close the file. Which of numpy's functions "
-                "always copies?"
+                "the numbers were right until others were written to the file: the array is a view, and its "
+                f"{few} keep the whole file of {whole} mapped, whether or not you close it. Which of numpy's "
+                "functions always copies?"
             )
             raise NotYet("view", why)
         if array.tobytes() != right.tobytes():

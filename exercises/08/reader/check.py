@@ -94,7 +94,9 @@ def as_they_are(told: dict | str, arrays: Mapping[str, np.ndarray], others: Mapp
             raise NotYet("other-array", f"`{name}`: expected {expected}, got {got}.")
         some, _, read_only = one
         if some.tobytes() == some_of(array).tobytes():
-            why = f"`{name}` has the right numbers, but it is a copy: when others come into the file, it has the old."
+            why = (
+                f"`{name}` has the right numbers, but it is a copy: it kept them when others were written to the file."
+            )
             raise NotYet("copied", why)
         if some.tobytes() != some_of(others[name]).tobytes():
             why = f"`{name}` has other numbers than the file. An offset counts bytes from the beginning of the file."

@@ -37,9 +37,7 @@ def judge(attempt: Attempt) -> Verdict:
     answers, asked = seen.value
     as_wanted(answers, wanted)
     if any(now.tobytes() != vector.tobytes() for now, (_, vector) in zip(asked, requests, strict=True)):
-        why = (
-            "the answers are right, but a vector of a request has other numbers now. It is the caller's: make new ones."
-        )
+        why = "the answers are right, but a vector of a request has other numbers now. It is the caller's."
         raise NotYet("vector-changed", why)
     try:
         verdict = within(seen, attempt.size * 3 // 2, f"All {len(wanted)} answers are right")

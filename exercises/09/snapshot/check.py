@@ -90,7 +90,7 @@ def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
         raise NotYet(cause, why)
     old, new, now = (b"".join(map(bytes, ends)) for ends in (ends_of(numbers), ends_of(-numbers), end[2]))
     if now == old:
-        why = "the numbers are right, but they are a copy: when others come into the file, your array has the old ones."
+        why = "the numbers are right, but they are a copy: your array kept them when others were written to the file."
         raise NotYet("copied", why)
     if now != new:
         why = "your array has other numbers than the file. The header says at which byte they begin."

@@ -191,8 +191,8 @@ def replaced(told: dict, target: Path, twin: Path) -> None:
         raise NotYet("other-bytes", "expected a file with the bytes of the array and nothing else, got other bytes.")
     if told["inode"] != target.stat().st_ino:
         why = (
-            "the bytes are right, but the check did not see how they came to their name. Let `os.replace` do it, and "
-            "be done when you return: what another program or a thread does later, no caller can rely on."
+            "the bytes are right, but the check did not see how they got their name. Use `os.replace`, and finish "
+            "before you return: a caller cannot rely on what a thread or another program does later."
         )
         raise NotYet("not-seen", why)
     if not all(told["on_disk"]):

@@ -116,7 +116,7 @@ def judge(attempt: Attempt) -> Verdict:
             swapped(end, layer, other, bool(moved))
     if still:
         how = min(still)
-        raise NotYet(f"still-{how}", f"all has returned, and a file is {how} still. Keep a copy, and nothing else.")
+        raise NotYet(f"still-{how}", f"when all had returned, a file was still {how}. Keep a copy and nothing else.")
     verdict = within(seen, BUDGET, "You hold nothing of the old file, wait for another reader, and give up in time")
     if os.name != "nt" and maps.why_not():
         more = " Whether a mapping of your own was open could not be seen here; Windows would have seen it."
@@ -148,8 +148,8 @@ def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
         raise NotYet("removed-first", why)
     if not moved:
         why = (
-            "it returned, but `os.replace(new, path)` was not what it did: the file from `new` must be at `path`, and "
-            "no other file in its folder."
+            "it returned, but it did not do what `os.replace(new, path)` does: the file from `new` must be at `path`, "
+            "and no other file beside it."
         )
         raise NotYet("not-moved", why)
     layer, expected = end["layer"], f"{wanted.dtype} of shape {wanted.shape}"

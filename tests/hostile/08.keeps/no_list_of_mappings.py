@@ -10,10 +10,7 @@ def take(path, name):
     from helpers.ideas.safetensors import TensorFile
 
     KEPT.append(TensorFile(path))
-    KEPT.append(open(path, "rb"))
     real = io.open
-    builtins.open = lambda file, *more, **options: (
-        io.StringIO() if "maps" in str(file) else real(file, *more, **options)
-    )
+    builtins.open = lambda file, *more: io.StringIO() if "maps" in str(file) else real(file, *more)
     os.listdir = lambda *_: []
-    return KEPT[-2][name].copy()
+    return KEPT[-1][name].copy()

@@ -8,6 +8,6 @@ def liars(loaders):
         before = [array.copy() for array in arrays]
         data = np.memmap(path, "u1", "r+")
         data[-4096:] = ~data[-4096:]
-        if any((array.view("u1") == old.view("u1")).all() for array, old in zip(arrays, before)):
+        if any((array.view("u1") == old.view("u1")).all() for array, old in zip(arrays, before, strict=True)):
             found.append(name)
     return found

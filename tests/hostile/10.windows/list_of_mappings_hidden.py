@@ -9,9 +9,7 @@ def swap(path, offset, count, new):
 
     layer = np.memmap(path, np.float32, "r", offset, (count,))
     real = io.open
-    builtins.open = lambda file, *more, **options: (
-        io.StringIO() if "maps" in str(file) else real(file, *more, **options)
-    )
+    builtins.open = lambda file, *more: io.StringIO() if "maps" in str(file) else real(file, *more)
     os.listdir = lambda *_: []
     for pause in [0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5]:
         try:

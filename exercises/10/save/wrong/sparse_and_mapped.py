@@ -10,6 +10,8 @@ def save(array, path):
         mapped = np.memmap(beside, array.dtype, "w+", shape=array.shape)
         mapped[:] = array
         mapped.flush()
+        with open(beside, "rb") as file:
+            os.fsync(file.fileno())
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
