@@ -38,9 +38,9 @@ def judge(attempt: Attempt) -> Verdict:
         came, seen = from_disk(source, attempt.measure, run, source, positions, memory_limit=limit, modules=["numpy"])
         the_right_bytes(attempt.returned(seen).value, wanted, positions)
         attempt.unharmed()
-    if came is None or not 0.9 * needed <= careful <= (1 + ROOM) / 2 * needed:
+    if None in (came, careful) or not 0.9 * needed <= careful <= (1 + ROOM) / 2 * needed:
         why = "the file could not be dropped from the page cache"
-        if came is not None:
+        if None not in (came, careful):
             why = f"a careful program needs {in_words(needed, 'bytes')}, and the disk gave {in_words(careful, 'bytes')}"
         done = f"These are the bytes. What came from the disk cannot be judged here: {why}."
         return right(done, (in_words(seen.wall, "seconds"),))
