@@ -81,11 +81,11 @@ def of(function: Any, name: str) -> Source:
     `name` is what it should be called. TypeError names a variable that cannot travel.
     """
     inner = inspect.unwrap(function)
-    for cells, space in _places(inner):
+    for cells, space, code in _places(inner):
         names = (name, getattr(function, "__name__", name), *reversed(space))
         called = next((one for one in names if space.get(one) is function), None)
         with suppress(LookupError):
-            return taken(cells, called, space, getattr(inner, "__code__", None))
+            return taken(cells, called, space, code)
     return Source(name, (), {}, {name: function}, getattr(function, "__code__", None))
 
 
@@ -147,17 +147,21 @@ def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
             return
 
 
-def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any]]]:
-    """The cells that a function may stand in, and their global names: the kernel's, and those of its own file."""
+def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], CodeType | None]]:
+    """The cells that a function may stand in, and their global names: the kernel's, and those of its own file.
+
+    With the kernel's comes the function's code, for a cell may have been executed in several versions. A file has one;
+    and it is compiled as a whole, which makes other code than its statements do one by one.
+    """
     if shell := sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None:
-        history = enumerate(shell.history_manager.input_hist_raw)
-        yield [(f"<In [{number}]>", text) for number, text in history], shell.user_ns
+        cells = [(f"<In [{number}]>", text) for number, text in enumerate(shell.history_manager.input_hist_raw)]
+        yield cells, shell.user_ns, getattr(function, "__code__", None)
     runs = function if hasattr(function, "__code__") else inspect.getattr_static(type(function), "__call__", None)
     space = getattr(runs, "__globals__", {})
     module = sys.modules.get(space.get("__name__"))
     if hasattr(runs, "__code__") and (module is None or module.__name__ == "__main__" or vars(module) is not space):
         file = runs.__code__.co_filename
-        yield [(file, "".join(linecache.getlines(file)))], space
+        yield [(file, "".join(linecache.getlines(file)))], space, None
 
 
 def _that_travels(name: str, value: Any) -> Any:
