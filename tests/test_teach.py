@@ -468,11 +468,11 @@ def test_recorded_figures_stand_in_where_a_container_is_narrow(
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     full = Comparison({"list": [measure(list, "ab")]})
     full.save(tmp_path / "run.json")
-    monkeypatch.setattr("helpers.teach.recorded.own_limit", lambda: 512 * MiB)
+    monkeypatch.setattr(sys.modules[read.__module__], "own_limit", lambda: 512 * MiB)
     for made in (full, lambda: pytest.fail("its processes could get the notebook killed")):
         assert recorded("run", made) is not full
         assert "limited to 512 MiB, and lessons need 1 GiB. Recorded figures" in capsys.readouterr().out
-    monkeypatch.setattr("helpers.teach.recorded.own_limit", lambda: 2 * GiB)
+    monkeypatch.setattr(sys.modules[read.__module__], "own_limit", lambda: 2 * GiB)
     assert recorded("run", full) is full and capsys.readouterr().out == ""
 
 

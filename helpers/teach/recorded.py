@@ -26,9 +26,7 @@ NEEDED = {
     "page states": "States of pages are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
-ROOM = (
-    1 * GiB
-)  # of memory: in less, four workers get the notebook killed, and files are taken away while they are measured
+ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, and the page cache loses what is measured
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
@@ -88,9 +86,8 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
 
 
 def _narrow(limit: int) -> str:
-    return (
-        f"this container's memory is limited to {in_words(limit, 'bytes')}, and lessons need {in_words(ROOM, 'bytes')}"
-    )
+    has, need = (in_words(size, "bytes") for size in (limit, ROOM))
+    return f"this container's memory is limited to {has}, and lessons need {need}"
 
 
 def _no_disk(made: Measured) -> str | None:
