@@ -75,7 +75,8 @@ def no_file_above(most: int) -> None:
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def _as_data(value):
