@@ -283,9 +283,10 @@ def opened(path: Path) -> BinaryIO:
         found = path.lstat()
     except FileNotFoundError:
         raise NotYet("no-file", f"there is no file `{path.name}`.") from None
-    if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1:
+    regular = stat.S_ISREG(found.st_mode)
+    if stat.S_ISLNK(found.st_mode) or (regular and found.st_nlink > 1):
         raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
-    if not stat.S_ISREG(found.st_mode):
+    if not regular:
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
     return _open(path)
 
