@@ -49,7 +49,6 @@ def workers(
     count: int = 4,
     make: Callable | None = None,
     timeout: float = 60,
-    objects: bool = False,
     modules: Sequence[str] = (),
 ) -> Sharing:
     """`count` processes call `use` at once and keep what it returns; a row each of what that took, in bytes.
@@ -65,13 +64,12 @@ def workers(
     for none, because after a fork nobody has a page for himself until he writes into it, or is the last who has it;
     a worker's `private_dirty` is what it has written.
 
-    A row's `value` is what was returned, as plain data; None also for anything else and for more than 1 MiB. With
-    `objects` it comes as a pickle, which can run anything here: for code of your own only. `ended` is
+    A row's `value` is what was returned, as plain data; None also for anything else and for more than 1 MiB. `ended` is
     "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`
-    each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only
-    the row "parent". Functions travel as in `measure`, after
-    the same `modules` and with the same TypeError. What the workers have started ends
-    with them. Where memory of other processes cannot be read: nothing is run, and the result says why.
+    each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only the
+    row "parent". Functions travel as in `measure`, after the same `modules` and with the same TypeError. What the
+    workers have started ends with them. Where memory of other processes cannot be read: nothing is run, and the result
+    says why.
     """
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
@@ -86,11 +84,11 @@ def workers(
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(show, printed)
-        team = [_Member(f"worker {i + 1}", LARGEST_VALUE, objects) for i in range(count)]
+        team = [_Member(f"worker {i + 1}", LARGEST_VALUE) for i in range(count)]
         if make is None:
             rows = _fresh(use, args, team, timeout, printed, at_end, modules)
         else:
-            rows = _forked(use, make, args, team, timeout, printed, at_end, objects, modules)
+            rows = _forked(use, make, args, team, timeout, printed, at_end, modules)
         return Sharing(tuple(rows), "growth")
 
 
@@ -130,7 +128,6 @@ def _forked(
     timeout: float,
     printed: BinaryIO,
     at_end: ExitStack,
-    objects: bool,
     modules: Sequence[str],
 ) -> list[Shares]:
     try:
@@ -138,7 +135,7 @@ def _forked(
     except TypeError:
         carried(use, (), named(use))  # if it is this one, the error has its name
         raise
-    parent = _Member("parent", LARGEST_VALUE, objects)
+    parent = _Member("parent", LARGEST_VALUE)
     for one in team:
         one.printed = printed
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
