@@ -1,5 +1,6 @@
 """What of a student's cells travels with a function: what it needs, as the kernel had it, and nothing else."""
 
+import builtins
 import linecache
 import sys
 import textwrap
@@ -134,7 +135,8 @@ def handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     from IPython.core.interactiveshell import InteractiveShell
 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
+    for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
+        monkeypatch.setitem(space, name, space.get(name))  # a shell puts its own there
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
 
     def executed(*texts: str) -> Callable:
