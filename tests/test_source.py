@@ -1,12 +1,16 @@
 """What of a student's cells travels with a function: what it needs, as the kernel had it, and nothing else."""
 
+import builtins
 import linecache
+import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from traitlets.config import Config
 
-from helpers.teach import source
+from helpers.teach import inside, source
 from helpers.teach.source import Source, taken
 
 
@@ -66,6 +70,8 @@ def lines(found: Source) -> list[tuple[str, int]]:
         (["def outer(n):\n    def inner(): return n + K\n    return inner\nK = 1\nf = outer(2)"], 3),
         (["def h(): return 1\nf = h"], 1),
         (["N = None\ndef setup():\n    global N\n    N = 7\nsetup()\ndef f(): return N"], 7),
+        (["N = None\ndef inner():\n    global N\n    N = 7\n    return N", "def setup(): return inner()",
+          "done = setup()", "def f(): return N"], 7),
         (["def f():\n    f.calls += 1\n    return f.calls\nf.calls = 2"], 3),
         (["def f(): return f.unit", "setattr(f, 'unit', 'B')"], "B"),
         (["K = 1\ndef f():\n    K = 2\n    return K"], 2),
@@ -94,6 +100,8 @@ def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: li
         (["from helpers.teach import exercise\nfor g in (1, 2):\n    exercise('02.chunks').check(g)",
           "def f(): return g"], [("cell 2", 1)]),
         (["n = 1\ndef f():\n    n = 2\n    return [n for n in (3,)]"], [("cell 1", 2)]),
+        (["import random\ndef trial(): random.seed(1)\ntrial()", "def f(): return random"],
+         [("cell 1", 1), ("cell 2", 1)]),
     ],
 )  # fmt: skip
 def test_nothing_else_travels(texts: list[str], carried: list[tuple[str, int]]):
@@ -116,11 +124,64 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
         f"K = open({str(file)!r}, 'w').close()\nclass A:\n    x = open({str(file)!r}, 'w')",
         "def f(a=A()): return K, antigravity, input()",
     )
-    import sys
-
     found = taken(texts, "f")
     assert len(found.steps) == 4 and "antigravity" in found.modules
     assert not file.exists() and "antigravity" not in sys.modules
+
+
+@pytest.fixture
+def handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Iterator[Callable]:
+    """`f`, as `of` finds it in an IPython that executed these cells as far as they go, made in a fresh place."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
+        monkeypatch.setitem(space, name, space.get(name))  # a shell puts its own there
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+
+    def executed(*texts: str) -> Callable:
+        shell.reset(new_session=True)
+        for text in texts:
+            shell.run_cell(text, store_history=True)
+        return made(shell.user_ns.get("found") or source.of(shell.user_ns["f"], "f"))["f"]
+
+    yield executed
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(
+    ("texts", "result"),
+    [
+        (["K = 1\n\n1 / 0\nK = 2", "def f(): return K"], 1),
+        (["K = 1", "x = (\n  2,\n  1 / 0); K = 2", "def f(): return K"], 1),
+        (["T = {}", "T['a'] = mistyped", "T['a'] = 1\ndef f(): return T"], {"a": 1}),
+        (["with open('no such file') as file: text = file.read()",
+          "with open('/dev/null') as file: text = file.read()", "def f(): return text"], ""),
+        (["def h():\n    try: 1 / 0\n    except ZeroDivisionError as e: raise ValueError from e\nK = 1\nh()\nK = 2",
+          "def f(): return K"], 1),
+        (["def f(): return 1", "1 / 0\ndef f(): return 2"], 1),
+        (["%%time\nK = 1\n1 / 0\nK = 2", "def f(): return K"], 1),
+    ],
+)  # fmt: skip
+def test_what_a_cell_that_raised_did_not_reach_does_not_count(texts: list[str], result: object, handed_over: Callable):
+    assert handed_over(*texts)() == result
+
+
+def test_of_several_versions_in_a_cell_the_one_handed_over_is_meant(handed_over: Callable):
+    ask = "from helpers.teach import source\n"
+    assert handed_over(ask + "def f(): return 1\nfound = source.of(f, 'f')\ndef f(): return 2")() == 1
+    assert handed_over("def f(): return 1", "g = f", "def f(): return g() + 1")() == 2
+
+
+def test_what_a_cell_printed_is_not_asked_for_again(handed_over: Callable):
+    assert handed_over("3 + 4", "n = _", "'something else'", "def f(): return n")() == 7
+
+
+def test_what_a_function_displays_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    found = taken(cells("def f(): display(1, 2)"), "f")
+    inside.started("f", found.steps, found.texts, found.values, lambda f: f())
+    assert capsys.readouterr().out == "1 2\n"
 
 
 def test_what_no_cell_makes_travels_by_value_and_is_named_where_it_cannot(tmp_path: Path):

@@ -623,7 +623,7 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
         "1 / 0\ndef copy_small(source, target): return 'never executed'",
         f"1{check}",
         f"def copy_small(source, target):\n    !cp {{source}} {{target}}{check}",
-        f"with open('kept', 'w') as kept: pass\nkept, = [kept]\nglobals()['hidden'] = kept\n"
+        f"with open({str(tmp_path / 'kept')!r}, 'w') as kept: pass\nkept, = [kept]\nglobals()['hidden'] = kept\n"
         f"def copy_small(source, target):\n    return hidden{check}",
     ]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])

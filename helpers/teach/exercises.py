@@ -217,7 +217,11 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
 # --- was anything done? ---------------------------------------------------------------------------------------
 def is_attempted(body: CodeType, starter: CodeType) -> bool:
     """False for the stub, and for a body that is only `...`, `pass`, a docstring or `raise NotImplementedError`."""
-    return not does_nothing(body) and _shape(body) != _shape(starter) and body.co_names != ("NotImplementedError",)
+    return (
+        not does_nothing(body)
+        and source.shape(body) != source.shape(starter)
+        and body.co_names != ("NotImplementedError",)
+    )
 
 
 def does_nothing(body: CodeType) -> bool:
@@ -225,12 +229,6 @@ def does_nothing(body: CodeType) -> bool:
     steps = [step for step in dis.get_instructions(body) if step.opname not in ("RESUME", "NOP")]
     to_return = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_VALUE", "RETURN_CONST")
     return all(step.opname in to_return and step.argval is None for step in steps)
-
-
-def _shape(body: CodeType) -> tuple:
-    """What a function does, wherever it stands."""
-    consts = tuple(_shape(const) if isinstance(const, CodeType) else repr(const) for const in body.co_consts)
-    return body.co_code, body.co_names, consts
 
 
 def _said(text: str) -> Said:

@@ -21,7 +21,7 @@ def started(name: str, steps, texts, values, runner, *args):
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     sys.modules["__main__"] = main = ModuleType("__main__")
     space = vars(main)
-    space |= {"get_ipython": get_ipython} | values
+    space |= {"get_ipython": get_ipython, "display": print} | values
     for step in steps:
         exec(step, space)
     return runner(space[name], *args)

@@ -8,6 +8,7 @@ import builtins
 import dis
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,9 +19,9 @@ from typing import Any
 import cloudpickle
 
 from .installed import imported, is_installed
-from .statements import Cell, Statement, statements
+from .statements import Cell, Statement, ended_before, statements
 
-ASKS = {"input", "getpass", "get_ipython"}  # what these answered cannot be had again
+ASKS = {"input", "getpass", "get_ipython", "_", "__", "___"}  # what these said cannot be had again
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def taken(
     names what of `space` cannot travel.
     """
     space = space or {}
-    found = [one for one in statements(cells, name) if not _is_another(one.function(name), code)]
+    found = _until(code, list(statements(cells, name)), name)
     made = set().union(*(one.binds for one in found))
     asked = set().union(*(one.binds for one in found if one.now & ASKS))
     if name not in made:
@@ -131,11 +132,19 @@ def taken(
     )
 
 
-def _is_another(code: CodeType | None, handed_over: CodeType | None) -> bool:
-    """Is that another version of the function than the one handed over? Its cell may have failed before it."""
-    if not code or not handed_over or code.co_name != handed_over.co_name:
-        return False
-    return (code.co_code, code.co_names) != (handed_over.co_code, handed_over.co_names)
+def _until(code: CodeType | None, found: list[Statement], name: str | None) -> list[Statement]:
+    """Without the versions of the function after the one that has this code: they have not been executed yet."""
+    if not code or code.co_name != name:
+        return found
+    versions = {at: made for at, one in enumerate(found) if (made := one.function(name))}
+    last = max((at for at, made in versions.items() if shape(made) == shape(code)), default=-1)
+    return [one for at, one in enumerate(found) if at not in versions or at <= last]
+
+
+def shape(code: CodeType) -> tuple:
+    """What a function does, wherever it stands."""
+    consts = tuple(shape(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
+    return code.co_code, code.co_names, consts
 
 
 def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
@@ -150,11 +159,12 @@ def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
 def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], CodeType | None]]:
     """The cells that a function may stand in, and their global names: the kernel's, and those of its own file.
 
-    With the kernel's comes the function's code, for a cell may have been executed in several versions. A file has one;
-    and it is compiled as a whole, which makes other code than its statements do one by one.
+    With the kernel's comes the function's code, for a cell may hold several versions, of which the last have not been
+    executed yet. A file has one; and it is compiled as a whole, which makes other code than its statements do.
     """
     if shell := sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None:
-        cells = [(f"<In [{number}]>", text) for number, text in enumerate(shell.history_manager.input_hist_raw)]
+        texts = enumerate(shell.history_manager.input_hist_raw)
+        cells = [(f"<In [{number}]>", ended_before(_failed_at(shell, number), text)) for number, text in texts]
         yield cells, shell.user_ns, getattr(function, "__code__", None)
     runs = function if hasattr(function, "__code__") else inspect.getattr_static(type(function), "__call__", None)
     space = getattr(runs, "__globals__", {})
@@ -164,10 +174,18 @@ def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Code
         yield [(file, "".join(linecache.getlines(file)))], space, None
 
 
+def _failed_at(shell: Any, number: int) -> int | None:
+    """The line at which this cell raised, as its traceback says; None if it did not, or nobody knows."""
+    failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
+    trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
+    lines = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame
+    return int(lines[-1]) if lines else None
+
+
 def _that_travels(name: str, value: Any) -> Any:
     try:
         cloudpickle.dumps(value)
     except Exception as error:
-        why = "no cell makes it from its source. Open files, mappings and locks inside the function"
+        why = "no cell makes it from its source. Make it inside the function, or in a cell without `%`, `!` and `await`"
         raise TypeError(f"`{name}` cannot be carried to a fresh process ({error}), and {why}") from error
     return value

@@ -56,13 +56,25 @@ def statements(cells: Sequence[Cell], asked_for: str | None) -> Iterator[Stateme
                 verdicts |= one.binds if str(getattr(node, "module", "")).startswith("helpers.teach") else set()
             elif isinstance(node, ast.Expr):  # the call of a module's function changes nothing: plt.plot(…)
                 one = replace(one, touches=one.touches - imported)
-            if (isinstance(node, ast.Expr) and asked_for not in one.now) or getattr(node, "decorator_list", ()):
+            defines = isinstance(node, DEFINES)
+            if node.decorator_list if defines else asked_for not in one.now:
                 for sets, changes in (effects[called] for called in one.now & effects.keys()):
                     stays = one.replaces and not sets
-                    one = replace(one, binds=one.binds | sets, touches=one.touches | changes, replaces=stays)
-            if isinstance(node, DEFINES):
-                effects |= dict.fromkeys(one.binds, (_set_later(one.step), _changed(node.body) & (one.now | one.later)))
+                    one = replace(one, binds=one.binds | sets, touches=one.touches | changes - imported, replaces=stays)
+            if defines:
+                sets, changes = _set_later(one.step), _changed(node.body) & (one.now | one.later)
+                for called in one.later & effects.keys() - {asked_for}:
+                    sets, changes = sets | effects[called][0], changes | effects[called][1]
+                effects |= dict.fromkeys(one.binds, (sets, changes))
             yield one
+
+
+def ended_before(line: int | None, text: str) -> str:
+    """What a cell did that raised at this line: its statements before the one that raised. All of it for None."""
+    if line is None:
+        return text
+    ended = [node.end_lineno for node in _parsed(text) if node.end_lineno < line]
+    return "\n".join(text.split("\n")[: max(ended, default=0)])
 
 
 @lru_cache(1000)
