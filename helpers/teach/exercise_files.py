@@ -24,7 +24,7 @@ from .. import folders, units
 FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
 ANSWERS = ("right", "wrong")
 FRONT = {"title": (str, "words"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
-CLASS_EDITION = "class-edition.txt"  # where it lies in exercises/, solutions and answers are the teacher's
+CLASS_EDITION = "class-edition.toml"  # where it lies in exercises/, solutions and answers are the teacher's
 EXPECT = re.compile(r"# expect: ([a-z]+(?:-[a-z]+)*)")
 ON = re.compile(r"# on: (linux|darwin|win32)")
 

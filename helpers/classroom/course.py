@@ -1,0 +1,128 @@
+"""A course, as its teacher describes it in two files: class.toml (points, due dates, students) and overrides.toml."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from ..folders import write_whole
+from ..teach.exercise_files import keys
+from ..teach.exercises import nearest
+
+TEMPLATES = Path(__file__).parent / "template"
+POINTS = 10.0  # of an exercise that class.toml does not name
+CLASS, OVERRIDES = "class.toml", "overrides.toml"
+
+
+class BadCourse(ValueError):
+    """A file of the teacher's says something that it cannot mean: which file, what, and what would be right."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """What a teacher says of one answer, in place of the check or beside it; `points` None leaves the check's."""
+
+    student: str
+    exercise: str
+    points: float | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Course:
+    """title     for pages
+    points    by exercise, "02.chunks": 10.0
+    due       by lesson, "02": a moment, with its time zone; a lesson that is not there is never late
+    students  who should hand in, by key (see store.Student): name; empty if the teacher has given no list
+    """
+
+    title: str = "Zero copy, measured"
+    points: Mapping[str, float] = field(default_factory=dict)
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    students: Mapping[str, str] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
+
+    def worth(self, exercise: str) -> float:
+        return self.points.get(exercise, POINTS)
+
+    def override(self, student: str, exercise: str) -> Override | None:
+        """The last one for this answer."""
+        found = (one for one in reversed(self.overrides) if (one.student, one.exercise) == (student, exercise))
+        return next(found, None)
+
+
+def course(folder: Path) -> Course:
+    """The course whose files lie in this folder. Files that are not there yet are written, with every line explained
+    and commented out. BadCourse says what is wrong with a line."""
+    for name in (CLASS, OVERRIDES):
+        if not (folder / name).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / name, (TEMPLATES / name).read_bytes())
+    said, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
+    at = folder / CLASS
+    _only(at, said, {"title", "points", "due", "students"})
+    points, due, students = (_of(at, said, name, dict, {}) for name in ("points", "due", "students"))
+    return Course(
+        title=_of(at, said, "title", str, Course.title),
+        points={_exercise(at, key): _points(at, key, number) for key, number in points.items()},
+        due={key: _moment(at, key, when) for key, when in due.items()},
+        students={key: str(name) for key, name in students.items()},
+        overrides=tuple(_override(folder / OVERRIDES, one) for one in overrides.get("override", ())),
+    )
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadCourse(f"{path}: {error}") from None
+
+
+def _only(path: Path, said: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := sorted(set(said) - known):
+        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(known))}")
+
+
+def _of(path: Path, said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = said.get(name, default)
+    if not isinstance(value, kind):
+        wanted = "a table" if kind is dict else "words in quotes"
+        raise BadCourse(f"{path}: {name} is {value!r}; {wanted} would be right")
+    return value
+
+
+def _exercise(path: Path, key: str) -> str:
+    try:
+        return nearest(key, keys(), "exercise")
+    except ValueError as error:
+        raise BadCourse(f"{path}: {error}") from None
+
+
+def _points(path: Path, key: str, points: Any) -> float:
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e6:
+        raise BadCourse(f"{path}: {key} is worth {points!r}; a number from 0 up would be right")
+    return float(points)
+
+
+def _moment(path: Path, key: str, when: Any) -> datetime:
+    """A day ends at midnight; a moment without a zone is in that of this machine."""
+    if isinstance(when, date) and not isinstance(when, datetime):
+        when = datetime.combine(when, time.max)
+    if not isinstance(when, datetime):
+        raise BadCourse(f"{path}: lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00")
+    return when.astimezone()
+
+
+def _override(path: Path, said: Any) -> Override:
+    if not isinstance(said, dict) or not {"student", "exercise"} <= set(said):
+        raise BadCourse(f"{path}: an [[override]] needs student and exercise; it has {said!r}")
+    _only(path, said, {"student", "exercise", "points", "comment"})
+    points = said.get("points")
+    return Override(
+        str(said["student"]),
+        _exercise(path, str(said["exercise"])),
+        None if points is None else _points(path, said["exercise"], points),
+        str(said.get("comment", "")),
+    )

@@ -1,0 +1,148 @@
+"""What has been handed in and graded, in one SQLite file: an answer is there as soon as it is known, or not at all."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+Outcome = Literal["right", "not yet", "not attempted", "not graded", "missing"]
+FILE = "grades.sqlite"
+
+
+@dataclass(frozen=True)
+class Student:
+    """key    what tells two students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the folder
+    name   to show; whatever characters it has, it is escaped where it is shown
+    email  "" if nothing says it
+    place  what the system that collected calls this hand-in: "Ada_1234_assignsubmission_file"; grades go back under it
+    """
+
+    key: str
+    name: str
+    email: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The notebook of a student for a lesson; the last one, if there are several.
+
+    lesson       "02"; "" if nothing in it tells
+    file         where it lay, below what was collected: "Ada_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
+    when         ISO 8601 with a zone; "" if nothing says it
+    late         whether the system that collected says so, or it came after the course's due date
+    edition      that the notebook names, "2026-11-22 (11a3030)"; "" if it names none
+    why_not      why it cannot be graded; "" if it can
+    predictions  what the student predicted: {"02.peak": 256.0}, as plain JSON
+    """
+
+    student: str
+    lesson: str
+    file: str
+    digest: str = ""
+    when: str = ""
+    late: bool = False
+    edition: str = ""
+    why_not: str = ""
+    predictions: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The verdict on one answer.
+
+    digest   of the hand-in that it was taken from
+    check    hash of what judged it: a row whose check has changed since is graded again
+    cause    the judge's word for the slip, "too-much-memory"
+    because  the verdict in words, Markdown; seconds: that it took
+    """
+
+    student: str
+    exercise: str
+    outcome: Outcome
+    because: str = ""
+    cause: str = ""
+    figures: tuple[str, ...] = ()
+    seconds: float = 0.0
+    digest: str = ""
+    check: str = ""
+
+    @property
+    def lesson(self) -> str:
+        return self.exercise.partition(".")[0]
+
+
+KINDS = {
+    "students": (Student, ("key",)),
+    "hand_ins": (HandIn, ("student", "lesson")),
+    "rows": (Row, ("student", "exercise")),
+}
+
+
+class Store:
+    """Open for one grader at a time: `with store(folder) as known: known.keep(row)`."""
+
+    def __init__(self, connection: sqlite3.Connection):
+        self._connection = connection
+        for table, (kind, key) in KINDS.items():
+            names = ", ".join(f'"{one.name}"' for one in fields(kind))
+            keyed = ", ".join(f'"{name}"' for name in key)
+            connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
+
+    def keep(self, *things: Student | HandIn | Row) -> None:
+        """All of them or, if this process is killed meanwhile, none; in place of what was kept under the same keys."""
+        with self._connection:
+            for one in things:
+                table = next(name for name, (kind, _) in KINDS.items() if isinstance(one, kind))
+                values = [json.dumps(value) for value in astuple(one)]
+                marks = ", ".join("?" * len(values))
+                self._connection.execute(f"insert or replace into {table} values ({marks})", values)
+
+    def students(self) -> list[Student]:
+        return self._all("students")
+
+    def hand_ins(self) -> list[HandIn]:
+        return self._all("hand_ins")
+
+    def rows(self) -> list[Row]:
+        return self._all("rows")
+
+    def forget(self, student: str) -> int:
+        """Deletes all that is known of a student, from the disk too; how many rows, hand-ins and names there were."""
+        gone = 0
+        with self._connection:
+            for table, (_, (key, *_)) in KINDS.items():
+                done = self._connection.execute(f'delete from {table} where "{key}" = ?', [json.dumps(student)])
+                gone += done.rowcount
+        self._connection.execute("vacuum")
+        return gone
+
+    def _all(self, table: str) -> list:
+        kind, key = KINDS[table]
+        order = ", ".join(f'"{name}"' for name in key)
+        found = self._connection.execute(f"select * from {table} order by {order}")
+        return [_made(kind, [json.loads(value) for value in row]) for row in found]
+
+
+def _made(kind: type, values: Sequence) -> Student | HandIn | Row:
+    return kind(*(tuple(value) if isinstance(value, list) else value for value in values))
+
+
+@contextmanager
+def store(folder: Path) -> Iterator[Store]:
+    """The store in this folder, made if it is not there. BlockingIOError if another grader has it open."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / FILE
+    with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE")) as connection:
+        connection.execute("pragma secure_delete = on")
+        connection.execute("pragma locking_mode = exclusive")
+        try:
+            connection.execute("begin immediate")
+            connection.execute("commit")
+        except sqlite3.OperationalError as error:
+            raise BlockingIOError(f"{file} is in use by another grader ({error}); wait until it has ended") from None
+        yield Store(connection)

@@ -1,0 +1,50 @@
+"""Which edition of the lessons this is: the day and the commit that stand on every page, zip, notebook and verdict."""
+
+import os
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from .folders import EXERCISES, ROOT
+
+CLASS_EDITION = EXERCISES / "class-edition.toml"  # where it lies, the teacher has solutions and answers
+
+
+@dataclass(frozen=True)
+class Edition:
+    """day     of the commit, "2026-11-22"; "" where nobody knows
+    commit  its full hash; "" where nobody knows
+    changed  are there changes that no commit has?
+    """
+
+    day: str = ""
+    commit: str = ""
+    changed: bool = False
+
+    def __str__(self) -> str:
+        """ "2026-11-22 (11a3030)"; "unknown edition" without git, in a copy of the files."""
+        if not self.commit:
+            return "unknown edition"
+        return f"{self.day} ({self.commit[:7]}{', with changes' if self.changed else ''})"
+
+
+@cache
+def edition() -> Edition:
+    """Of these files: an edition for a class says it itself, a checkout is asked through git."""
+    if CLASS_EDITION.exists():
+        said = tomllib.loads(CLASS_EDITION.read_text(encoding="utf-8"))
+        return Edition(said["day"], said["commit"])
+    try:
+        day, commit = _git("show", "--no-patch", "--format=%cs %H", "HEAD").split()
+        return Edition(day, commit, bool(_git("status", "--porcelain", "--untracked-files=no")))
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return Edition()
+
+
+def _git(*arguments: str) -> str:
+    """Of this checkout, not of one that it lies in."""
+    only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, env=only_here, capture_output=True, text=True, check=True
+    ).stdout
