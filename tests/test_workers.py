@@ -324,7 +324,7 @@ def test_wrong_arguments_are_named():
     for count in ("4", 1.5):
         with pytest.raises(TypeError, match=f"count is a number of processes, not {count!r}"):
             workers(abs, 1, count=count)
-    with pytest.raises(ValueError, match="timeout=nan"):
+    with pytest.raises(ValueError, match="more than 0, not nan"):
         workers(abs, 1, timeout=float("nan"))
     with mmap.mmap(-1, PAGE) as memory:
         for make, use in ((None, lambda *data: memory[0]), (array, lambda data: memory[0]), (lambda: memory[0], len)):

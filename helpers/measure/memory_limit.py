@@ -17,7 +17,7 @@ from ..units import MiB, in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured, why_no_start
+from .run import How, measured, why_no_start
 
 LEAST = 40 * MiB  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
 VERSION_1 = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
@@ -50,7 +50,7 @@ def in_memory_limit(function: Callable, *args: Any, limit: int | str = "64 MiB")
         of = in_words(length, "bytes")
         raise ValueError(f"a limit of {of} is more than this machine's memory of {in_words(memory, 'bytes')}")
     with _group(length) as command:
-        return measured(function, args, command=command)
+        return measured(function, args, How(command=command))
 
 
 @contextmanager

@@ -46,8 +46,10 @@ class Process:
     def __init__(self, name: str, largest: int = 0, objects: bool = False):
         self.name, self.largest, self.objects = name, largest, objects
         self.stopped: str | None = None
+        self.stop: Callable[[], str | None] = lambda: None  # asked while it is waited for: why it is to be stopped
         self.code: int | None = None
         self.process: subprocess.Popen | None = None  # None for a fork
+        self.by_another = False  # is it started through a command?
         self.line: socket.socket | None = None  # to watch.py
         self.started: list[psutil.Process] = []
 
@@ -56,9 +58,11 @@ class Process:
     ) -> None:
         """A fresh interpreter, to be ended with all that it has started, whatever happens.
 
-        It is started through `command`, which must become it (exec), and inherits `descriptors`.
+        It is started through `command`, which must become it (exec) or end as a shell would (128 and the signal), and
+        inherits `descriptors`.
         """
-        self.printed, command = printed, [*command, sys.executable, str(CHILD)]
+        self.printed, self.by_another = printed, bool(command)
+        command = [*command, sys.executable, str(CHILD)]
         with ExitStack() as its_ends:
             outbox, its_outbox = way_back(at_end, its_ends)
             if LINUX:
@@ -126,8 +130,8 @@ class Process:
     def wait(self, event: threading.Event, end: float) -> bool:
         """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
         while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
-            if self.prints_too_much():
-                self.stopped = "printed too much"
+            self.stopped = "printed too much" if self.prints_too_much() else self.stop()
+            if self.stopped:
                 break
         return event.is_set()
 
@@ -177,7 +181,9 @@ class Process:
     def ended(self) -> str:
         if self.stopped or self.message:
             return self.stopped or self.message["ended"]
-        return "lost contact" if self.code in (None, LOST) else _ended_by(self.code)
+        if self.code in (None, LOST):
+            return "lost contact"
+        return _ended_by(128 - self.code if self.by_another and self.code > 128 else self.code)
 
     @property
     def error(self) -> str | None:

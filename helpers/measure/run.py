@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -68,45 +68,62 @@ def measure(
     is printed when it has ended; from 64 MiB on it is stopped. TypeError if function or arguments cannot be carried;
     ValueError for an interval that this machine cannot keep. Interrupting the call kills the process.
     """
-    return measured(function, args, heap, interval, timeout, memory_limit, name, objects, modules, look)
+    how = How(interval, timeout, memory_limit, objects, modules, look)
+    return measured(function, args, how, heap=heap, name=name)
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of `measure`, and two for the rest of the house.
+
+    command  the interpreter is started through it: it must become it (exec), or end as it does, as a shell would
+    stop     asked here at every sample: why the process is to be stopped, which is then how it `ended`; None to go on
+    """
+
+    interval: float = 0.001
+    timeout: float = 60
+    memory_limit: int | str | None = None
+    objects: bool = False
+    modules: Sequence[str] = ()
+    look: Callable[[int], None] | None = None
+    command: Sequence[str] = ()
+    stop: Callable[[], str | None] = lambda: None
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise ValueError(f"timeout is in seconds and more than 0, not {self.timeout!r}")
+        if isinstance(self.modules, str):
+            raise TypeError(f"modules are names in a list or tuple, not {self.modules!r}; write [{self.modules!r}]")
+
+    @property
+    def limit(self) -> int | None:
+        """The memory limit in bytes."""
+        return None if self.memory_limit is None else size(self.memory_limit)
 
 
 def measured(
     function: Callable,
     args: tuple,
+    how: How = How(),
+    *,
     heap: bool = False,
-    interval: float = 0.001,
-    timeout: float = 60,
-    memory_limit: int | str | None = None,
     name: str | None = None,
-    objects: bool = False,
-    modules: Sequence[str] = (),
-    look: Callable[[int], None] | None = None,
     before: Callable[[], Any] = lambda: None,
-    command: Sequence[str] = (),
 ) -> Recording:
-    """`measure`, for the rest of the room: `before()` is called here before each of its runs, and the interpreter is
-    started through `command`, which must become it (exec)."""
+    """`measure`, for the rest of the house: `before()` is called here before each of its runs."""
     if not callable(function):
         raise TypeError(
             f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
         )
-    if not timeout > 0:
-        raise ValueError(f"timeout is in seconds and more than 0, not {timeout!r}")
-    limit = None if memory_limit is None else size(memory_limit)
     label = name or named(function)
-    payload = carried(function, args, label)
-    if isinstance(modules, str):
-        raise TypeError(f"modules are names in a list or tuple, not {modules!r}; write [{modules!r}]")
-    options = {"modules": tuple(modules)}
+    payload, limit = carried(function, args, label), how.limit
     machine = here(_folder(args))
     before()
-    run = _Run(label, objects, payload, options, interval, timeout, limit, command, look=look).recording(machine)
+    run = _Run(label, payload, how).recording(machine)
     if heap and run.ended == "returned":
-        options |= {"heap": True}
         before()
         more = limit and 4 * limit + 64 * MiB
-        traced = _Run(label, objects, payload, options, interval, timeout * 4, more, command, silent=True)
+        traced = _Run(label, payload, replace(how, memory_limit=more, timeout=4 * how.timeout, look=None), heap=True)
         run = replace(run, heap_peak=traced.heap_peak())
     return run
 
@@ -153,12 +170,12 @@ def compare(
     if not functions or repeat < 1:
         raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
-    prepare = partial(before, *args) if before else lambda: None
+    prepare, how = partial(before, *args) if before else lambda: None, How(**options)
     with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
         for round in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
-                run = measured(function, args, name=name, heap=heap and round == 0, before=prepare, **options)
+                run = measured(function, args, how, name=name, heap=heap and round == 0, before=prepare)
                 if round:
                     run = replace(run, heap_peak=runs[name][0].heap_peak)
                 if check and run.ended == "returned" and not check(*args):
@@ -171,53 +188,41 @@ def compare(
 class _Run(Process):
     """One fresh process, sampled while it calls the function. Everything happens in the constructor."""
 
-    def __init__(
-        self,
-        label: str,
-        objects: bool,
-        payload: bytes,
-        options: dict,
-        interval: float,
-        timeout: float,
-        limit: int | None,
-        command: Sequence[str] = (),
-        silent: bool = False,
-        look: Callable[[int], None] | None = None,
-    ):
-        super().__init__(label, LARGEST_RESULT, objects)
-        self.interval, self.limit, self.look = interval, limit, look
+    def __init__(self, label: str, payload: bytes, how: How, heap: bool = False):
+        super().__init__(label, LARGEST_RESULT, how.objects)
+        self.how, self.limit, self.stop = how, how.limit, how.stop
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
         self.last: Sample | None = None
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-            if not silent:
+            if not heap:  # else it is the second run, which prints the same
                 at_end.callback(show, printed)
-            self.start(printed, at_end, command)
-            self.send(payload, **options)
+            self.start(printed, at_end, how.command)
+            self.send(payload, modules=tuple(how.modules), heap=heap)
             self.greet(label)
             self.sampler = sampler.choose()(self.mail.pid, self.process.pid if self.line else None)
             at_end.callback(self.sampler.close)
-            self._watch(timeout)
+            self._watch()
 
-    def _watch(self, timeout: float) -> None:
+    def _watch(self) -> None:
         least = 4 * sampler.cost(self.sampler)
-        if self.interval < least:
+        if self.how.interval < least:
             raise ValueError(
-                f"interval={self.interval!r} s is below what this machine can do: one sample takes "
+                f"interval={self.how.interval!r} s is below what this machine can do: one sample takes "
                 f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
             )
         self.base = self.sampler.read(thorough=True)
         if self.base is None:
             raise self.not_loaded(self.name)
         self.began = time.perf_counter()
-        self.end = self.began + timeout
+        self.end = self.began + self.how.timeout
         self.allow(b"call")
         self._sample(self.mail.done.wait, self.samples)
         self.saw_end = time.perf_counter()
         if self.mail.done.is_set() and not self.stopped:
             self.last = self.sampler.read(thorough=True)  # what it returned is still there
-            if self.look and self.last:
-                self.look(self.mail.pid)
+            if self.how.look and self.last:
+                self.how.look(self.mail.pid)
             self.allow(b"report")
             self._sample(self.mail.report.wait, self.later, LARGEST_RESULT)
         if not self.stopped:
@@ -239,7 +244,7 @@ class _Run(Process):
                 if sample is None:
                     break
                 into.append((now, sample))
-                due = max(due + self.interval, now + 3 * (time.perf_counter() - now))  # of many processes it takes long
+                due = max(due + self.how.interval, now + 3 * (time.perf_counter() - now))
                 if self.limit is not None and self._own(sample) > self.limit + allowance:
                     self.stopped = "memory limit"
             elif not self.alive():
@@ -248,6 +253,8 @@ class _Run(Process):
                 self.stopped = self.stopped or "timed out"
             elif self.prints_too_much():
                 self.stopped = "printed too much"
+            elif why := self.stop():
+                self.stopped = why
             elif not self.stopped and over(max(0, min(due, self.end, now + LONGEST_WAIT) - time.perf_counter())):
                 break
 

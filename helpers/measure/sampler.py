@@ -31,7 +31,8 @@ class Sampler(Protocol):
 class ProcStatus:
     """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About 20 µs a sample.
 
-    Of what the process has started, as children of `above` or further down, anonymous and shared memory count too:
+    Of what the process has started, as children of `above` or further down (but not what is between the two, a
+    sandbox's own process), anonymous and shared memory count too:
     of all together, each page once, by Pss_Anon and Pss_Shmem of /proc/<pid>/smaps_rollup, Linux 5.4. That takes some
     300 µs for each, more for large ones. Whether there are any is looked up when a new process is somewhere on this
     machine, proc_loadavg(5). What has been written into memfds, mapped or not, is looked up every 10 ms.
@@ -40,7 +41,7 @@ class ProcStatus:
     tells_kinds = True
 
     def __init__(self, pid: int, above: int | None = None):
-        self._pid, self._above = pid, above
+        self._pid, self._above, self._between = pid, above, _parents(pid, above) if above else ()
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
         self._newest = os.open("/proc/loadavg", os.O_RDONLY) if above else None
         self._last, self._others, self._memfds, self._look_again = b"", (), 0, 0.0
@@ -77,7 +78,8 @@ class ProcStatus:
         return os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
 
     def _look_for_others(self, newest: bytes) -> None:
-        self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid != self._pid)
+        left_out = (self._pid, *self._between)
+        self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid not in left_out)
 
     def _all_together(self, tries: int = 5) -> tuple[int, int]:
         """Anonymous and shared memory. One that is forked or ends between two readings would be counted too high: then
@@ -111,6 +113,14 @@ def below(pid: int) -> list[int]:
                     left += (new := [int(word) for word in file.read(2**16).split()])
                     found += new
     return found
+
+
+def _parents(pid: int, above: int) -> tuple[int, ...]:
+    """What has started a process, up to `above`."""
+    with suppress(psutil.NoSuchProcess):
+        found = [parent.pid for parent in psutil.Process(pid).parents()]
+        return tuple(found[: found.index(above)] if above in found else ())
+    return ()
 
 
 def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:

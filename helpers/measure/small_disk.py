@@ -13,7 +13,7 @@ from ..units import in_words
 from ..units import size as in_bytes
 from .machine import NotMeasuredHere
 from .recording import Recording
-from .run import measured, why_no_start
+from .run import How, measured, why_no_start
 
 
 def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> Recording:
@@ -37,7 +37,7 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
         command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, folder)
         if why := _why_not(command):
             raise NotMeasuredHere(f"a disk of one's own cannot be made here: {why}")
-        run = measured(function, (Path(folder), *args), command=command)
+        run = measured(function, (Path(folder), *args), How(command=command))
     # Not "tmpfs" alone: what lives there by mistake has no disk to show, and `recorded` then shows another run.
     return replace(
         run, machine=replace(run.machine, file_system=f"tmpfs of {in_words(length, 'bytes')}", read_ahead=None)

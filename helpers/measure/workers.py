@@ -17,6 +17,7 @@ from ..units import MiB
 from . import maps
 from .process import START_LIMIT, Process, carried, named, show, way_back
 from .recording import ending
+from .run import How
 from .sharing import COLUMNS, Shares, Sharing, sharing
 
 LARGEST_VALUE = 1 * MiB
@@ -24,6 +25,10 @@ LARGEST_VALUE = 1 * MiB
 
 class _Member(Process):
     """A worker, or the parent of forks."""
+
+    def __init__(self, name: str, how: How):
+        super().__init__(name, LARGEST_VALUE)
+        self.stop = how.stop
 
     def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
         """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
@@ -71,6 +76,11 @@ def workers(
     workers have started ends with them. Where memory of other processes cannot be read: nothing is run, and the result
     says why.
     """
+    return at_work(use, args, count, How(timeout=timeout, modules=modules), make)
+
+
+def at_work(use: Callable, args: tuple, count: int, how: How, make: Callable | None = None) -> Sharing:
+    """`workers`, for the rest of the house."""
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
             raise TypeError(f"workers takes functions and their arguments; {what} is {function!r}; leave out its ()")
@@ -78,41 +88,35 @@ def workers(
         count = operator.index(count)
     except TypeError:
         raise TypeError(f"count is a number of processes, not {count!r}") from None
-    if count < 1 or not timeout > 0:
-        raise ValueError(f"workers needs a worker and more than 0 seconds, not count={count!r}, timeout={timeout!r}")
+    if count < 1:
+        raise ValueError(f"workers needs a worker, not count={count!r}")
     if why := maps.why_not():
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(show, printed)
-        team = [_Member(f"worker {i + 1}", LARGEST_VALUE) for i in range(count)]
+        team = [_Member(f"worker {i + 1}", how) for i in range(count)]
         if make is None:
-            rows = _fresh(use, args, team, timeout, printed, at_end, modules)
+            rows = _fresh(use, args, team, how, printed, at_end)
         else:
-            rows = _forked(use, make, args, team, timeout, printed, at_end, modules)
+            rows = _forked(use, make, args, team, how, printed, at_end)
         return Sharing(tuple(rows), "growth")
 
 
 def _fresh(
-    use: Callable,
-    args: tuple,
-    team: list[_Member],
-    timeout: float,
-    printed: BinaryIO,
-    at_end: ExitStack,
-    modules: Sequence[str],
+    use: Callable, args: tuple, team: list[_Member], how: How, printed: BinaryIO, at_end: ExitStack
 ) -> list[Shares]:
     name = named(use)
     payload = carried(use, args, name)
     for one in team:
-        one.start(printed, at_end)
+        one.start(printed, at_end, how.command)
     for one in team:
-        one.send(payload, modules=modules)
+        one.send(payload, modules=tuple(how.modules))
     for one in team:
         one.greet(name)
     before = {one: one.read() for one in team}  # when all are there: they share the pages of the interpreter's file
-    _let_all(team, timeout)
+    _let_all(team, how.timeout)
     after = {one: one.read() for one in team}
-    end = time.monotonic() + timeout
+    end = time.monotonic() + how.timeout
     for one in team:
         one.report(end)
     for one in team:
@@ -125,31 +129,30 @@ def _forked(
     make: Callable,
     args: tuple,
     team: list[_Member],
-    timeout: float,
+    how: How,
     printed: BinaryIO,
     at_end: ExitStack,
-    modules: Sequence[str],
 ) -> list[Shares]:
     try:
         payload = carried(make, args, named(make), use)
     except TypeError:
         carried(use, (), named(use))  # if it is this one, the error has its name
         raise
-    parent = _Member("parent", LARGEST_VALUE)
+    parent = _Member("parent", how)
     for one in team:
         one.printed = printed
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
         theirs = [one.connect(at_end, started) for one in team]
-        parent.start(printed, at_end, descriptors=[fd for two in theirs for fd in two])
-    parent.send(payload, forks=theirs, modules=modules)
+        parent.start(printed, at_end, how.command, descriptors=[fd for two in theirs for fd in two])
+    parent.send(payload, forks=theirs, modules=tuple(how.modules))
     parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
-    _let_all([parent], timeout)
+    _let_all([parent], how.timeout)
     end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.alive() else 0)
     team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
-    _let_all(team, timeout)
+    _let_all(team, how.timeout)
     after = {one: one.read() for one in (parent, *team)}
-    end = time.monotonic() + timeout
+    end = time.monotonic() + how.timeout
     for one in team:
         one.report(end)
         one.allow(b"end")

@@ -20,7 +20,7 @@ import cloudpickle
 from .. import folders, owners, scratch, units
 from . import exercise_files, inside, kept, source
 from .exercise_files import Answer
-from .judging import Attempt, NotYet, Verdict
+from .judging import Attempt, Fence, NotYet, Verdict
 from .source import Source
 from .words import Said, block, inline, paragraphs, plain, short
 
@@ -75,10 +75,23 @@ class Exercise:
 
         Whatever the function does, the answer is a Verdict.
         """
-        verdict = self._verdict(function, units.size(self.size if size is None else size), timeout)
+        verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self._was_right
             kept.keep(FILE, self.key, {"attempts": self.attempts + 1, "right": right})
+        return verdict
+
+    def verdict(
+        self,
+        function: Any,
+        *,
+        size: int | str | None = None,
+        timeout: float = 20,
+        fence: Callable[[Path], Fence] = lambda folder: Fence(),
+    ) -> Verdict:
+        """What `check` says, without counting it as an attempt; `fence(folder)` keeps in the student's processes, which
+        work in that folder."""
+        verdict = self._verdict(function, units.size(self.size if size is None else size), timeout, fence)
         figures = tuple(short(figure, 100) for figure in verdict.figures)
         return replace(verdict, because=short(verdict.because), figures=figures)
 
@@ -135,7 +148,7 @@ class Exercise:
     def _starter_code(self) -> CodeType:
         return source.taken([("<starter>", self.starter)], self.name).code
 
-    def _verdict(self, function: Any, size: int, timeout: float) -> Verdict:
+    def _verdict(self, function: Any, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
         if function is None or function is Ellipsis:
             return self._not_attempted()
         if not (callable(function) or isinstance(function, Source)):
@@ -150,13 +163,13 @@ class Exercise:
         if what := made.runs_nothing:
             why = f"`{self.name}` is {what}: calling it runs nothing. Write an ordinary function."
             return Verdict("not yet", why, cause="runs-nothing")
-        return self._judged(made, size, timeout)
+        return self._judged(made, size, timeout, fence)
 
     def _not_attempted(self) -> Verdict:
         do = "Fill in" if does_nothing(self._starter_code()) else "Change"
         return Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
 
-    def _judged(self, made: Source, size: int, timeout: float) -> Verdict:
+    def _judged(self, made: Source, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
         attempt = None
         try:
             judge = exercise_files.check(self.folder).judge
@@ -164,7 +177,7 @@ class Exercise:
                 students, own = folder / "student", folder / "judge"
                 students.mkdir()
                 own.mkdir()
-                attempt = Attempt(made, size, timeout, students, own)
+                attempt = Attempt(made, size, timeout, students, own, fence(students))
                 verdict = judge(attempt)
                 if not isinstance(verdict, Verdict):
                     raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")

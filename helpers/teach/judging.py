@@ -19,7 +19,9 @@ from typing import Any, BinaryIO, Literal
 
 from .. import folders
 from ..make import random_file
-from ..measure import Recording, cache, maps, measure, sampler
+from ..measure import Recording, Sharing, cache, maps, sampler
+from ..measure.run import How, measured
+from ..measure.workers import at_work
 from ..units import MiB, in_words
 from . import inside
 from .source import Source
@@ -70,6 +72,17 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
     return Verdict("right", because, figures)
 
 
+@dataclass(frozen=True)
+class Fence:
+    """What keeps in the process of a function that is not trusted; nothing does at home, where it is the student's own.
+
+    See `How` for both.
+    """
+
+    command: tuple[str, ...] = ()
+    stop: Callable[[], str | None] = lambda: None
+
+
 @dataclass(eq=False)
 class Attempt:
     """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
@@ -83,6 +96,7 @@ class Attempt:
     timeout: float
     folder: Path
     own: Path | None = None
+    fence: Fence = Fence()
     recording: Recording | None = None
     _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
@@ -121,17 +135,20 @@ class Attempt:
         What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
         memory are not told apart, a second run gives the heap peak, which has to do.
         """
-        self.recording = measure(
-            self.started(runner),
-            *args,
-            modules=(*modules, *self.source.modules),
-            timeout=self.timeout,
-            memory_limit=memory_limit,
-            heap=not kinds_are_told_apart(),
-            name=self.source.name,
-            look=look,
-        )
+        how = self._how(modules, memory_limit=memory_limit, look=look)
+        heap, name = not kinds_are_told_apart(), self.source.name
+        self.recording = measured(self.started(runner), args, how, heap=heap, name=name)
         return self.recording
+
+    def workers(self, runner: Callable, *args: Any, count: int, modules: Sequence[str] = ()) -> Sharing:
+        """`workers`, with `runner(function, *args)` in each; nothing that was handed out may have changed: NotYet."""
+        crowd = at_work(self.started(runner), args, count, self._how(modules))
+        self.unharmed()
+        return crowd
+
+    def _how(self, modules: Sequence[str], **more: Any) -> How:
+        modules = (*modules, *self.source.modules)
+        return How(timeout=self.timeout, modules=modules, command=self.fence.command, stop=self.fence.stop, **more)
 
     def started(self, runner: Callable) -> Callable:
         """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from helpers.measure import maps
-from helpers.measure.workers import workers
 from helpers.owners import mapping_under
 from helpers.teach.inside import some
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
@@ -46,9 +45,7 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("own-copy", OWN)
         done = "The array is right, and it lies in a map. What workers share isn't measured here, nor was the budget"
         return right(f"{done}: {without}", (f"{data.size:,} numbers",))
-    modules = ("numpy", *attempt.source.modules)
-    crowd = workers(attempt.started(run), path, count=COUNT, timeout=attempt.timeout, modules=modules)
-    attempt.unharmed()
+    crowd = attempt.workers(run, path, count=COUNT, modules=["numpy"])
     if path.stat().st_mtime_ns != written:
         why = "the file was written to, even if its bytes are the same. Open it so that the workers can't write."
         raise NotYet("source-changed", why)

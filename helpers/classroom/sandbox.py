@@ -1,0 +1,153 @@
+"""A sandbox for one student's function: bubblewrap, with nothing in it but Python and a folder to work in.
+
+No network, no other processes, an empty home, everything read-only but that folder, and limits on processes, memory,
+files and time. The judge stands outside: the kernel still shows it the process under its own number, bwrap(1).
+"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from ..folders import DATA, ROOT
+from ..measure.run import why_no_start
+from ..teach.judging import Fence
+from ..units import GiB, MiB
+
+PROCESSES = 256  # and threads: more than any answer needs
+FILES = 1_000  # in the working folder
+ROOM = 4 * GiB  # on the disk, for all files in the working folder
+LARGEST = 8 * GiB  # of one file, past which writing is an error
+SHARED = 256 * MiB  # in /dev/shm, and in /tmp, which is its home too
+SECONDS = 600  # of processor time, should everything else fail
+DISK_LEFT, MEMORY_LEFT = 2 * GiB, 512 * MiB  # for the teacher's machine, whatever happens
+EVERY = 0.05  # seconds between two looks at the disk
+OUT_OF_ROOM = "out of room"  # how a function ended that may not be to blame: the machine itself had no room left
+SETTINGS = (  # name, the value that forbids user namespaces, one that allows them
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_user_namespaces", "0", "10000"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+)
+PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def fence(folder: Path) -> Fence:
+    """Keeps in what works in `folder`, a path that is the same inside."""
+    its_own = ("--bind", str(folder), str(folder), "--chdir", str(folder), "--")
+    return Fence((*_outside(), *its_own, *_limits()), _Stop(folder))
+
+
+def why_not() -> str:
+    """Why there are no sandboxes here, and what would help; "" if there are. Found by making one."""
+    if sys.platform != "linux":
+        return (
+            f"a sandbox takes Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
+        )
+    if os.geteuid() == 0:
+        return "as root, no limit on processes holds; grade as an ordinary user"
+    if not shutil.which("bwrap"):
+        return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
+    if not shutil.which("prlimit"):
+        return "there is no prlimit; install the package util-linux"
+    why = why_no_start((*_outside(), "--", *_limits()))
+    return f"bwrap could not make one ({why}). {_setting()}" if why else ""
+
+
+def _setting() -> str:
+    """Which setting forbids user namespaces, as far as one is known to."""
+    for name, forbids, allows in SETTINGS:
+        file = Path("/proc/sys", *name.split("."))
+        if file.exists() and file.read_text().strip() == forbids:
+            return f"The setting {name} is {forbids}; as root, `sysctl {name}={allows}` allows it"
+    return (
+        "No setting of this kernel forbids user namespaces. In a container, its maker must allow them, and a /proc of "
+        "one's own: docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined, or procMount: "
+        "Unmasked on Kubernetes"
+    )
+
+
+@cache
+def _outside() -> tuple[str, ...]:
+    """bwrap, and what is the same for every sandbox. The process is the first in there, so all others end with it."""
+    options = [
+        *("bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--as-pid-1"),
+        *(
+            "--die-with-parent",
+            "--new-session",
+            "--hostname",
+            "sandbox",
+            "--clearenv",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+        ),
+    ]
+    for path in ("/dev/shm", "/tmp"):
+        options += ["--size", str(SHARED), "--tmpfs", path]
+    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *_python(), *_project()):
+        options += ["--ro-bind-try", path, path]
+    for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):  # links into /usr, on most systems
+        options += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    environment |= {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": "/tmp", "USER": "student"}
+    for name, value in environment.items():
+        options += ["--setenv", name, value]
+    return tuple(options)
+
+
+def _limits() -> tuple[str, ...]:
+    """prlimit(1), inside: there the number of processes is that of the sandbox alone, user_namespaces(7)."""
+    return ("prlimit", f"--nproc={PROCESSES}", f"--fsize={LARGEST}", f"--cpu={SECONDS}", "--core=0", "--")
+
+
+def _python() -> Iterator[str]:
+    """This Python, with its packages."""
+    yield from dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+
+
+def _project() -> Iterator[str]:
+    """Of the lessons only what a function may need: not the exercises with their solutions, nor what was handed in."""
+    yield from map(str, (ROOT / "helpers", DATA / "samples", DATA / "recorded"))
+
+
+class _Stop:
+    """Why what works in a folder is to be stopped, asked as often as one likes: it has filled its part of the disk, or
+    there is no room left on this machine."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.due = folder, 0.0
+
+    def __call__(self) -> str | None:
+        if time.monotonic() < self.due:
+            return None
+        files, size = _taken(self.folder)
+        self.due = time.monotonic() + EVERY
+        if files > FILES or size > ROOM:
+            return "wrote too much"
+        if shutil.disk_usage(self.folder).free < DISK_LEFT or psutil.virtual_memory().available < MEMORY_LEFT:
+            return OUT_OF_ROOM
+        return None
+
+
+def _taken(folder: Path) -> tuple[int, int]:
+    """How many files are below a folder (no more are counted than are too many), and their bytes on the disk."""
+    files, size, left = 0, 0, [folder]
+    while left and files <= FILES:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(Path(entry))
+                    if files > FILES:
+                        break
+        except OSError:  # it has gone meanwhile, or nobody may look into it
+            continue
+    return files, size
