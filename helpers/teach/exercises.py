@@ -66,6 +66,11 @@ class Exercise:
         return exercise_files.answers(self.folder, "wrong", self.name)
 
     @property
+    def alone(self) -> bool:
+        """Does its check measure time, so that nothing should run beside it?"""
+        return getattr(exercise_files.check(self.folder), "ALONE", False)
+
+    @property
     def cell(self) -> str:
         """The notebook's cell: the starter, and the call that checks it."""
         return f'{self.starter.rstrip()}\n\n\nexercise("{self.key}").check({self.name})'

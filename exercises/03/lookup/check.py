@@ -14,6 +14,7 @@ from helpers.teach.inside import kind_of
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, is_cold, right
 from helpers.units import MiB, in_words
 
+ALONE = True  # it measures time
 PAGE = mmap.PAGESIZE
 POSITIONS = 256
 ROOM = 1.5  # times the pages that hold these bytes

@@ -12,6 +12,7 @@ from helpers.measure import measure
 from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import MiB, in_words
 
+ALONE = True  # it measures time
 TIMES, COUNT = 20, 5_000
 CUTS, ROUNDS = (0.0, 0.25, 0.625), 40  # of the loop, which is timed so often
 CALLS = 1_000  # of `total`

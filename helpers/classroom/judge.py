@@ -1,0 +1,175 @@
+"""Judges the answers of one notebook, in a process of its own that grade.py starts: `python -m helpers.classroom.judge`.
+
+In comes a line of JSON, which says what to judge, and then the notebook; out go verdicts, a line of JSON each. The
+notebook is read as data: whatever it does to its reader ends this process, and not the grader.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from ..folders import ROOT
+from ..measure.child import tie_to_the_parent
+from ..teach.exercises import Exercise, exercise
+from ..teach.judging import Fence
+from ..teach.source import taken
+from ..teach.statements import Cell
+from ..units import GiB, MiB
+from . import sandbox
+
+try:
+    import resource
+except ImportError:  # Windows, where answers are judged without a sandbox, or not at all
+    resource = None
+
+CODE, CELLS = 2 * MiB, 5_000  # characters of code in a notebook, and cells: no hand-in comes near
+READING = 4 * GiB  # of address space, while the notebook is taken apart
+RAN_OUT, NOT_CHECKED = "out-of-room", "not-checked"  # causes that say nothing of the answer: it is asked again
+
+
+class CannotBeGraded(Exception):
+    """What is wrong with a notebook, and what would be right."""
+
+
+def main() -> None:
+    """Nothing that a student's function prints may come between the verdicts, and nobody judges for a dead grader."""
+    tie_to_the_parent()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        asked = json.loads(sys.stdin.buffer.readline())
+        for verdict in verdicts(sys.stdin.buffer.read(), **asked):
+            out.write(json.dumps(verdict) + "\n")
+            out.flush()
+
+
+def verdicts(notebook: bytes, exercises: Sequence[str], commit: str = "", trusted: bool = False) -> Iterator[dict]:
+    """What the judges say, in the words of store.Row; `commit` is that of the edition which the notebook came from."""
+    try:
+        with _within(READING):
+            cells = code_cells(notebook)
+    except CannotBeGraded as error:
+        yield from ({"exercise": key, "outcome": "not graded", "because": str(error)} for key in exercises)
+        return
+    for key in exercises:
+        began = time.monotonic()
+        asked = as_given(exercise(key), commit)
+        yield {"exercise": key, **judged(asked, cells, trusted), "seconds": round(time.monotonic() - began, 1)}
+
+
+def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False) -> dict[str, Any]:
+    """The verdict on the function that the notebook's cells make for this exercise."""
+    try:
+        with _within(READING):
+            made = next(filter(None, (_taken(cells, name) for name in names(asked, cells))), None)
+    except Exception as error:
+        return {"outcome": "not graded", "because": f"its cells cannot be taken apart: {type(error).__name__}"}
+    if made is None:
+        if why := not_python(cells, asked.name):
+            return {"outcome": "not yet", "because": why, "cause": "not-python"}
+        return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
+    verdict = asked.verdict(made, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
+    said = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
+    if verdict.recording and verdict.recording.ended == sandbox.OUT_OF_ROOM:
+        why = "this machine had no room left, on its disk or in its memory; grade again when it has"
+        return said | {"outcome": "not graded", "because": why, "cause": RAN_OUT}
+    return said | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
+
+
+def as_given(asked: Exercise, commit: str) -> Exercise:
+    """The exercise with the starter that the student was given, if this checkout knows that edition."""
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        return asked
+    path = (asked.folder / "starter.py").relative_to(ROOT).as_posix()
+    said = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
+    return replace(asked, starter=said.stdout.decode()) if said.returncode == 0 else asked
+
+
+def check_hash(asked: Exercise, trusted: bool = False) -> str:
+    """Of all that judges an answer; where it is another one than it was, the answer is judged again."""
+    digest = hashlib.sha256()
+    for path in sorted(asked.folder.iterdir()):
+        if path.is_file() and path.name not in ("hints.md", "solution.py"):
+            digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16] + (" without a sandbox" if trusted else "")
+
+
+def code_cells(notebook: bytes) -> list[Cell]:
+    """The source of each code cell, by its number. CannotBeGraded for what is no notebook."""
+    try:
+        found = json.loads(notebook)
+    except (ValueError, RecursionError, MemoryError) as error:
+        _refuse(f"it is not JSON, as a notebook is ({type(error).__name__}). Was it damaged on its way?")
+    cells = found.get("cells") if isinstance(found, dict) else None
+    if not isinstance(cells, list):
+        _refuse("it is JSON, but no notebook of format 4; “Save Notebook As…” in JupyterLab writes one")
+    if len(cells) > CELLS:
+        _refuse(f"it has {len(cells):,} cells; {CELLS:,} are the most")
+    texts = []
+    for number, cell in enumerate(cells, 1):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source", "")
+            lines = source if isinstance(source, list) else [source]
+            if not all(isinstance(line, str) for line in lines):
+                _refuse(f"its cell {number} holds something that is no text")
+            texts.append((f"<cell {number}>", "".join(lines)))
+    if (size := sum(len(text) for _, text in texts)) > CODE:
+        _refuse(f"it holds {size / MiB:.1f} MiB of code; {CODE // MiB} MiB are the most")
+    return texts
+
+
+def names(asked: Exercise, cells: Sequence[Cell]) -> Iterator[str]:
+    """What the function may be called: as its last check says, and as it was asked for."""
+    call = re.compile(rf"exercise\(\s*['\"]{re.escape(asked.key)}['\"]\s*\)\s*\.check\(\s*(\w+)")
+    yield from [name for _, text in cells for name in call.findall(text)][-1:]
+    yield asked.name
+
+
+def not_python(cells: Sequence[Cell], name: str) -> str:
+    """Why no cell defines the function, if one would but for its syntax."""
+    for _, text in reversed(cells):
+        if re.search(rf"^\s*def {re.escape(name)}\b", text, re.M):
+            try:
+                ast.parse(text)
+            except (SyntaxError, ValueError) as error:
+                line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
+                return f"the cell with `{name}` is not Python{line}: {getattr(error, 'msg', error)}."
+    return ""
+
+
+def _taken(cells: Sequence[Cell], name: str):
+    try:
+        return taken(cells, name)
+    except LookupError:
+        return None
+
+
+@contextmanager
+def _within(size: int) -> Iterator[None]:
+    """No more address space than that, setrlimit(2); afterwards as much as before, for what is started then."""
+    if not resource:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _refuse(why: str) -> NoReturn:
+    raise CannotBeGraded(why)
+
+
+if __name__ == "__main__":
+    main()
