@@ -1,4 +1,4 @@
-"""Judges the answers of one notebook, in a process of its own that grade.py starts: `python -m helpers.classroom.judge`.
+"""Judges the answers of one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
 
 In comes a line of JSON, which says what to judge, and then the notebook; out go verdicts, a line of JSON each. The
 notebook is read as data: whatever it does to its reader ends this process, and not the grader.
