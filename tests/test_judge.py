@@ -1,0 +1,116 @@
+"""A notebook is judged in a process of its own: what it takes from the cells, and what it says of what is no notebook."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from helpers.classroom import judge
+from helpers.classroom.judge import CannotBeGraded, as_given, check_hash, code_cells, names, verdicts
+from helpers.edition import edition
+from helpers.folders import ROOT
+from helpers.teach import exercise
+
+KEY = "02.report"
+REPORT = exercise(KEY)
+
+
+def notebook(*cells: str, **more) -> bytes:
+    made = [
+        {"cell_type": "code", "id": f"c{i}", "source": text.splitlines(keepends=True)} for i, text in enumerate(cells)
+    ]
+    return json.dumps({"nbformat": 4, "cells": made} | more).encode()
+
+
+def verdict(*cells: str, key: str = KEY, **options) -> dict:
+    (said,) = verdicts(notebook(*cells), [key], trusted=True, **options)
+    return said
+
+
+def test_a_solution_is_right_and_what_is_not_done_is_not_attempted():
+    said = verdict("import re", REPORT.solution_source, f'exercise("{KEY}").check({REPORT.name})')
+    assert (said["exercise"], said["outcome"]) == (KEY, "right") and said["figures"] and said["seconds"] > 0
+    assert verdict(REPORT.cell)["outcome"] == verdict("x = 1")["outcome"] == "not attempted"
+
+
+def test_the_last_definition_counts_and_a_name_of_one_s_own_does():
+    wrong, right = REPORT.wrong[0], REPORT.solution_source
+    assert verdict(right, wrong.body)["outcome"] == "not yet"
+    assert verdict(wrong.body, right)["outcome"] == "right"
+    mine = right.replace(f"def {REPORT.name}(", "def mine(")
+    assert verdict(REPORT.starter, mine, f'exercise("{KEY}").check(mine)')["outcome"] == "right"
+    assert verdict(mine, f'exercise("{KEY}").check(lambda report: None)')["outcome"] == "not attempted"
+    cells = [("<cell 1>", f"exercise( '{KEY}' ).check(one)\nexercise('{KEY}').check( two, size=3)")]
+    assert list(names(REPORT, cells)) == ["two", REPORT.name]
+
+
+def test_what_is_not_python_is_said_with_its_line():
+    said = verdict(f"x = 1\ndef {REPORT.name}(report:\n    return 1")
+    assert (said["outcome"], said["cause"]) == ("not yet", "not-python") and "line 2" in said["because"]
+
+
+def test_an_old_edition_is_judged_by_its_own_starter():
+    commit = edition().commit
+    if not commit:
+        pytest.skip("not in a checkout")
+    changed = replace(REPORT, starter="def explain(report):\n    return 1\n")
+    assert as_given(changed, commit).starter == REPORT.starter
+    for unknown in ("", "main", "--output=/tmp/x", "0" * 40, "../" * 14):
+        assert as_given(changed, unknown) is changed
+
+
+def test_another_check_is_another_hash(tmp_path: Path):
+    folder = tmp_path / "02" / "report"
+    folder.mkdir(parents=True)
+    for path in REPORT.folder.iterdir():
+        if path.is_file():
+            (folder / path.name).write_bytes(path.read_bytes())
+    copy = replace(REPORT, folder=folder)
+    before = check_hash(copy)
+    assert before == check_hash(REPORT) != check_hash(REPORT, trusted=True)
+    (folder / "hints.md").write_text("another")
+    assert check_hash(copy) == before
+    (folder / "check.py").write_text((folder / "check.py").read_text() + "\n")
+    assert check_hash(copy) != before
+
+
+@pytest.mark.parametrize(
+    "content, why",
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe{", "not JSON"),
+        (b"[" * 10_000_000, "not JSON"),
+        (b"[1, 2]", "no notebook of format 4"),
+        (b'{"worksheets": []}', "no notebook of format 4"),
+        (notebook(*["x"] * (judge.CELLS + 1)), "5,001 cells"),
+        (notebook("x = '" + "a" * (judge.CODE + 1) + "'"), "MiB of code"),
+        (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "cell 1 holds something that is no text"),
+    ],
+    ids=["empty", "no text", "deep", "a list", "format 3", "many cells", "much code", "numbers"],
+)
+def test_what_is_no_notebook_is_not_graded_and_says_why(content: bytes, why: str):
+    with pytest.raises(CannotBeGraded, match=why):
+        code_cells(content)
+    said = list(verdicts(content, [KEY, "02.chunks"], trusted=True))
+    assert [one["outcome"] for one in said] == ["not graded"] * 2 and why in said[0]["because"]
+
+
+def test_odd_cells_are_passed_over():
+    cells = [
+        None,
+        3,
+        {"cell_type": "markdown", "source": "# text"},
+        {"cell_type": "code", "source": "x = 1"},
+        {"cell_type": "code"},
+    ]
+    assert code_cells(json.dumps({"cells": cells}).encode()) == [("<cell 4>", "x = 1"), ("<cell 5>", "")]
+
+
+def test_what_a_function_prints_does_not_come_between_the_verdicts():
+    loud = f"import os\ndef {REPORT.name}(report):\n    print('{{}}')\n    os.write(1, b'forged')\n    return 1"
+    asked = json.dumps({"exercises": [KEY, "02.hidden"], "trusted": True}).encode() + b"\n" + notebook(loud)
+    done = subprocess.run([sys.executable, "-m", "helpers.classroom.judge"], input=asked, capture_output=True, cwd=ROOT)
+    assert [json.loads(line)["outcome"] for line in done.stdout.splitlines()] == ["not yet", "not attempted"]

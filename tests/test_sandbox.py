@@ -1,0 +1,205 @@
+"""The sandbox: what a student's function can reach in it, and what ends it. With the real bubblewrap."""
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.classroom import sandbox
+from helpers.folders import EXERCISES, ROOT
+from helpers.measure import Recording
+from helpers.measure.run import How, measured
+from helpers.scratch import room
+from helpers.teach import exercise
+from helpers.teach.source import taken
+from helpers.units import MiB
+
+WHY_NOT = sandbox.why_not()
+needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT)  # there it must be there
+
+
+@pytest.fixture
+def folder():
+    with room("sandbox") as path:
+        yield path
+
+
+def inside(function, *args, folder: Path, **options) -> Recording:
+    fence = sandbox.fence(folder)
+    return measured(function, args, How(command=fence.command, stop=fence.stop, timeout=15, **options))
+
+
+@needed
+def test_it_sees_python_and_its_folder_and_nothing_else(folder: Path, tmp_path: Path):
+    def looks(paths):
+        import os
+        from pathlib import Path
+
+        import numpy  # noqa: F401  a package of this environment
+
+        def is_there(path):
+            try:
+                return Path(path).exists() and any(True for _ in os.scandir(path))
+            except OSError:
+                return False
+
+        Path("made.txt").write_text("here")
+        return (
+            os.getcwd(),
+            [is_there(path) for path in paths],
+            sorted(map(int, filter(str.isdigit, os.listdir("/proc")))),
+        )
+
+    (tmp_path / "gradebook.csv").touch()
+    paths = [EXERCISES, ROOT / "tests", ROOT / "teacher", ROOT / ".git", tmp_path, "/root", "/var", "/sys"]
+    run = inside(looks, list(map(str, paths)), folder=folder)
+    here, seen, processes = run.value
+    assert Path(here) == folder and (folder / "made.txt").read_text() == "here"
+    assert seen == [False] * len(paths) and processes == [1]
+
+
+@needed
+@pytest.mark.parametrize(
+    "path", [ROOT / "helpers" / "units.py", Path(sys.prefix) / "pyvenv.cfg", Path("/usr/lib/os-release")]
+)
+def test_what_it_reads_it_cannot_write(folder: Path, path: Path):
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    run = inside(lambda path: path.open("ab").write(b"#"), path, folder=folder)
+    assert run.ended == "raised" and ("Read-only" in run.error or "Permission" in run.error)
+
+
+@needed
+def test_there_is_no_network(folder: Path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), 5).close()  # from here one can
+
+        def calls(port):
+            import socket
+
+            return [name for _, name in socket.if_nameindex()], socket.create_connection(("127.0.0.1", port), 5).close()
+
+        run = inside(calls, port, folder=folder)
+    assert run.ended == "raised" and "refused" in run.error
+
+
+@needed
+def test_what_it_has_started_ends_with_it(folder: Path):
+    def leaves(seconds):
+        import subprocess
+
+        return subprocess.run(["setsid", "-f", "sleep", str(seconds)]).returncode
+
+    seconds = 3_000 + os.getpid() / 10**7
+    assert inside(leaves, seconds, folder=folder).value == 0
+    assert str(seconds) not in "".join(
+        path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline") if os.access(path, os.R_OK)
+    )
+
+
+@needed
+def test_processes_and_threads_are_counted(folder: Path):
+    def many(most):
+        import threading
+        import time
+
+        began = 0
+        try:
+            for _ in range(most):
+                threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
+                began += 1
+        except RuntimeError:
+            pass
+        return began
+
+    assert 100 < inside(many, 2 * sandbox.PROCESSES, folder=folder).value < sandbox.PROCESSES
+
+
+@needed
+def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
+    def takes(size, times):
+        import time
+
+        held = [bytearray(b"1") * size for _ in range(times)]
+        time.sleep(0.05)
+        return len(held)
+
+    run = inside(takes, 32 * MiB, 2, folder=folder)
+    assert run.value == 2 and 63 * MiB < run.anonymous.max() < 68 * MiB
+    assert inside(takes, 32 * MiB, 100, folder=folder, memory_limit=256 * MiB).ended == "memory limit"
+
+
+@needed
+def test_a_crash_has_the_signal_s_name(folder: Path):
+    def crashes():
+        import ctypes
+
+        ctypes.string_at(8)
+
+    assert inside(crashes, folder=folder).ended == "SIGSEGV"
+
+
+@needed
+def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sandbox, "ROOM", 64 * MiB)
+    monkeypatch.setattr(sandbox, "FILES", 50)
+
+    def writes(many, size):
+        import time
+
+        for i in range(many):
+            with open(f"{i}.bin", "wb") as file:
+                file.write(b"1" * size)
+            time.sleep(0.01)
+
+    assert inside(writes, 100, 2 * MiB, folder=folder).ended == "wrote too much"
+    for path in folder.iterdir():
+        path.unlink()
+    assert inside(writes, 200, 1, folder=folder).ended == "wrote too much"
+
+
+@needed
+def test_a_machine_without_room_is_no_slip(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sandbox, "DISK_LEFT", 2**60)
+    assert inside(time.sleep, 5, folder=folder).ended == sandbox.OUT_OF_ROOM
+
+
+@needed
+@pytest.mark.parametrize("key", ["02.report", "04.workers"])
+def test_a_solution_is_right_inside(key: str):
+    asked = exercise(key)
+    verdict = asked.verdict(taken([("<cell 1>", asked.solution_source)], asked.name), fence=sandbox.fence)
+    assert verdict.outcome == "right", verdict
+
+
+def test_where_there_can_be_none_it_says_why(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
+    assert "ordinary user" in sandbox.why_not()
+    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "install the package bubblewrap" in sandbox.why_not()
+
+
+@needed
+def test_the_setting_that_forbids_user_namespaces_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(sandbox, "SETTINGS", [("kernel.ostype", "Linux", "Plan9")])
+    why = sandbox.why_not()
+    assert "No permissions to create new namespace" in why and "as root, `sysctl kernel.ostype=Plan9`" in why
+    monkeypatch.setattr(sandbox, "SETTINGS", [])
+    assert "procMount" in sandbox.why_not()
+
+
+def test_a_link_is_not_counted_as_what_it_leads_to(tmp_path: Path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "file").write_bytes(b"1" * MiB)
+    (tmp_path / "link").symlink_to(tmp_path / "inside" / "file")
+    (tmp_path / "another").symlink_to(tmp_path / "inside")
+    files, size = sandbox._taken(tmp_path)
+    assert files == 4 and MiB <= size < 2 * MiB
