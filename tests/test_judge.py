@@ -1,4 +1,4 @@
-"""A notebook is judged in a process of its own: what it takes from the cells, and what it says of what is no notebook."""
+"""A notebook is judged in a process of its own: what is taken from its cells, and what is said of what is none."""
 
 import json
 import subprocess

@@ -29,7 +29,7 @@ def folder():
 
 def inside(function, *args, folder: Path, **options) -> Recording:
     fence = sandbox.fence(folder)
-    return measured(function, args, How(command=fence.command, stop=fence.stop, timeout=15, **options))
+    return measured(function, args, How(command=fence.command(), stop=fence.stop, timeout=15, **options))
 
 
 @needed

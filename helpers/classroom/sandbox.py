@@ -24,7 +24,6 @@ FILES = 1_000  # in the working folder
 ROOM = 4 * GiB  # on the disk, for all files in the working folder
 LARGEST = 8 * GiB  # of one file, past which writing is an error
 SHARED = 256 * MiB  # in /dev/shm, and in /tmp, which is its home too
-SECONDS = 600  # of processor time, should everything else fail
 DISK_LEFT, MEMORY_LEFT = 2 * GiB, 512 * MiB  # for the teacher's machine, whatever happens
 EVERY = 0.05  # seconds between two looks at the disk
 OUT_OF_ROOM = "out of room"  # how a function ended that may not be to blame: the machine itself had no room left
@@ -38,8 +37,12 @@ PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 def fence(folder: Path) -> Fence:
     """Keeps in what works in `folder`, a path that is the same inside."""
-    its_own = ("--bind", str(folder), str(folder), "--chdir", str(folder), "--")
-    return Fence((*_outside(), *its_own, *_limits()), _Stop(folder))
+
+    def command(*shared: Path) -> tuple[str, ...]:
+        binds = [word for path in (folder, *shared) for word in ("--bind", str(path), str(path))]
+        return (*_outside(), *binds, "--chdir", str(folder), "--", *_limits())
+
+    return Fence(command, _Stop(folder))
 
 
 def why_not() -> str:
@@ -102,8 +105,11 @@ def _outside() -> tuple[str, ...]:
 
 
 def _limits() -> tuple[str, ...]:
-    """prlimit(1), inside: there the number of processes is that of the sandbox alone, user_namespaces(7)."""
-    return ("prlimit", f"--nproc={PROCESSES}", f"--fsize={LARGEST}", f"--cpu={SECONDS}", "--core=0", "--")
+    """prlimit(1), inside: there the number of processes is that of the sandbox alone, user_namespaces(7).
+
+    Not on processor time: with such a limit the kernel counts it by ticks, and so would an answer that is timed.
+    """
+    return ("prlimit", f"--nproc={PROCESSES}", f"--fsize={LARGEST}", "--core=0", "--")
 
 
 def _python() -> Iterator[str]:

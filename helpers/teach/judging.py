@@ -76,10 +76,11 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
 class Fence:
     """What keeps in the process of a function that is not trusted; nothing does at home, where it is the student's own.
 
-    See `How` for both.
+    command  what the process is started through, if it may have these paths besides its folder
+    stop     see `How`
     """
 
-    command: tuple[str, ...] = ()
+    command: Callable[..., tuple[str, ...]] = lambda *shared: ()
     stop: Callable[[], str | None] = lambda: None
 
 
@@ -101,20 +102,13 @@ class Attempt:
     _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
     def run(
-        self,
-        runner: Callable,
-        *args: Any,
-        memory_limit: int,
-        means: Mapping[str, tuple[str, str]] | None = None,
-        modules: Sequence[str] = (),
-        look: Callable[[int], None] | None = None,
+        self, runner: Callable, *args: Any, means: Mapping[str, tuple[str, str]] | None = None, **options: Any
     ) -> Recording:
         """`measure`, of a run that must return and leave unharmed what was handed out: NotYet says what was wrong.
 
         means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
-        look   called with the process's number when the function has returned, before what it returned is sent
         """
-        run = self.measure(runner, *args, memory_limit=memory_limit, modules=modules, look=look)
+        run = self.measure(runner, *args, **options)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
                 raise NotYet(cause, why)
@@ -129,13 +123,17 @@ class Attempt:
         memory_limit: int,
         modules: Sequence[str] = (),
         look: Callable[[int], None] | None = None,
+        shared: Sequence[Path] = (),
     ) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
         What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
         memory are not told apart, a second run gives the heap peak, which has to do.
+
+        look    called with the process's number when the function has returned, before what it returned is sent
+        shared  what else than its folder the function may open: a block of shared memory, a pipe
         """
-        how = self._how(modules, memory_limit=memory_limit, look=look)
+        how = self._how(modules, shared, memory_limit=memory_limit, look=look)
         heap, name = not kinds_are_told_apart(), self.source.name
         self.recording = measured(self.started(runner), args, how, heap=heap, name=name)
         return self.recording
@@ -146,9 +144,9 @@ class Attempt:
         self.unharmed()
         return crowd
 
-    def _how(self, modules: Sequence[str], **more: Any) -> How:
-        modules = (*modules, *self.source.modules)
-        return How(timeout=self.timeout, modules=modules, command=self.fence.command, stop=self.fence.stop, **more)
+    def _how(self, modules: Sequence[str], shared: Sequence[Path] = (), **more: Any) -> How:
+        modules, command = (*modules, *self.source.modules), self.fence.command(*shared)
+        return How(timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more)
 
     def started(self, runner: Callable) -> Callable:
         """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function."""

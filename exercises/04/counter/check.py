@@ -79,7 +79,7 @@ def judge(attempt: Attempt) -> Verdict:
     queue = os.open(numbers, os.O_RDWR | os.O_NONBLOCK)
     try:
         os.write(queue, b"".join(times.to_bytes(RECORD, "little") for times in shares))
-        seen = attempt.run(run, path, numbers, COUNT, memory_limit=256 * MiB)
+        seen = attempt.run(run, path, numbers, COUNT, memory_limit=256 * MiB, shared=[numbers])
     finally:
         os.close(queue)
     with opened(path) as file:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 from threading import Event, Thread
 
 from helpers.owners import is_mapped_at
@@ -108,7 +109,8 @@ def judge(attempt: Attempt) -> Verdict:
         block.buf[: len(wanted)] = wanted
         means = {CRASH: ("not-counted", SLIPS["not-counted"])}
         with changing(block) as shown:
-            seen = attempt.run(run, block.name, memory_limit=256 * MiB, means=means)
+            shared = [Path("/dev/shm", block.name)]
+            seen = attempt.run(run, block.name, memory_limit=256 * MiB, means=means, shared=shared)
     finally:
         if not unlinked(block):
             why = "the block is gone: your cart has unlinked it. It only attached; whoever made a block unlinks it."
