@@ -35,7 +35,7 @@ class HandIn:
     digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
     when         ISO 8601 with a zone; "" if nothing says it
     late         whether the system that collected says so, or it came after the course's due date
-    edition      that the notebook names, "2026-11-22 (11a3030)"; "" if it names none
+    edition      that the notebook names, "2026-11-22 (11a3030)", and its commit, in full; "" if it names none
     why_not      why it cannot be graded; "" if it can
     predictions  what the student predicted: {"02.peak": 256.0}, as plain JSON
     """
@@ -47,6 +47,7 @@ class HandIn:
     when: str = ""
     late: bool = False
     edition: str = ""
+    commit: str = ""
     why_not: str = ""
     predictions: dict = field(default_factory=dict)
 
