@@ -1,0 +1,323 @@
+"""Folders and zips that others packed, as one tree, read within limits: nothing is extracted, and no link is followed.
+
+A file in a zip is read the way a file in a folder is, and so is a file in a zip in a zip. Nothing about a size is
+believed: bytes are counted as they come. What cannot be read is a CannotBeGraded, in words for the student.
+"""
+
+import errno
+import io
+import os
+import re
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from ..units import MiB, in_words
+
+NOTEBOOK = 32 * MiB  # a lesson with its figures has 1 to 3 MiB
+ZIP = 64 * MiB  # a student's zip
+ENTRIES = 1_000  # in a student's zip
+NAMES = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
+CLASS_NAMES = 16 * MiB  # the same list in the class's zip
+READ = 512 * MiB  # of one student, unpacked, in all
+
+ADVICE = {
+    "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
+    "zip": "hand in the notebook alone",
+}
+LINK = "it is a link; hand in the file itself"
+SPECIAL = "it is a pipe or a device; hand in a file"
+OUTSIDE = "it names a file outside of the zip ({}); pack it again"
+LOCKED = "it is encrypted; hand it in without a password"
+PACKED = "it is packed by a method that is not read here (number {}); pack it again as an ordinary zip"
+ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of its flags; who made an entry (APPNOTE.TXT, 4.4)
+HEADER = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
+JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
+
+
+class CannotBeGraded(Exception):
+    """Why a file that was handed in cannot be read, in words for its student."""
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """parts    where it lies below what was collected, through zips: ("Ada", "02.zip", "02_copy_a_big_file.ipynb")
+    at       its path on the disk, or its entry in the zip `inside`
+    changed  when, in seconds since 1970, as its folder or zip says; None if that says nothing
+    trouble  why it is not read; "" if nothing is known against it
+    """
+
+    parts: tuple[str, ...]
+    at: Path | zipfile.ZipInfo
+    inside: "Zip | None" = None
+    changed: float | None = None
+    trouble: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Zip:
+    """A zip, a student's or the class's: that one may be as large as it likes, for no student has packed it."""
+
+    file: File
+    of_class: bool = False
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder on the disk."""
+
+    parts: tuple[str, ...]
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+    def children(self) -> tuple[list[File], list["Folder"]]:
+        """The files and folders in it, by name; a link is a file with trouble. OSError if it cannot be listed."""
+        files, folders = [], []
+        with os.scandir(self.path) as entries:
+            for entry in sorted((one for one in entries if not _junk(one.name)), key=lambda one: one.name):
+                parts = (*self.parts, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Folder(parts, Path(entry.path)))
+                else:
+                    files.append(_on_disk(parts, entry))
+        return files, folders
+
+    def below(self) -> Iterator[File]:
+        """Every file in it and in its folders. A folder that cannot be listed is a file with trouble."""
+        waiting = [self]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                files, folders = folder.children()
+            except OSError as error:
+                yield File(folder.parts, folder.path, trouble=f"the folder cannot be read: {error.strerror}")
+            else:
+                yield from files
+                waiting += reversed(folders)
+
+
+@dataclass(frozen=True)
+class ZippedFolder:
+    """A folder in a zip, or all of the zip: `members` are its files by their names' parts below it.
+
+    None stands for a folder's own entry.
+    """
+
+    parts: tuple[str, ...]
+    members: list[tuple[tuple[str, ...], File | None]]
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+    def children(self) -> tuple[list[File], list["ZippedFolder"]]:
+        files, folders = [], {}
+        for (first, *rest), file in self.members:
+            if rest or file is None:
+                within = folders.setdefault(first, [])
+                if rest:
+                    within.append((tuple(rest), file))
+            else:
+                files.append(file)
+        return files, [ZippedFolder((*self.parts, name), members) for name, members in folders.items()]
+
+    def below(self) -> Iterator[File]:
+        return (file for _, file in self.members if file)
+
+
+class Reader:
+    """Reads files, `left` bytes at most: set it anew for each student. Zips that are held are not opened again."""
+
+    def __init__(self) -> None:
+        self.left = READ
+        self._held: dict[Zip, zipfile.ZipFile] = {}
+
+    def read(self, file: File, limit: int, what: str = "file") -> bytes:
+        """All of a file, if it has no more than `limit` bytes; `what` it is: a "notebook", a "zip", a "file"."""
+        found = io.BytesIO()
+        with self._opened(file, what) as (stream, size), _in_words(what):
+            if size > limit:
+                raise CannotBeGraded(_too_large(what, in_words(size, "bytes"), limit))
+            while block := stream.read(MiB):
+                found.write(block)
+                self.left -= len(block)
+                if found.tell() > limit:
+                    raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
+                if self.left < 0:
+                    raise CannotBeGraded(f"more than {in_words(READ, 'bytes')} were handed in; {ADVICE['zip']}")
+        return found.getvalue()
+
+    @contextmanager
+    def holding(self, zipped: Zip) -> Iterator[zipfile.ZipFile]:
+        """Keeps a zip open while the block runs."""
+        with ExitStack() as stack:
+            if zipped.file.inside:
+                stream = io.BytesIO(self.read(zipped.file, ZIP, "zip"))
+            else:
+                stream, size = stack.enter_context(self._opened(zipped.file, "zip"))
+                if size > ZIP and not zipped.of_class:
+                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP))
+            with _in_words("zip"):
+                names = CLASS_NAMES if zipped.of_class else NAMES
+                opened = stack.enter_context(zipfile.ZipFile(_ReadsNoMore(stream, names)))
+            if not zipped.of_class:
+                _check(opened.infolist())
+            self._held[zipped] = opened
+            try:
+                yield opened
+            finally:
+                del self._held[zipped]
+
+    def unzipped(self, zipped: Zip) -> ZippedFolder:
+        """What is in a zip, sorted by names."""
+        with ExitStack() as stack:
+            opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
+            members = []
+            for entry in opened.infolist():
+                parts = _parts(entry)
+                if not parts or any(_junk(part) for part in parts):
+                    continue
+                is_folder = entry.is_dir() and not _leads_out(entry)
+                members.append((parts, None if is_folder else _in_zip(zipped, parts, entry)))
+        return ZippedFolder(zipped.file.parts, sorted(members, key=lambda member: member[0]))
+
+    @contextmanager
+    def _opened(self, file: File, what: str) -> Iterator[tuple[BinaryIO, int]]:
+        """A file to read from, and its bytes, as its folder or zip says."""
+        if file.trouble:
+            raise CannotBeGraded(file.trouble)
+        with ExitStack() as stack:
+            if file.inside:
+                zipped = self._held.get(file.inside) or stack.enter_context(self.holding(file.inside))
+                with _in_words(what):
+                    stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
+            else:
+                with _in_words(what):
+                    stream = stack.enter_context(open(file.at, "rb", opener=_no_link))
+                    found = os.fstat(stream.fileno())
+                if not stat.S_ISREG(found.st_mode):
+                    raise CannotBeGraded(SPECIAL)
+                size = found.st_size
+            yield stream, size
+
+
+class _ReadsNoMore:
+    """A file for zipfile, which asks for a list of names at once, however long the zip says that it is."""
+
+    def __init__(self, file: BinaryIO, most: int):
+        self._file, self._most = file, most
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if size > self._most:
+            raise CannotBeGraded(f"the zip's list of names has {in_words(size, 'bytes')}; {ADVICE['zip']}")
+        return self._file.read(size)
+
+
+def printable(text: str, most: int = 200) -> str:
+    """Text that any page, table or terminal can show: no line ends, no marks that turn it around, at most so long."""
+    seen = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def _shown(character: str) -> str:
+    return "" if unicodedata.category(character) == "Cf" else "\N{REPLACEMENT CHARACTER}"
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+@contextmanager
+def _in_words(what: str) -> Iterator[None]:
+    """Turns each error that a damaged or hostile file can raise into a CannotBeGraded."""
+    try:
+        yield
+    except OSError as error:
+        raise CannotBeGraded(
+            LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError) as error:
+        raise CannotBeGraded(f"the zip is damaged ({printable(str(error)) or type(error).__name__})") from None
+
+
+def _too_large(what: str, size: str, limit: int) -> str:
+    return f"the {what} has {size}; {in_words(limit, 'bytes')} is the limit: {ADVICE.get(what, ADVICE['zip'])}"
+
+
+def _junk(name: str) -> bool:
+    """What macOS, Windows and Jupyter leave beside files."""
+    return name.casefold() in JUNK or name.startswith("._")
+
+
+def _on_disk(parts: tuple[str, ...], entry: os.DirEntry) -> File:
+    found = entry.stat(follow_symlinks=False)
+    trouble = ""
+    if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1:
+        trouble = LINK
+    elif not stat.S_ISREG(found.st_mode):
+        trouble = SPECIAL
+    return File(parts, Path(entry.path), changed=found.st_mtime, trouble=trouble)
+
+
+def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File:
+    kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == UNIX else 0
+    trouble = _leads_out(entry)
+    if kind not in (0, stat.S_IFREG):
+        trouble = trouble or (LINK if kind == stat.S_IFLNK else SPECIAL)
+    if entry.flag_bits & ENCRYPTED:
+        trouble = trouble or LOCKED
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
+        trouble = trouble or PACKED.format(entry.compress_type)
+    changed = None
+    with suppress(ValueError, OverflowError, OSError):
+        changed = datetime(*entry.date_time).timestamp()
+    return File((*zipped.file.parts, *parts), entry, zipped, changed, trouble)
+
+
+def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
+    """CannotBeGraded for what only a zip has that was made to do harm."""
+    if len(entries) > ENTRIES:
+        raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
+    end = 0
+    for entry in sorted(entries, key=lambda one: one.header_offset):
+        if outside := _leads_out(entry):
+            raise CannotBeGraded(outside)
+        if entry.header_offset < end:
+            raise CannotBeGraded("files overlap in the zip; pack it again")
+        end = entry.header_offset + HEADER + entry.compress_size
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+    """macOS writes names in UTF-8 and does not say so; they come as code page 437, the format's old default
+    (APPNOTE.TXT, appendix D)."""
+    if not entry.flag_bits & UTF_8:
+        with suppress(UnicodeError):
+            return entry.filename.encode("cp437").decode("utf-8")
+    return entry.filename
+
+
+def _parts(entry: zipfile.ZipInfo) -> tuple[str, ...]:
+    return tuple(part for part in re.split(r"[/\\]", _name(entry)) if part not in ("", "."))
+
+
+def _leads_out(entry: zipfile.ZipInfo) -> str:
+    name = _name(entry)
+    outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in _parts(entry)
+    return OUTSIDE.format(printable(name, 60)) if outside else ""
