@@ -21,7 +21,12 @@ OUTCOMES = tuple(
         ("missing", "#ffffff", "#565656", None),
     )
 )
-KEYS, THICK, GAP, LABEL = 32, 20, 14, 200  # the page's pixels: the legend, a bar, between bars, words at the left at most
+KEYS, THICK, GAP, LABEL = (
+    32,
+    20,
+    14,
+    200,
+)  # the page's pixels: the legend, a bar, between bars, words at the left at most
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]], caption: str = "") -> Picture:

@@ -11,23 +11,27 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from .boxes import LINE, WIDE, shortened, sheet
+from .boxes import LINE, WIDE, sheet, shortened
 from .figure import GRID, INK, PREDICTED, QUIET, Picture, legend, look, picture
 from .fitting import width, wrapped
 
 KEYS, SCALE, TALL, GAP, LABEL = 32, 27, 34, 16, 150  # the page's pixels: legend, axis, a heap, between heaps, words
 BAR, APART = 18, 10
-STEPS = 32
+STEPS, FAR = 32, 20
 MEASURED = {"color": INK, "linewidth": 2.4}
 
 
 def spread(
-    answers: Mapping[str, Sequence[float]], unit: str = "", measured: Mapping[str, float] | None = None, caption: str = ""
+    answers: Mapping[str, Sequence[float]],
+    unit: str = "",
+    measured: Mapping[str, float] | None = None,
+    caption: str = "",
 ) -> Picture:
     """For each name a heap of the numbers from 0 up that were predicted, their median, and what was `measured`.
 
-    The axis reaches to what was measured, and to the last number that is no outlier (Tukey's fence: 1.5 times the middle
-    half above it); how many lie beyond is said. ValueError where there is nothing to show.
+    The axis reaches to what was measured, and to the last number that is no outlier (Tukey's fence: 1.5 times the
+    middle half above it), but not FAR times beyond the medians; how many lie beyond is said. ValueError where there is
+    nothing to show.
     """
     if not answers or not all(len(numbers) for numbers in answers.values()):
         raise ValueError("nothing to show: give at least one number for each name")
@@ -45,8 +49,8 @@ def votes(counts: Mapping[str, int], measured: str | None = None, caption: str =
 
 
 def digits(number: float) -> str:
-    """At most three figures where they are enough: 0.25 · 25.6 · 1,024."""
-    return f"{number:,.0f}" if abs(number) >= 100 or number == round(number) else f"{number:.3g}"
+    """Three figures where they are enough: 0.25 · 25.6 · 1,024 · 1e+300."""
+    return f"{number:,.0f}" if 100 <= number < 1e9 or number == round(number) < 1e9 else f"{number:.3g}"
 
 
 # --- numbers --------------------------------------------------------------------------------------------------
@@ -89,11 +93,12 @@ def _heaps(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[
 
 def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
     """Where it ends, and how wide a heap's steps are: a whole number each, if there are few."""
-    ends = list(measured)
+    ends, middles = list(measured), list(measured)
     for numbers in answers:
-        low, high = np.quantile(numbers, (0.25, 0.75))
+        low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
         ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
-    top = max(ends) or 1.0
+        middles.append(middle)
+    top = min(max(ends), FAR * max(middles)) or max(ends) or 1.0
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
 
