@@ -70,7 +70,7 @@ def test_another_check_is_another_hash(tmp_path: Path):
             (folder / path.name).write_bytes(path.read_bytes())
     copy = replace(REPORT, folder=folder)
     before = check_hash(copy)
-    assert before == check_hash(REPORT) != check_hash(REPORT, trusted=True)
+    assert before == check_hash(REPORT)
     (folder / "hints.md").write_text("another")
     assert check_hash(copy) == before
     (folder / "check.py").write_text((folder / "check.py").read_text() + "\n")

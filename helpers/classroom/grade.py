@@ -82,24 +82,23 @@ def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[lis
     for one in handed_in:
         mine, key = one.hand_in, one.student.key
         wanted = [name for name in keys() if name.startswith(f"{mine.lesson}.")]
-        open_ones = [name for name in wanted if not _is_final(rows.get((key, name)), mine, check(name, trusted))]
+        open_ones = [name for name in wanted if not _is_final(rows.get((key, name)), mine, trusted)]
         for into, kind in ((together, False), (alone, True)):
             if mine_now := tuple(name for name in open_ones if runs_alone(name) is kind):
                 into.append((one, mine_now))
     return together, alone
 
 
-def _is_final(row: Row | None, handed_in: HandIn, check: str) -> bool:
-    return (
-        row is not None
-        and (row.digest, row.check) == (handed_in.digest, check)
-        and row.cause not in (judge.RAN_OUT, judge.NOT_CHECKED)
-    )
+def _is_final(row: Row | None, handed_in: HandIn, trusted: bool) -> bool:
+    """Is this the verdict on what was handed in, by the check as it is, and not one that a full disk prevented?"""
+    if row is None or row.cause in (judge.RAN_OUT, judge.NOT_CHECKED):
+        return False
+    return (row.digest, row.check, row.trusted) == (handed_in.digest, check(row.exercise), trusted)
 
 
 @cache
-def check(key: str, trusted: bool) -> str:
-    return judge.check_hash(exercise(key), trusted)
+def check(key: str) -> str:
+    return judge.check_hash(exercise(key))
 
 
 @cache

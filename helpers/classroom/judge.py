@@ -94,13 +94,13 @@ def as_given(asked: Exercise, commit: str) -> Exercise:
     return replace(asked, starter=said.stdout.decode()) if said.returncode == 0 else asked
 
 
-def check_hash(asked: Exercise, trusted: bool = False) -> str:
+def check_hash(asked: Exercise) -> str:
     """Of all that judges an answer; where it is another one than it was, the answer is judged again."""
     digest = hashlib.sha256()
     for path in sorted(asked.folder.iterdir()):
         if path.is_file() and path.name not in ("hints.md", "solution.py"):
             digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16] + (" without a sandbox" if trusted else "")
+    return digest.hexdigest()[:16]
 
 
 def code_cells(notebook: bytes) -> list[Cell]:

@@ -34,7 +34,7 @@ class HandIn:
     file         where it lay, below what was collected: "Ada_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
     digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
     when         ISO 8601 with a zone; "" if nothing says it
-    late         whether the system that collected says so, or it came after the course's due date
+    late         whether the system that collected says so; the course's due dates are asked when grades are written
     edition      that the notebook names, "2026-11-22 (11a3030)", and its commit, in full; "" if it names none
     why_not      why it cannot be graded; "" if it can
     predictions  what the student predicted: {"02.peak": 256.0}, as plain JSON
@@ -60,6 +60,7 @@ class Row:
     check    hash of what judged it: a row whose check has changed since is graded again
     cause    the judge's word for the slip, "too-much-memory"
     because  the verdict in words, Markdown; seconds: that it took
+    trusted  whether it was taken without a sandbox
     """
 
     student: str
@@ -71,6 +72,7 @@ class Row:
     seconds: float = 0.0
     digest: str = ""
     check: str = ""
+    trusted: bool = False
 
     @property
     def lesson(self) -> str:

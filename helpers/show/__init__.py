@@ -5,7 +5,8 @@
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where ·
 `file_layout` the bytes of a safetensors file · `copy_budget` what each step from the disk to the object copies ·
-`fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read.
+`fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read ·
+`outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
 Every picture is made by `figure.picture`, so that none lacks its alternative text.
 """
 
@@ -18,12 +19,14 @@ from .fractions import fractions
 from .gallery import gallery
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
+from .outcomes import outcomes
 from .owners import owners
 from .pages import page_film, page_grid
 from .paths import copy_paths
 from .quadrants import quadrants
 from .recorded import recorded_table
 from .rust import rust
+from .spread import spread, votes
 from .sweep import sweep
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "fractions",
     "gallery",
     "memory_words",
+    "outcomes",
     "owners",
     "page_explorer",
     "page_film",
@@ -45,6 +49,8 @@ __all__ = [
     "recorded_table",
     "rust",
     "shared_table",
+    "spread",
     "sweep",
     "table",
+    "votes",
 ]

@@ -1,5 +1,6 @@
 """Predictions: what the student expects, asked before it is measured, kept, and put beside what came out."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -66,11 +67,14 @@ class Prediction:
             print("Your folder cannot be written: the prediction is kept until this kernel ends.")
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
-        """The prediction beside what was measured, in one line. A measured size is in bytes, whatever the unit."""
+        """The prediction beside what was measured, in one line. A measured size is in bytes, whatever the unit.
+
+        The line's HTML carries what was measured as data too, for the class report.
+        """
         value = self.value
         if self.kind == "number":
-            found = next(iter(measured.values())) if isinstance(measured, Mapping) else measured
-            text = self._number_beside("", value, found)
+            measured = next(iter(measured.values())) if isinstance(measured, Mapping) else measured
+            text = self._number_beside("", value, measured)
         elif self.kind == "numbers":
             if not isinstance(measured, Mapping):
                 raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
@@ -79,7 +83,8 @@ class Prediction:
             text = _choice_beside(value, measured)
         else:
             text = _order_beside(value, measured)
-        return Said(text, f'<p class="zc-beside">{escape(text)}</p>')
+        data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
+        return Said(text, f'<p class="zc-beside" {data}>{escape(text)}</p>')
 
     # --- how it is shown ----------------------------------------------------------------------------------
     def __repr__(self) -> str:

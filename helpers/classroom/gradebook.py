@@ -1,0 +1,157 @@
+"""The grades as tables: gradebook.csv for people, and the files that Moodle and Canvas import."""
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from ..teach.words import inline, plain
+from .grades import Grade
+from .lessons import lesson
+from .plain import cell, number, one_line
+
+COLUMNS = (
+    "student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
+    "seconds", "edition",
+)  # fmt: skip
+MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+_?")  # Name_1234_assignsubmission_file, a folder
+CANVAS = re.compile(r"(?:[^/]*_)?(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
+
+
+def gradebook(grades: Iterable[Grade]) -> bytes:
+    """All of them, in UTF-8 with a byte order mark, without which Excel takes it for another encoding."""
+    rows = [
+        (
+            grade.student.key,
+            grade.student.name,
+            grade.student.email,
+            grade.lesson,
+            grade.exercise,
+            grade.outcome,
+            number(grade.points),
+            number(grade.most),
+            "late" if grade.late else "",
+            plain(grade.because),
+            grade.comment,
+            f"{grade.seconds:.1f}",
+            grade.edition,
+        )
+        for grade in grades
+    ]
+    return _csv([COLUMNS, *rows]).encode("utf-8-sig")
+
+
+# --- Moodle ---------------------------------------------------------------------------------------------------
+def moodle_place(grade: Grade) -> tuple[str, str] | None:
+    """The folder in Moodle's download that a hand-in came from, and the participant's number in it; None if none.
+
+    An assignment numbers its participants in its own way (table assign_user_mapping): the number belongs to the lesson.
+    """
+    for part in (*PurePosixPath(grade.file).parts, grade.student.place):
+        if found := MOODLE.fullmatch(part):
+            return one_line(part), found[1]
+    return None
+
+
+def moodle(grades: Iterable[Grade]) -> dict[str, str]:
+    """A grading worksheet for each lesson that came from Moodle: "02" -> CSV.
+
+    *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
+    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. Their names are those of an
+    English Moodle. It passes over empty grades and over grades above the assignment's maximum, and where there is a
+    grade already, unless "Allow updating records that have been modified more recently in Moodle" is ticked.
+    """
+    head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
+            "Feedback comments")  # fmt: skip
+    tables: dict[str, list[Sequence[str]]] = {}
+    for name, hand_in in _by_hand_in(grades):
+        if place := moodle_place(hand_in[0]):
+            student, (points, most) = hand_in[0].student, _sums(hand_in)
+            row = (f"Participant {place[1]}", student.name, student.email, points, most, "", _comments(hand_in))
+            tables.setdefault(name, [head]).append(row)
+    return {name: _csv(rows) for name, rows in tables.items()}
+
+
+def moodle_feedback(pages: Mapping[str, str], name: str) -> bytes:
+    """A zip for *Upload multiple feedback files in a zip*: each page, by the folder it goes to, as a file `name`.
+
+    mod/assign/feedback/file/importziplib.php finds the participant by the number in the folder's name.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder, page in sorted(pages.items()):
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}"), page, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _comments(hand_in: Sequence[Grade]) -> str:
+    """HTML in a line; what a student's code has said stands escaped in it."""
+    said = []
+    for grade in hand_in:
+        of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
+        words = " ".join(filter(None, (grade.because, grade.comment)))
+        said.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
+    # "&lt;=" must not get an apostrophe from `cell`
+    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(said))
+
+
+# --- Canvas ---------------------------------------------------------------------------------------------------
+def canvas_user(grade: Grade) -> str | None:
+    """The number that Canvas has for a student, from the name of a file in its download (lib/content_zipper.rb)."""
+    for part in (PurePosixPath(grade.file).name, grade.student.place):
+        if (found := CANVAS.fullmatch(part)) and found[1] == grade.student.key:
+            return found[1]
+    return None
+
+
+def canvas(grades: Sequence[Grade]) -> str | None:
+    """The gradebook for Canvas's *Import*, an assignment for each lesson; None if nobody came from Canvas.
+
+    lib/gradebook_importer.rb wants Student, ID and Section, finds a student by ID, takes the other columns for
+    assignments (a title that it does not know becomes a new one, or is matched by hand), and their points from a row
+    "Points Possible". An empty cell means no grade: that of who handed nothing in, or could not be graded yet.
+    """
+    users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
+    if not users:
+        return None
+    sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
+    names = sorted({name for student, name in sums if student in users})
+    most = {name: most for (_, name), (_, most) in sums.items()}
+    rows = [
+        ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson(name).title for name in names)),
+        ("    Points Possible", "", "", "", "", *(most[name] for name in names)),
+    ]
+    for student, user in users.items():
+        named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
+        rows.append((named, user, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
+    return _csv(rows)
+
+
+# --- both -----------------------------------------------------------------------------------------------------
+def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
+    """Each hand-in that has exercises, and each that is missing but for which the teacher has given points: its lesson,
+    and its grades."""
+    found: dict[tuple, list[Grade]] = {}
+    for grade in grades:
+        if grade.exercise:
+            found.setdefault((grade.student, grade.lesson), []).append(grade)
+    return [
+        (name, hand_in)
+        for (_, name), hand_in in found.items()
+        if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
+    ]
+
+
+def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
+    """Points, and the most there are; no points while one of the answers is not settled."""
+    points = sum(grade.points for grade in hand_in)
+    settled = all(grade.is_settled for grade in hand_in)
+    return number(points) if settled else "", number(sum(grade.most for grade in hand_in))
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue()

@@ -1,0 +1,149 @@
+"""What was handed in, what the checks said and what the teacher says, joined: one Grade for each answer."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..teach.exercise_files import keys
+from .course import Course, Override
+from .store import HandIn, Outcome, Row, Store, Student
+
+NOT_YET_GRADED = "this has not been graded yet. `make grade` does it."
+NO_EXERCISES = "no exercise belongs to this lesson."
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One answer. `student.name` is the name to show.
+
+    lesson    "02"; "" for a hand-in of which nothing tells the lesson
+    exercise  "02.chunks"; "" for a hand-in without exercises
+    points    out of `most`; the teacher's, if `by_teacher`
+    because   the check's words, or why it could not be graded, Markdown
+    comment   the teacher's
+    late      it came after the due date, or the system that collected says so
+    file, when, edition          see store.HandIn
+    cause, figures, seconds, trusted  see store.Row
+    """
+
+    student: Student
+    lesson: str
+    exercise: str
+    outcome: Outcome
+    points: float = 0.0
+    most: float = 0.0
+    because: str = ""
+    comment: str = ""
+    by_teacher: bool = False
+    late: bool = False
+    file: str = ""
+    when: str = ""
+    edition: str = ""
+    cause: str = ""
+    figures: tuple[str, ...] = ()
+    seconds: float = 0.0
+    trusted: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Can the points be passed on? Not if the answer could not be graded and the teacher has given none."""
+        return self.by_teacher or self.outcome != "not graded"
+
+
+def grades(known: Store, course: Course) -> list[Grade]:
+    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
+
+    By name, then by exercise. A hand-in that has no exercises is a Grade too: none is lost.
+    """
+    hand_ins, rows = known.hand_ins(), known.rows()
+    given = {(one.student, one.lesson): one for one in hand_ins}
+    said = {(row.student, row.exercise): row for row in rows}
+    lessons = {one.lesson for one in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
+    exercises = {lesson: _exercises(lesson, rows) for lesson in sorted(lessons)}
+    found = []
+    for student in _students(known, course):
+        for lesson, names in exercises.items():
+            hand_in = given.get((student.key, lesson))
+            for name in names:
+                found.append(_grade(student, name, hand_in, said.get((student.key, name)), course))
+            if hand_in and not names:
+                found.append(_grade(student, "", hand_in, None, course))
+    return found
+
+
+def strays(known: Store, course: Course) -> list[str]:
+    """A sentence for each override that changes nothing, because its student is not known."""
+    students = {student.key for student in _students(known, course)}
+    return [
+        f"overrides.toml: there is no student {one.student!r}, so what it says of {one.exercise} changes nothing"
+        for one in course.overrides
+        if one.student not in students
+    ]
+
+
+def moment(when: str) -> datetime | None:
+    """ISO 8601 as a moment; without a zone it is in that of this machine. None for what is none."""
+    with suppress(ValueError, OverflowError):
+        found = datetime.fromisoformat(when)
+        return found if found.tzinfo else found.astimezone()
+    return None
+
+
+def _students(known: Store, course: Course) -> list[Student]:
+    """By name: those in the store, those whom the course expects, and whoever else has handed something in."""
+    found = {student.key: student for student in known.students()}
+    for key in [*course.students, *(one.student for one in known.hand_ins())]:
+        found.setdefault(key, Student(key, ""))
+    named = [
+        Student(one.key, course.students.get(one.key) or one.name or one.key, one.email, one.place)
+        for one in found.values()
+    ]
+    return sorted(named, key=lambda student: (student.name.casefold(), student.key))
+
+
+def _exercises(lesson: str, rows: Iterable[Row]) -> Sequence[str]:
+    """Those of this edition, in their order, and those of an older one that were graded."""
+    known = [key for key in keys() if key.startswith(f"{lesson}.")]
+    return [*known, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(known))]
+
+
+def _grade(student: Student, exercise: str, hand_in: HandIn | None, row: Row | None, course: Course) -> Grade:
+    """`exercise` is "" for a hand-in that has none."""
+    outcome, because = _outcome(hand_in, exercise, row)
+    lesson = hand_in.lesson if hand_in else exercise.partition(".")[0]
+    hand_in = hand_in or HandIn(student.key, lesson, "")
+    row = row if row and outcome == row.outcome else Row(student.key, exercise, outcome)
+    override = course.override(student.key, exercise) or Override(student.key, exercise)
+    most = course.worth(exercise) if exercise else 0.0
+    earned = most if outcome == "right" else 0.0
+    due, came = course.due.get(lesson), moment(hand_in.when)
+    return Grade(
+        student,
+        lesson,
+        exercise,
+        outcome,
+        points=earned if override.points is None else override.points,
+        most=most,
+        because=because,
+        comment=override.comment,
+        by_teacher=override.points is not None,
+        late=hand_in.late or bool(due and came and came > due),
+        file=hand_in.file,
+        when=hand_in.when,
+        edition=hand_in.edition,
+        cause=row.cause,
+        figures=row.figures,
+        seconds=row.seconds,
+        trusted=row.trusted,
+    )
+
+
+def _outcome(hand_in: HandIn | None, exercise: str, row: Row | None) -> tuple[Outcome, str]:
+    if hand_in is None:
+        return "missing", ""
+    if hand_in.why_not or not exercise:
+        return "not graded", hand_in.why_not or NO_EXERCISES
+    if row is None or row.digest != hand_in.digest:
+        return "not graded", NOT_YET_GRADED
+    return row.outcome, row.because

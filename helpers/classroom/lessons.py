@@ -1,0 +1,144 @@
+"""What the outputs say of a lesson: its title, its exercises, what it asks the class to predict, what was measured."""
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup
+
+from ..folders import BUILD, NOTEBOOKS
+from ..teach import Exercise
+from ..teach import exercise as exercise_of
+from ..teach.predict import SIZES, Kind, Value
+
+EXECUTED = BUILD / "executed"  # where `make handouts` keeps what it has run
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prediction that a lesson asks for.
+
+    names     of the numbers, of the choices, or of what is put in order; () where the notebook computes them
+    measured  in the question's unit, in the form of an answer; None if this machine has not run the lesson
+    """
+
+    key: str
+    text: str
+    kind: Kind = "number"
+    unit: str = ""
+    names: tuple[str, ...] = ()
+    measured: Value | None = None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    number: str
+    title: str
+    questions: tuple[Question, ...] = ()
+
+
+@cache
+def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) -> Lesson:
+    """The lesson of that number, "02"; one that is not there has no title but its number."""
+    path = next(iter(sorted(notebooks.glob(f"{number}_*.ipynb"))), None) if number.isdigit() else None
+    if path is None:
+        return Lesson(number, f"Lesson {number}" if number else "No lesson")
+    cells = _cells(path)
+    text = "\n".join(source for kind, source in cells if kind == "markdown")
+    title = next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+    measured = _measured(executed / path.name)
+    asked = tuple(
+        replace(question, measured=_in_unit(measured.get(question.key), question.unit))
+        for question in _questions([source for kind, source in cells if kind == "code"])
+    )
+    return Lesson(number, title, asked)
+
+
+@cache
+def exercise(key: str) -> Exercise | None:
+    """None for one that this edition has no more."""
+    try:
+        return exercise_of(key)
+    except ValueError:
+        return None
+
+
+def exercise_title(key: str) -> str:
+    found = exercise(key)
+    return found.title if found else key
+
+
+def _cells(path: Path) -> list[tuple[str, str]]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [(one["cell_type"], "".join(one["source"])) for one in cells]
+
+
+# --- what is asked --------------------------------------------------------------------------------------------
+def _questions(sources: list[str]) -> Iterator[Question]:
+    """The calls of `predict`, read from the cells; nothing is executed."""
+    assigned: dict[str, Any] = {}
+    for source in sources:
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:  # a magic
+            continue
+        for statement in tree.body:
+            if not isinstance(statement, ast.Assign):
+                continue
+            call = statement.value
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "predict":
+                yield _question(call, assigned)
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    assigned[target.id] = _plain(call, assigned)
+
+
+def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:
+    key, text = (_plain(one, assigned) for one in call.args)
+    options = {one.arg: one.value for one in call.keywords}
+    by_option: dict[str, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}
+    option = next((one for one in by_option if one in options), None)
+    names = _plain(options[option], assigned) if option else None
+    unit = _plain(options["unit"], assigned) if "unit" in options else "MiB"
+    kind = by_option.get(option, "number")
+    return Question(key, text or key, kind, unit if kind in ("number", "numbers") else "", tuple(names or ()))
+
+
+def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
+    """The value of an expression of constants and of names that are known, a dict's keys for a dict; None for what only
+    running it could tell."""
+    if isinstance(value, ast.Name):
+        return assigned.get(value.id)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "list":
+        return _plain(value.args[0], assigned)
+    if isinstance(value, ast.Dict):
+        value = ast.List([key for key in value.keys if key is not None])
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return None
+
+
+# --- what came out --------------------------------------------------------------------------------------------
+def _measured(path: Path) -> dict[str, Any]:
+    """By key, what the lesson's run has put beside the predictions: see `Prediction.beside`. Sizes are in bytes."""
+    if not path.exists():
+        return {}
+    found = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", ()):
+            html = "".join(output.get("data", {}).get("text/html", ()))
+            if "data-predicted" in html:  # not parsed in vain: some outputs have a megabyte
+                for line in BeautifulSoup(html, "html.parser").select("[data-predicted]"):
+                    found[line["data-predicted"]] = json.loads(line["data-measured"])
+    return found
+
+
+def _in_unit(value: Any, unit: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _in_unit(one, unit) for name, one in value.items() if one is not None}
+    return value / SIZES[unit] if isinstance(value, int | float) and unit in SIZES else value

@@ -1,0 +1,65 @@
+"""All that a teacher gets out of grading, written into one folder: gradebook.csv, imports, feedback, report.html."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from ..folders import write_whole
+from .course import Course
+from .feedback import feedback
+from .gradebook import canvas, gradebook, moodle, moodle_feedback, moodle_place
+from .grades import Grade
+from .grades import grades as joined
+from .plain import file_name
+from .report import report
+from .store import Store
+
+OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
+
+
+def write_all(known: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
+    """Writes what the store and the course say into `folder`, and removes what was written of students who are gone.
+
+    Each file is whole at any moment, old or new, and no old one goes before the new ones are there. The same store and
+    course give the same bytes. `trusted`: it was graded without a sandbox, which the report says.
+
+    gradebook.csv          every answer
+    moodle/02.csv          a lesson's grading worksheet; moodle/02-feedback.zip, its feedback; if it came from Moodle
+    canvas.csv             for Canvas's gradebook, if anything came from there
+    feedback/*.html        a page a student
+    report.html            for the class, without names
+    """
+    files = dict(_files(joined(known, course), known, course, trusted))
+    for name, data in files.items():
+        _write(folder / name, data)
+    old = {path for pattern in OURS for path in folder.glob(pattern)}
+    for path in old - {folder / name for name in files}:
+        path.unlink(missing_ok=True)
+    return [folder / name for name in files]
+
+
+def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool) -> Iterator[tuple[str, bytes]]:
+    yield "gradebook.csv", gradebook(grades)
+    for lesson, table in moodle(grades).items():
+        yield f"moodle/{lesson}.csv", table.encode()
+        yield f"moodle/{lesson}-feedback.zip", moodle_feedback(_moodle_pages(grades, lesson, course), f"{lesson}.html")
+    if table := canvas(grades):
+        yield "canvas.csv", table.encode()
+    for student, those in groupby(grades, lambda grade: grade.student):
+        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(those), course).encode()
+    yield "report.html", report(grades, known.hand_ins(), course, trusted=trusted).encode()
+
+
+def _moodle_pages(grades: Sequence[Grade], lesson: str, course: Course) -> Mapping[str, str]:
+    """A lesson's feedback by the folder that it came from."""
+    of_lesson = groupby((grade for grade in grades if grade.lesson == lesson), lambda grade: grade.student)
+    those = [list(answers) for _, answers in of_lesson]
+    return {place[0]: feedback(answers, course) for answers in those if (place := moodle_place(answers[0]))}
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Left alone if it is there already: most pages are the same after a change, and a sync each takes its time."""
+    if path.is_file() and path.read_bytes() == data:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, data)

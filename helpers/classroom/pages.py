@@ -1,0 +1,42 @@
+"""The look of feedback and of the class report: the handouts' style sheet, and templates in which all is escaped."""
+
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..edition import edition
+from ..folders import ROOT
+from ..teach import words
+from .course import TEMPLATES, Course
+from .plain import one_line
+
+HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: publish needs seconds to load all of nbconvert
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+
+
+def page(template: str, title: str, course: Course, **values: object) -> str:
+    """A whole page. Nothing in `values` is taken for HTML, unless it is Markup."""
+    return _ENVIRONMENT.get_template(template).render(
+        style=Markup(_style()), title=title, course=course, edition=edition(), **values
+    )
+
+
+def line(text: str) -> Markup:
+    """A line of our Markdown, which may hold what a student's code has said."""
+    return Markup(words.inline(one_line(text)))
+
+
+def paragraphs(text: str) -> Markup:
+    """Our Markdown, of several lines: a hint, or what the teacher says."""
+    return Markup(words.paragraphs(text))
+
+
+@cache
+def _style() -> str:
+    return "\n".join(
+        sheet.read_text(encoding="utf-8") for sheet in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")
+    )

@@ -1,0 +1,75 @@
+"""What a class has predicted, question by question, beside what was measured: pictures that name nobody."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..show import spread, votes
+from ..show.figure import Picture
+from ..teach.words import plain
+from .lessons import Lesson, Question
+from .store import HandIn
+
+LEAST = 5  # with fewer answers nothing is drawn
+MOST_CHOICES = 8
+OTHERS = "something else"
+
+
+def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
+    """The pictures of a lesson's questions, in its order; and the questions that have too few answers for one."""
+    given = [one.predictions for one in hand_ins if one.lesson == lesson.number]
+    drawn, too_few = [], []
+    for question in lesson.questions:
+        answers = [predictions[question.key] for predictions in given if question.key in predictions]
+        shown = _numbers(question, answers) if question.kind in ("number", "numbers") else _votes(question, answers)
+        if shown:
+            drawn.append(shown)
+        elif answers:
+            too_few.append(f"“{plain(question.text)}” ({len(answers)})")
+    return drawn, too_few
+
+
+def _numbers(question: Question, answers: Iterable[Any]) -> Picture | None:
+    by_name: dict[str, list[float]] = {}
+    for answer in answers:
+        for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
+            if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
+                by_name.setdefault(name, []).append(float(number))
+    names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
+    enough = {name: by_name[name] for name in names if len(by_name.get(name, ())) >= LEAST}
+    measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
+    measured = {name: number for name, number in measured.items() if _is_number(number)}
+    return spread(enough, question.unit, measured, _caption(question)) if enough else None
+
+
+def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
+    """Of an order each whole order is an answer. What the lesson does not offer is counted without being shown."""
+    names, measured = set(question.names), _chosen(question, question.measured)
+    counts = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
+    if counts.total() < LEAST:
+        return None
+    if question.kind == "choice" and names:
+        shown = {name: counts[name] for name in question.names}
+    else:
+        shown = {name: count for name, count in counts.most_common(MOST_CHOICES) if names or count >= LEAST}
+    if others := counts.total() - sum(shown.values()):
+        shown[OTHERS] = others
+    return votes(shown, measured, _caption(question))
+
+
+def _chosen(question: Question, answer: Any) -> str | None:
+    """The answer in words; None for what is none."""
+    if question.kind == "choice":
+        return answer if isinstance(answer, str) else None
+    fits = isinstance(answer, list) and all(isinstance(name, str) for name in answer)
+    fits = fits and (not question.names or sorted(answer) == sorted(question.names))
+    return ", ".join(answer) if fits else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _caption(question: Question) -> str:
+    return f"{plain(question.text)} ({question.key})"

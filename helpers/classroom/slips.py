@@ -1,0 +1,81 @@
+"""What goes wrong in a class, and how often, in words that tell nothing of anybody."""
+
+import builtins
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .. import folders
+from ..teach.words import short
+from .grades import Grade
+from .store import HandIn
+
+HELPERS = folders.ROOT / "helpers"
+OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
+WORD = re.compile(r"\w+|[^\w\s]")
+LEFT_OUT = "…"
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A cause that several answers to an exercise have in common, and how a check has said it to one of them."""
+
+    cause: str
+    count: int
+    example: str
+
+    @property
+    def words(self) -> str:
+        return self.cause.replace("-", " ") or "no cause given"
+
+
+def slips(grades: Iterable[Grade]) -> list[Slip]:
+    """Those of the answers to one exercise that are "not yet", the commonest first."""
+    by_cause: dict[str, list[Grade]] = {}
+    for grade in grades:
+        if grade.outcome == "not yet":
+            by_cause.setdefault(grade.cause, []).append(grade)
+    found = [Slip(cause, len(those), _commonest(those)) for cause, those in by_cause.items()]
+    return sorted(found, key=lambda slip: (-slip.count, slip.cause))
+
+
+def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
+    """Why hand-ins could not be graded, and single answers: "hand-in" or "answer", how many, why; the most first."""
+    whole = {(one.student, one.lesson) for one in hand_ins if one.why_not}
+    counts = Counter(("hand-in", impersonal(one.why_not)) for one in hand_ins if one.why_not)
+    for grade in grades:
+        if grade.outcome == "not graded" and (grade.student.key, grade.lesson) not in whole:
+            counts["answer", impersonal(grade.because, grade.exercise)] += 1
+    return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
+
+
+def impersonal(text: str, exercise: str = "") -> str:
+    """`text` without what only a student can have written into it.
+
+    The message of an error goes, with the line of code behind it. Elsewhere, words stay that stand in our own sources
+    or in the exercise's, names of Python's own, and numbers of up to five digits; all else becomes "…".
+    """
+    known = _words(exercise)
+
+    def kept(found: re.Match[str]) -> str:
+        word = found[0]
+        return word if word in known or re.fullmatch("[0-9]{1,5}", word) else LEFT_OUT
+
+    text = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(text.split()))
+    return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, WORD.sub(kept, text)), 300)
+
+
+def _commonest(grades: Iterable[Grade]) -> str:
+    counts = Counter(impersonal(grade.because, grade.exercise) for grade in grades)
+    return min(counts, key=lambda sentence: (-counts[sentence], sentence))
+
+
+@cache
+def _words(exercise: str) -> frozenset[str]:
+    folder = folders.EXERCISES.joinpath(*exercise.split(".")) if exercise else Path()
+    files = [*OURS, *(folder / name for name in ("check.py", "prompt.md", "starter.py") if exercise)]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.exists()]
+    return frozenset(WORD.findall(" ".join([*texts, *dir(builtins), LEFT_OUT])))

@@ -1,0 +1,106 @@
+"""A class that never was: students with difficult names, and what they have handed in, as it stands in the store."""
+
+import random
+from pathlib import Path
+
+from helpers.classroom.store import HandIn, Row, Store, Student
+from helpers.classroom.store import store as opened
+from helpers.teach.exercise_files import keys
+
+NAMES = (
+    '=HYPERLINK("http://192.0.2.1")',
+    "<script>alert(1)</script>",
+    "../../x",
+    "Maximiliana " + "Long" * 72,
+    "Zwilling Doppelt",
+    "Zwilling Doppelt",
+    "\u202egnorw\u202c Bidimann",
+    "Zeile\nUmbruch",
+    "Emojina \N{FAMILY} \N{ROCKET}",
+    "+49 Telefonius",
+    "@everyone",
+    "-1+1 Minusmann",
+    "\tTabea",
+    "Semikolon;=1+1",
+    "Points Possible",
+    '</style><img src=x onerror="alert(1)">',
+    'O\'Neill "Quotilda", Komma',
+    "Żółć Gęślą",
+    "山田 太郎",
+    "",
+    "\ud800 Halbpaar",
+)
+CAUSES = {
+    "too-much-memory": "the copy equals its source, but it took {n} MiB of anonymous memory at its peak; the budget is 8 MiB.",
+    "too-short": "source and copy differ from byte {n},048,576 on. There the copy ends; {n} bytes are missing.",
+    "raised": "it raised ValueError: I am {name}, in line 3: `{key} = 'call me {name}'`.",
+    "still-running": "it was still running after 20 s and was stopped. What ends it, or what is so slow?",
+}
+EDITIONS = ("2026-11-22 (11a3030)", "2026-11-22 (11a3030)", "2026-10-01 (9d7e380)")
+
+
+def write(folder: Path, students: int = 200, lessons: tuple[str, ...] = ("02", "03", "04"), seed: int = 1) -> None:
+    """A store in `folder`: a third came from Moodle, a third from Canvas, a third as folders."""
+    chance = random.Random(seed)
+    with opened(folder) as known:
+        for number in range(students):
+            _student(known, number, lessons, chance)
+
+
+def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random.Random) -> None:
+    name = NAMES[number] if number < len(NAMES) else f"Vorname{number} Nachname{number}"
+    key = str(910_000_000 + number)
+    plain = name.replace("/", "").replace("_", " ")
+    kept: list = []
+    place = ""
+    for lesson in lessons:
+        if chance.random() < 0.05:
+            continue
+        if number % 3 == 0:
+            place = f"{plain}_{key}_assignsubmission_file"
+            file = f"{place}/lesson.ipynb"
+        elif number % 3 == 1:
+            place = f"{''.join(plain.lower().split())}_{key}_{7_000_000 + number}"
+            file = f"{place}_lesson.ipynb"
+        else:
+            place = plain
+            file = f"{plain}/lesson.ipynb"
+        bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""
+        when = f"2026-11-{chance.randrange(20, 31)}T{chance.randrange(10, 24)}:15:00+01:00"
+        kept.append(
+            HandIn(key, lesson, file, f"digest{number}", when, False, chance.choice(EDITIONS), bad, _predicted(chance))
+        )
+        for exercise in keys():
+            if exercise.startswith(lesson) and not bad:
+                kept.append(_row(key, name, exercise, f"digest{number}", chance))
+    known.keep(Student(key, name, f"s{number}@example.org", place), *kept)
+
+
+def _row(key: str, name: str, exercise: str, digest: str, chance: random.Random) -> Row:
+    outcome = chance.choices(["right", "not yet", "not attempted", "not graded"], [60, 30, 8, 2])[0]
+    cause = chance.choices(list(CAUSES), [8, 4, 2, 1])[0] if outcome == "not yet" else ""
+    because = {
+        "right": "The copy equals its source, and it stayed within 8 MiB of anonymous memory.",
+        "not yet": CAUSES.get(cause, "").format(n=chance.randrange(9, 300), name=name, key=f"my_{key}"),
+        "not attempted": "Fill in `copy_small` and run the cell again.",
+        "not graded": "the sandbox could not be started.",
+    }[outcome]
+    figures = (f"{chance.randrange(1, 300)} MiB anonymous at its peak (budget 8 MiB)", "512 calls", "0.4 s")
+    seconds = 0.0 if outcome == "not attempted" else round(chance.uniform(0.3, 4), 2)
+    figures = figures if outcome in ("right", "not yet") else ()
+    return Row(key, exercise, outcome, because, cause, figures, seconds, digest, "check")
+
+
+def _predicted(chance: random.Random) -> dict:
+    return {
+        "02.three": {
+            "slurp": chance.choice([256, 256, 512, 0, 300]),
+            "async chunks": chance.choice([0, 1, 4, 16, 256]),
+            "mmap": chance.choice([0, 0, 256, 1e300]),
+        },
+        "02.chunk": chance.choice(["4 KiB", "1 MiB", "1 MiB", "64 MiB"]),
+        "02.order": chance.sample(["one buffer", "async chunks", "sendfile"], 3),
+        "03.ahead": chance.choice([1, 4, 16, 32, 32]),
+        "03.case": chance.choice(["in order, cold", "at random, cold", "at random, cold"]),
+        "04.turned": chance.randrange(9),
+    }
