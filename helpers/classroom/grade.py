@@ -147,10 +147,8 @@ class _Judges:
 
         def put(exercise: str, **said) -> None:
             left.remove(exercise)
-            verdict = Row(
-                one.student.key, exercise, **said, digest=one.hand_in.digest, check=check(exercise, self.trusted)
-            )
-            self.put(verdict)
+            by = {"digest": one.hand_in.digest, "check": check(exercise), "trusted": self.trusted}
+            self.put(Row(one.student.key, exercise, **said, **by))
 
         try:
             notebook = one.notebook()
