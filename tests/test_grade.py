@@ -1,0 +1,176 @@
+"""`make grade`: each answer is judged once, whatever state the folder is in, and whatever the judge meets."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from test_judge import notebook
+
+from helpers.classroom import grade as grading
+from helpers.classroom import judge, sandbox
+from helpers.classroom.grade import Refused, grade
+from helpers.classroom.store import Row, store
+from helpers.folders import ROOT
+from helpers.teach import exercise
+
+REPORT = exercise("02.report")
+RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0]
+
+
+@pytest.fixture
+def collected(tmp_path: Path) -> Callable[..., Path]:
+    """A folder with a notebook of lesson 02 for each student, by name."""
+
+    def hand_in(**answers: str | bytes) -> Path:
+        for name, answer in answers.items():
+            path = tmp_path / "collected" / name / "02_copy_a_big_file.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(answer if isinstance(answer, bytes) else notebook(answer))
+        return tmp_path / "collected"
+
+    return hand_in
+
+
+def rows(folder: Path) -> dict[tuple[str, str], Row]:
+    with store(folder) as known:
+        return {(row.student, row.exercise): row for row in known.rows()}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every exercise that a judge was asked about."""
+    real, seen = grading._Judges._ask, []
+
+    def ask(judges, notebook, commit, exercises, put):
+        seen.extend(exercises)
+        return real(judges, notebook, commit, exercises, put)
+
+    monkeypatch.setattr(grading._Judges, "_ask", ask)
+    return seen
+
+
+def test_each_answer_is_judged_once(collected, tmp_path: Path, asked: list[str]):
+    out = tmp_path / "out"
+    written = grade(collected(ada=RIGHT, bob=WRONG.body, eve=b"{"), out, trusted=True)
+    first = rows(out)
+    outcomes = {name: first[name, "02.report"].outcome for name in ("ada", "bob", "eve")}
+    assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
+    assert first["bob", "02.report"].cause == WRONG.expect and first["ada", "02.chunks"].outcome == "not attempted"
+    assert len(first) == 9 and all(path.exists() for path in written) and (out / "gradebook.csv") in written
+    asked.clear()
+    grade(collected(), out, trusted=True)
+    assert not asked and rows(out) == first
+
+
+def test_what_has_changed_is_judged_again_and_nothing_else(
+    collected, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    out = tmp_path / "out"
+    grade(collected(ada=WRONG.body, bob=RIGHT), out, trusted=True)
+    asked.clear()
+    grade(collected(ada=RIGHT), out, trusted=True)
+    assert sorted(asked) == ["02.chunks", "02.hidden", "02.report"] and rows(out)["ada", "02.report"].outcome == "right"
+    asked.clear()
+    real = grading.check
+    monkeypatch.setattr(grading, "check", lambda key: "another" if key == "02.hidden" else real(key))
+    grade(collected(), out, trusted=True)
+    assert asked == ["02.hidden", "02.hidden"]
+    with store(out) as known:
+        known.keep(Row("ada", "02.report", "not graded", cause=judge.RAN_OUT, trusted=True))
+    asked.clear()
+    grade(collected(), out, trusted=True)
+    assert asked == ["02.report"] and rows(out)["ada", "02.report"].outcome == "right"
+
+
+def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It is killed whenever it is asked about 02.chunks."""
+    shell = tmp_path / "python"
+    shell.write_text(
+        f'#!/bin/sh\nread -r asked\ncase "$asked" in *02.chunks*) echo no such luck >&2; kill -SEGV $$;; esac\n'
+        f'(echo "$asked"; cat) | "{sys.executable}" "$@"\n'
+    )
+    shell.chmod(0o755)
+    monkeypatch.setattr(grading.sys, "executable", str(shell))
+    grade(collected(ada=RIGHT, bob=RIGHT), tmp_path / "out", trusted=True)
+    found = rows(tmp_path / "out")
+    for name in ("ada", "bob"):
+        ended = found[name, "02.chunks"]
+        assert (ended.outcome, found[name, "02.report"].outcome) == ("not graded", "right")
+        assert "SIGSEGV" in ended.because and "no such luck" in ended.because
+
+
+def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    shell = tmp_path / "python"
+    shell.write_text("#!/bin/sh\nexec sleep 600\n")
+    shell.chmod(0o755)
+    monkeypatch.setattr(grading.sys, "executable", str(shell))
+    monkeypatch.setattr(grading, "PATIENCE", 0.5)
+    grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
+    assert {row.outcome for row in rows(tmp_path / "out").values()} == {"not graded"}
+
+
+def test_checks_that_measure_time_run_alone_and_last(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    running, most, order = set(), {}, []
+
+    def ask(judges, notebook, commit, exercises, put):
+        running.add(id(exercises))
+        for name in list(exercises):
+            time.sleep(0.2)
+            most[name] = max(most.get(name, 0), len(running))
+            order.append(name)
+            put(name, outcome="not attempted")
+        running.discard(id(exercises))
+        return ""
+
+    monkeypatch.setattr(grading._Judges, "_ask", ask)
+    monkeypatch.setattr(grading, "runs_alone", lambda key: key == "02.hidden")
+    grade(collected(ada=RIGHT, bob=RIGHT, eve=RIGHT), tmp_path / "out", trusted=True)
+    assert (most["02.chunks"], most["02.hidden"]) == (2, 1) and order[-3:] == ["02.hidden"] * 3
+
+
+def test_which_checks_measure_time_is_known():
+    assert {key for key in map(str, grading.keys()) if exercise(key).alone} == {"00.grow", "03.lookup", "06.shapes"}
+
+
+def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    out = tmp_path / "out"
+    with pytest.raises(FileNotFoundError):
+        grade(tmp_path / "nowhere", out, trusted=True)
+    with store(out), pytest.raises(Refused, match="in use by another grader"):
+        grade(collected(ada=RIGHT), out, trusted=True)
+    monkeypatch.setattr(sandbox, "why_not", lambda: "there is no bwrap")
+    with pytest.raises(Refused, match=r"(?s)there is no bwrap.*TRUST=yes"):
+        grade(collected(ada=RIGHT), tmp_path / "another")
+    assert not (tmp_path / "another").exists()
+
+
+def below(pid: int) -> dict[psutil.Process, str]:
+    """What a process has started, and what that has started, by name."""
+    found = {}
+    for one in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found[one] = one.name()
+    return found
+
+
+@pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not())
+def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
+    asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(5)"
+    folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
+    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out]
+    grader = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while "bwrap" not in (started := below(grader.pid)).values() and time.monotonic() < until:
+        time.sleep(0.1)
+    grader.kill()
+    grader.wait()
+    assert not psutil.wait_procs(list(started), timeout=10)[1]
+    grade(folder, out)
+    found = rows(out)
+    assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")
