@@ -48,7 +48,8 @@ def _on_a_disk(folder: Path) -> Path:
         return folder
     if in_memory(file_system(other)) or not os.access(other, os.W_OK):
         return folder
-    print(f"{folder} lives in memory, where there is no disk to show. Generated files go to {other}.")
+    memory = f"data/{folder.name} lives in memory, where there is no disk to show."
+    print(f"{memory} Generated files go to {other.name} in your folder for caches.")
     return other
 
 

@@ -507,7 +507,7 @@ def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
     assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap"
     assert at.writable
     for text in (repr(at), at._repr_html_()):
-        assert "a file.bin, from byte 20,483" in text or PAGE != 4096
+        assert "file: a file.bin, from byte 20,483" in text or PAGE != 4096
         assert "mmap: a mapping of" in text
     del numbers
 

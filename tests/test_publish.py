@@ -4,6 +4,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -12,11 +15,15 @@ import sample_lessons
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from helpers.edition import Edition
+from helpers.folders import ROOT, generated
 from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
 from helpers.publish import execute as execute_module
 from helpers.publish.handouts import GLOSSARY, _swap, link_terms, page_problems, read_terms
 from helpers.publish.lesson import body, read
 
+module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
+COMMON = ("claims.html", "glossary.html", "index.html", "rust.html")
 CLAIMS = """
 [slurp]
 said = "A copy needs the file's size in memory."
@@ -38,26 +45,28 @@ minor fault, major fault, virtual memory, heap, view, owner, read-ahead, system 
 dirty page, sendfile, copy_file_range, shared memory, copy-on-write, MiB"
 
 
-@pytest.fixture
-def build(tmp_path: Path):
-    """Make handouts of these lessons ({file name: notebook}) in tmp_path/handouts; {page: tree}."""
-    (tmp_path / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-
-    def build(**notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:
-        paths = [tmp_path / f"{name.removeprefix('n')}.ipynb" for name in notebooks]
-        for path, notebook in zip(paths, notebooks.values(), strict=True):
-            nbformat.write(notebook, path)
-        pages = handouts(
-            paths, tmp_path / "handouts", exercise=sample_lessons.exercise, claims=tmp_path / "claims.toml"
-        )
-        return {page.name: BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages}
-
-    return build
+def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:
+    """The handouts of these lessons (n02_x: a notebook), in folder/handouts: {"student/index.html": tree}."""
+    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+    paths = [folder / f"{name.removeprefix('n')}.ipynb" for name in notebooks]
+    for path, notebook in zip(paths, notebooks.values(), strict=True):
+        nbformat.write(notebook, path)
+    into = folder / "handouts"
+    pages = handouts(paths, into, exercise=sample_lessons.exercise, claims=folder / "claims.toml")
+    trees = (BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages)
+    return {page.relative_to(into).as_posix(): tree for page, tree in zip(pages, trees, strict=True)}
 
 
 @pytest.fixture
-def pages(build) -> dict[str, BeautifulSoup]:
-    return build(n00_look_first=sample_lessons.look_first(), n02_copy_all=sample_lessons.copy_all())
+def build(tmp_path: Path) -> Callable[..., dict[str, BeautifulSoup]]:
+    return partial(made, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BeautifulSoup]:
+    """Of the two sample lessons; to be looked at, not changed."""
+    lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
+    return made(tmp_path_factory.mktemp("pages"), **lessons)
 
 
 # --- execute ----------------------------------------------------------------------------------------------
@@ -142,10 +151,9 @@ def test_lessons_are_found_in_order(tmp_path: Path):
 
 
 def test_only_the_instructor_sees_solutions_and_notes(pages):
-    student, instructor = pages["02_copy_all.html"], pages["02_copy_all-instructor.html"]
+    student, instructor = pages["student/02_copy_all.html"], pages["instructor/02_copy_all.html"]
     for text in ("solution-only-text", "wrong-answer-text", "Reuse one", "who can take them back"):
-        assert text not in str(student)
-        assert text in str(instructor)
+        assert {name for name, page in pages.items() if text in str(page)} == {"instructor/02_copy_all.html"}
     assert student.select_one(".starter").get_text().strip().startswith("def copy(source, target):")
     assert student.select_one(".answers") and not instructor.select_one(".answers")
     assert all(choice.has_attr("open") for choice in instructor.select(".zc-choice"))
@@ -153,13 +161,13 @@ def test_only_the_instructor_sees_solutions_and_notes(pages):
 
 
 def test_the_solution_follows_the_exercise_with_its_verdict(pages):
-    solution = pages["02_copy_all-instructor.html"].select_one(".solution")
+    solution = pages["instructor/02_copy_all.html"].select_one(".solution")
     assert solution.find_previous_sibling()["data-cell"] == "copy-check"
     assert solution.find_next_sibling()["data-cell"] == "copy-demo"
 
 
 def test_answers_hold_every_choice_with_its_feedback(pages):
-    answers = pages["02_copy_all.html"].select_one(".answers")
+    answers = pages["student/02_copy_all.html"].select_one(".answers")
     assert [" ".join(choice.get_text().split()) for choice in answers.select("ul li")] == [
         "(a) It is too small It is as large as the file.",
         "(b) No allocator was asked Right: the pages are the page cache’s.",
@@ -168,43 +176,106 @@ def test_answers_hold_every_choice_with_its_feedback(pages):
 
 
 def test_a_page_is_set_and_not_dumped(pages):
-    page = pages["02_copy_all.html"]
+    page = pages["student/02_copy_all.html"]
     assert "In [" not in page.get_text()
     assert page.html["lang"] and page.select_one("a.skip")["href"] == "#text" and page.main["id"] == "text"
     assert [h.name for h in page.find_all(re.compile("h[1-6]"))] == ["h1", "h2", "h3", "h2", "h2"]
     assert page.h1.get_text() == "Copy all" and page.select_one(".number").get_text() == "Lesson 02"
     assert page.main.get_text().count("Previous: Look first") == 1, "the header says it, so the text need not"
     assert page.select_one("a[rel=prev]")["href"] == "00_look_first.html"
-    assert pages["00_look_first-instructor.html"].select_one("a[rel=next]")["href"] == "02_copy_all-instructor.html"
+    assert pages["instructor/00_look_first.html"].select_one("a[rel=next]")["href"] == "02_copy_all.html"
     assert [cell.get_text() for cell in page.select(".zc-table tbody tr:last-child .amount")][:2] == ["0 B", "0 B"]
     assert not page.select_one(".prose table .amount"), "words stay at the left"
 
 
 def test_math_is_mathml_and_code_is_coloured(pages):
-    page = pages["02_copy_all.html"]
+    page = pages["student/02_copy_all.html"]
     assert len(page.find_all("math")) == 4 and "$" not in page.main.get_text()
     assert page.find("math", display="block").find("mfrac")
     assert page.select_one(".run pre.code .k").get_text() == "def"
 
 
 def test_streams_are_joined_and_views_dropped(pages):
-    page = pages["02_copy_all.html"]
+    page = pages["student/02_copy_all.html"]
     assert [pre.get_text() for pre in page.select("pre.output")] == ["calls  1\nbytes  268,435,456\n"]
     assert page.select_one(".zc-predict") and "model_id" not in str(page)
 
 
 def test_index_claims_and_glossary(pages):
-    index, claims, glossary = pages["index.html"], pages["claims.html"], pages["glossary.html"]
+    index, claims, glossary = (pages[f"student/{name}.html"] for name in ("index", "claims", "glossary"))
     assert [title.get_text() for title in index.select(".lessons h2")] == ["Look first", "Copy all"]
     assert "65\xa0minutes" in index.get_text() and "why a heap counter" in index.get_text()
     assert "the container is killed" in index.select(".question")[1].get_text()
-    links = {link["href"] for link in index.select(".lessons a")}
-    assert {"02_copy_all.html", "02_copy_all-instructor.html"} <= links
+    assert [link["href"] for link in index.select(".lessons a")] == ["00_look_first.html", "02_copy_all.html"]
+    others = {link["href"] for link in pages["instructor/index.html"].select("a") if link["href"].startswith("../")}
+    assert {"../student/index.html", "../student/02_copy_all.html", "../worksheet/02_copy_all.html"} <= others
 
     assert [heading.get_text() for heading in claims.find_all("h2")] == ["Lesson 02: Copy all", "Lesson 03 · Lesson 04"]
     assert claims.select_one("#slurp .verdict").get_text() == "Misleading."
     assert claims.select_one("#slurp dd code") and claims.select_one("#slurp a[href^='https://man7']")
     assert glossary.select_one("#page-cache dd")
+
+
+def test_a_folder_for_students_can_be_handed_out_alone(pages):
+    lessons = {"00_look_first.html", "02_copy_all.html"}
+    assert pages.keys() == {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
+    for name, page in pages.items():
+        if not name.startswith("instructor/"):
+            led = {link["href"].partition("#")[0] for link in page.select("a") if ":" not in link["href"]}
+            assert led <= {"", *COMMON, *lessons}, name
+
+
+def test_a_worksheet_shows_what_was_measured_at_its_end(pages):
+    student, sheet = pages["student/02_copy_all.html"], pages["worksheet/02_copy_all.html"]
+    measured = sheet.select_one(".measured")
+    for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output"):
+        assert len(measured.select(what)) == len(student.select(what)) > 0, what
+        assert len(sheet.select(what)) == len(measured.select(what)), what
+    for what in (".zc-predict", ".zc-exercise", ".zc-verdict", ".run pre.code", ".prose"):
+        one, other = ([found.get_text() for found in page.select(what)] for page in (sheet, student))
+        assert one == other, what
+    places = [place["data-cell"] for place in sheet.select(".run:has(> .reference)")]
+    assert places == [place["data-cell"] for place in measured.select("section")]
+    for number, (place, item) in enumerate(zip(sheet.select(".reference"), measured.select("section"), strict=True), 1):
+        assert place.get_text().strip() == f"→ Measured {number}" and item["id"] == f"measured-{number}"
+        assert place.a["href"] == f"#{item['id']}" and item.a["href"] == f"#{place['id']}"
+
+
+def test_a_worksheet_asks_a_quiz_and_answers_at_its_end(pages):
+    sheet = pages["worksheet/02_copy_all.html"]
+    assert [choice.get_text() for choice in sheet.select(".zc-quiz p.zc-choice")] == [
+        "(a) It is too small",
+        "(b) No allocator was asked",
+    ]
+    assert not sheet.select("[data-right], details.zc-choice, .answers")
+    answers = sheet.select_one(".measured .feedback")
+    assert "as large as the file" not in str(sheet.select_one(".zc-quiz")) and "as large as the file" in str(answers)
+    assert [choice.get("class") for choice in answers.select("li")] == [None, ["right"]]
+
+
+def test_the_source_of_a_rust_program_stays_in_its_place(build):
+    shown = sample_lessons.shows('<pre class="code">fn main() {}</pre><p>64 MiB</p>')
+    sheet = build(n02_x=sample_lessons.lesson(shown))["worksheet/02_x.html"]
+    place, measured = (sheet.select_one(selector).get_text() for selector in (".run", ".measured"))
+    assert "fn main" in place and "64 MiB" not in place
+    assert "fn main" not in measured and "64 MiB" in measured
+
+
+def test_edition_and_commit_stand_on_every_page(build, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "released", lambda: Edition("2026-11-22", "1234567890", changed=True))
+    labels = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
+    for name, page in build(n02_x=sample_lessons.lesson()).items():
+        says = f"{labels[name.partition('/')[0]]} · 2026-11-22 (1234567, with changes)"
+        assert page.select_one("footer .released").get_text() == says
+        assert f'@bottom-left {{ content: "{says}" }}' in page.style.get_text(), "on paper there is no footer"
+
+
+def test_an_edition_for_a_class_has_no_pages_for_instructors(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "CLASS_EDITION", tmp_path / "class-edition.toml")
+    (tmp_path / "class-edition.toml").touch()
+    monkeypatch.setattr(sample_lessons, "exercise", lambda key: pytest.fail("only a page for instructors asks for it"))
+    pages = build(n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first())
+    assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
 
 
 # --- glossary ---------------------------------------------------------------------------------------------
@@ -267,12 +338,22 @@ def test_the_glossary_is_one_sentence_a_term():
         ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is no handout"),
         ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
         ("<a href='glossary.html#sea'>x</a>", "link to 'glossary.html#sea', but there is no such place"),
+        ("<a href='../instructor/index.html'>x</a>", "link to '../instructor/index.html', out of its folder"),
+        (f"<p>in {ROOT}/data</p>", f"names '{ROOT}', a folder of this machine"),
+        (f"<p title='{generated()}/a.bin'>x</p>", f"names '{generated()}', a folder of this machine"),
     ],
 )
 def test_what_spoils_a_page_is_named_with_its_cell(build, html: str, words: str):
     with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
         build(n02_x=sample_lessons.lesson(sample_lessons.shows(html, name="look-here")))
-    assert "02_x.html, cell look-here: " in str(refusal.value)
+    assert "student/02_x.html, cell look-here: " in str(refusal.value)
+
+
+def test_a_page_names_no_home_but_may_name_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pages = {"student/a.html": f"<p>{tmp_path}/.cache/a.bin</p><p>/tmp/a, {tmp_path}-not/a</p>"}
+    for home, names in ((str(tmp_path), 1), ("/", 0), ("/tmp", 0)):
+        monkeypatch.setenv("HOME", home)
+        assert len(page_problems(pages)) == names, home
 
 
 @pytest.mark.parametrize(
@@ -295,16 +376,16 @@ def test_outputs_nobody_should_meet_are_named(build, output, words: str):
 def test_progress_bars_are_left_out(build):
     bar = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "reading:  67%|######6   | 2/3 [00:04<00:02]"}
     cell = new_code_cell("x", id="look-here", outputs=[new_output("display_data", bar)])
-    page = build(n02_x=sample_lessons.lesson(cell))["02_x.html"]
+    page = build(n02_x=sample_lessons.lesson(cell))["student/02_x.html"]
     assert page.select_one("[data-cell=look-here] pre.code") and "67%" not in page.get_text()
 
 
 def test_empty_stderr_and_links_to_the_web_are_fine(build):
     quiet = new_code_cell("x", id="look-quiet", outputs=[new_output("stream", name="stderr", text="\n")])
     link = new_markdown_cell("## Far away\n\n[a](https://a.org) [b](#Far-away) [c](02_x.ipynb)", id="look-link")
-    page = build(n02_x=sample_lessons.lesson(quiet, link))["02_x-instructor.html"]
+    page = build(n02_x=sample_lessons.lesson(quiet, link))["instructor/02_x.html"]
     assert [a["href"] for a in page.select(".prose a:not(.term)")][-3:] == [
-        "https://a.org", "#Far-away", "02_x-instructor.html",
+        "https://a.org", "#Far-away", "02_x.html",
     ]  # fmt: skip
 
 
@@ -324,20 +405,21 @@ def test_all_problems_come_at_once():
 
 def test_a_refused_build_leaves_the_last_one_as_it_was(build, tmp_path: Path):
     build(n02_x=sample_lessons.lesson())
-    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "handouts").iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")}
     with pytest.raises(HandoutError):
         build(n02_x=sample_lessons.lesson(sample_lessons.shows("<script></script>")))
-    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "handouts").iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")} == before
     assert sorted(os.listdir(tmp_path)) == ["02_x.ipynb", "claims.toml", "handouts"]
 
 
 def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
     build(n02_x=sample_lessons.lesson())
-    (tmp_path / "handouts" / "left_over.html").touch()
+    for left in ("02_x-instructor.html", "student/left_over.html"):  # the first as in older handouts
+        (tmp_path / "handouts" / left).touch()
     build(n03_y=sample_lessons.lesson())
-    assert sorted(os.listdir(tmp_path / "handouts")) == [
-        "03_y-instructor.html", "03_y.html", "claims.html", "glossary.html", "index.html", "rust.html",
-    ]  # fmt: skip
+    assert sorted(os.listdir(tmp_path / "handouts")) == ["instructor", "student", "worksheet"]
+    for edition in module.LABELS:
+        assert sorted(os.listdir(tmp_path / "handouts" / edition)) == sorted(["03_y.html", *COMMON])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="two folders change places in one step on Linux only")

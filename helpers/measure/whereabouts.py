@@ -118,7 +118,7 @@ class Whereabouts:
         if self.path is None:
             return self.memory
         gone = ", deleted" if self.region and self.region.deleted else ""
-        return f"{self.memory}: {self.path}{gone}, from byte {self.offset:,}"
+        return f"{self.memory}: {self.path.name}{gone}, from byte {self.offset:,}"
 
     def _writable(self) -> str:
         if self.writable_mapping is None:

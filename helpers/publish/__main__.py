@@ -4,7 +4,6 @@ import sys
 
 from tqdm.auto import tqdm
 
-from ..folders import BUILD
 from ..teach import exercise
 from . import HandoutError, LessonFailed, executed, handouts, lessons
 
@@ -17,7 +16,8 @@ def main() -> int:
         bar.close()
         print(f"No handouts were written.\n{error}", file=sys.stderr)
         return 1
-    print(f"{len(pages)} pages from {len(bar)} lessons, each a file of its own: {BUILD / 'handouts' / 'index.html'}")
+    print(f"{len(pages)} pages from {len(bar)} lessons, each a file of its own. Begin at:")
+    print(*(f"  {page}" for page in pages if page.name == "index.html"), sep="\n")
     return 0
 
 

@@ -1,10 +1,13 @@
 """The handouts: executed lessons as pages that need nothing but themselves, with an index, claims and a glossary.
 
-Every page is one file: no script, nothing loaded. Whatever would spoil one for a reader (a figure without
-alternative text, a widget without a picture, a link that leads nowhere, …) stops the build and is named.
+Each edition is a folder that can be handed out by itself: for students, for paper, for instructors. Every page is one
+file: no script, nothing loaded. Whatever would spoil one for a reader (a figure without alternative text, a widget
+without a picture, a link that leads nowhere, a folder of this machine, …) stops the build and is named.
 """
 
 import ctypes
+import os
+import posixpath
 import re
 import sys
 import tomllib
@@ -16,8 +19,11 @@ from typing import Any
 
 from bs4 import BeautifulSoup, NavigableString
 from nbformat.v4 import new_markdown_cell
+from tqdm.auto import tqdm
 
-from ..folders import BUILD, GLOSSARY, NOTEBOOKS
+from ..edition import CLASS_EDITION
+from ..edition import edition as released
+from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
 from ..scratch import room
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
@@ -25,7 +31,11 @@ from ..teach.claims import claims as claims_of
 from .lesson import Edition, HandoutError, Lesson, body, box_tables, inline, markdown, output_problems, page, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
-EDITIONS: tuple[Edition, ...] = ("student", "instructor")
+LABELS: dict[Edition, str] = {
+    "student": "Student edition",
+    "worksheet": "Worksheet",
+    "instructor": "Instructor edition",
+}
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # fcntl.h, stdio.h
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
@@ -45,6 +55,11 @@ class Term:
         return re.sub(r"\W+", "-", self.name.lower())
 
 
+def editions() -> list[Edition]:
+    """Those that can be made of these files: in an edition for a class there is nothing for instructors."""
+    return [edition for edition in LABELS if edition != "instructor" or not CLASS_EDITION.exists()]
+
+
 def handouts(
     notebooks: Iterable[Path],
     folder: Path = BUILD / "handouts",
@@ -55,24 +70,28 @@ def handouts(
 ) -> list[Path]:
     """Write the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
-    `exercise` finds an exercise by its key. HandoutError lists every problem.
+    Each edition has a folder of its name in it. `exercise` finds an exercise by its key. HandoutError lists every
+    problem.
     """
     lessons = [read(path) for path in notebooks]
     problems = [problem for lesson in lessons for problem in output_problems(lesson)]
     if problems:  # what stands below could only repeat them
         raise HandoutError("\n".join(problems))
     terms = read_terms(glossary)
-    pages = {
-        lesson.page(edition): _lesson_page(lesson, edition, lessons, terms, exercise)
-        for lesson in lessons
-        for edition in EDITIONS
+    common = {
+        "index.html": {"title": "Lessons", "running": "", "lessons": lessons},
+        "claims.html": _claims_page(claims, lessons),
+        "glossary.html": {"title": "Glossary", "running": "Glossary", "terms": terms},
+        "rust.html": _rust_page(terms),
     }
-    pages["index.html"] = page("index.html.j2", page="index.html", title="Lessons", running="", lessons=lessons)
-    pages["claims.html"] = _claims_page(claims, lessons)
-    pages["glossary.html"] = page(
-        "glossary.html.j2", page="glossary.html", title="Glossary", running="Glossary", terms=terms
-    )
-    pages["rust.html"] = _rust_page(terms)
+    pages = {}
+    for edition in editions():
+        bar = tqdm(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson", delay=2, leave=False)
+        own = {one.page: _lesson_page(one, body(one, edition, exercise), lessons, terms) for one in bar}
+        for name, values in (common | own).items():
+            template = f"{name}.j2" if name in common else "lesson.html.j2"
+            seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
+            pages[f"{edition}/{name}"] = page(template, page=name, **seal, **values)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     _swap(pages, folder)
@@ -111,8 +130,11 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
 
 
 def page_problems(pages: Mapping[str, str]) -> list[str]:
-    """What would spoil these pages (name to HTML) for a reader: each with its page, its cell and what to do."""
-    trees = {name: BeautifulSoup(html, "html.parser") for name, html in pages.items()}
+    """What would spoil these pages ("student/index.html" to HTML) for a reader: each with its page, its cell and what
+    to do."""
+    of_this_machine = _folders_of_this_machine()
+    bar = tqdm(pages.items(), desc="checking the pages", unit="page", delay=2, leave=False)
+    trees = {name: BeautifulSoup(html, "html.parser") for name, html in bar}
     anchors = {name: {tag["id"] for tag in tree.find_all(id=True)} for name, tree in trees.items()}
     found = []
     for name, tree in trees.items():
@@ -140,42 +162,49 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             target, _, anchor = link["href"].partition("#")
             if re.match(r"[a-z]+:", link["href"]):
                 continue
-            if (target or name) not in pages:
+            folder = posixpath.dirname(name)
+            to = posixpath.normpath(posixpath.join(folder, target)) if target else name
+            if to not in pages:
                 report(link, f"link to {target!r}, which is no handout; mend it, or finish that lesson")
-            elif anchor and anchor not in anchors[target or name]:
+            elif folder != "instructor" and posixpath.dirname(to) != folder:
+                report(link, f"link to {target!r}, out of its folder, which is handed out alone; take it away")
+            elif anchor and anchor not in anchors[to]:
                 report(link, f"link to {link['href']!r}, but there is no such place; mend the part after '#'")
+        for tag in tree.find_all(True):
+            for words in (*tag.find_all(string=True, recursive=False), *map(str, tag.attrs.values())):
+                if named := of_this_machine.search(words):
+                    report(tag, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
     return list(dict.fromkeys(found))
 
 
+def _folders_of_this_machine() -> re.Pattern[str]:
+    """Matches those that a page might name: of the lessons, of the files that they make, and of whoever runs them."""
+    home = os.path.expanduser("~")
+    folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
+    return re.compile(rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])")
+
+
 def _lesson_page(
-    lesson: Lesson,
-    edition: Edition,
-    lessons: Sequence[Lesson],
-    terms: Sequence[Term],
-    exercise: Callable[[str], Exercise],
-) -> str:
-    tree = body(lesson, edition, exercise)
-    pages = {f"{other.name}.ipynb": other.page(edition) for other in lessons} | {"rust/README.md": "rust.html"}
+    lesson: Lesson, tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]
+) -> dict[str, Any]:
+    pages = {f"{other.name}.ipynb": other.page for other in lessons} | {"rust/README.md": "rust.html"}
     for link in tree.find_all("a", href=True):
         target, mark, anchor = link["href"].removeprefix("./").partition("#")
         if target in pages:
             link["href"] = pages[target] + mark + anchor
     link_terms(tree, terms)
     here = lessons.index(lesson)
-    return page(
-        "lesson.html.j2",
-        page=lesson.page(edition),
-        title=f"{lesson.number} {lesson.title}",
-        running=f"{lesson.number}  {lesson.title}",
-        edition=edition,
-        lesson=lesson,
-        body=str(tree),
-        previous=lessons[here - 1] if here else None,
-        next=lessons[here + 1] if here + 1 < len(lessons) else None,
-    )
+    return {
+        "title": f"{lesson.number} {lesson.title}",
+        "running": f"{lesson.number}  {lesson.title}",
+        "lesson": lesson,
+        "body": str(tree),
+        "previous": lessons[here - 1] if here else None,
+        "next": lessons[here + 1] if here + 1 < len(lessons) else None,
+    }
 
 
-def _claims_page(path: Path, lessons: Sequence[Lesson]) -> str:
+def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     """The claims, grouped by the lessons that assert them."""
     finished = {lesson.number: lesson for lesson in lessons}
     groups: dict[str, list[dict]] = {}
@@ -185,28 +214,22 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> str:
         groups.setdefault(_heading(claim.lessons, finished), []).append(
             {"id": claim.id, "kind": claim.verdict, "verdict": VERDICTS[claim.verdict], **texts}
         )
-    return page(
-        "claims.html.j2",
-        page="claims.html",
-        title="Claims",
-        running="What is said, and what survives measurement",
-        groups=list(groups.items()),
-        count=len(known),
-    )
+    running = "What is said, and what survives measurement"
+    return {"title": "Claims", "running": running, "groups": list(groups.items()), "count": len(known)}
 
 
-def _rust_page(terms: Sequence[Term]) -> str:
+def _rust_page(terms: Sequence[Term]) -> dict[str, str]:
     """The appendix, which is the Rust programs' README: it stands by itself, and so it links to no file."""
     tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
     title = tree.find("h1").extract().get_text()
     box_tables(tree)
     link_terms(tree, terms)
-    return page("rust.html.j2", page="rust.html", title=title, running=title, body=str(tree))
+    return {"title": title, "running": title, "body": str(tree)}
 
 
 def _heading(numbers: Sequence[str], finished: Mapping[str, Lesson]) -> str:
     links = [
-        f'<a href="{finished[number].page("student")}">Lesson {number}: {escape(finished[number].title)}</a>'
+        f'<a href="{finished[number].page}">Lesson {number}: {escape(finished[number].title)}</a>'
         if number in finished
         else f"Lesson {number}"
         for number in numbers
@@ -228,6 +251,7 @@ def _swap(pages: Mapping[str, str], folder: Path) -> None:
         new, old = scratch / "new", scratch / "old"
         new.mkdir()
         for name, html in pages.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_text(html, encoding="utf-8")
         if _exchanged(new, folder):
             return

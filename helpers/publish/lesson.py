@@ -1,4 +1,4 @@
-"""One executed lesson as the inside of a page: cells to HTML, in the student's or the instructor's edition."""
+"""One executed lesson as the inside of a page: cells to HTML, for students, for paper or for instructors."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from ..folders import TEACHER
 from ..teach import Exercise
 from ..units import NOT_MEASURED
 
-Edition = Literal["student", "instructor"]
+Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -44,8 +44,10 @@ class Lesson:
     objectives: tuple[str, ...]
     notebook: NotebookNode
 
-    def page(self, edition: Edition) -> str:
-        return f"{self.name}.html" if edition == "student" else f"{self.name}-instructor.html"
+    @property
+    def page(self) -> str:
+        """The file's name, the same in each edition's folder."""
+        return f"{self.name}.html"
 
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
@@ -112,7 +114,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     `exercise` finds an exercise by its key; only the instructor's edition asks for it.
     """
     notebook = lesson.notebook.copy()
-    if edition == "student":
+    if edition != "instructor":
         notebook.cells = [cell for cell in notebook.cells if not _is_note(cell)]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
@@ -122,6 +124,8 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
             _after(box).insert_after(_solution(exercise(box["data-exercise"])))
+    elif edition == "worksheet":
+        _set_apart(tree)
     elif answers := _answers(tree):
         tree.append(BeautifulSoup(answers, "html.parser"))
     box_tables(tree)
@@ -218,9 +222,11 @@ _EXPORTER = TemplateExporter(
 
 def page(template: str, **values: object) -> str:
     """A whole page from one of the templates."""
-    return _EXPORTER.environment.get_template(template).render(
-        style=(TEMPLATE / "style.css").read_text(encoding="utf-8"), **values
-    )
+    return _filled(template, style=(TEMPLATE / "style.css").read_text(encoding="utf-8"), **values)
+
+
+def _filled(template: str, **values: object) -> str:
+    return _EXPORTER.environment.get_template(template).render(**values)
 
 
 # --- what the editions do to the tree ---------------------------------------------------------------------
@@ -272,19 +278,42 @@ def _solution(exercise: Exercise) -> BeautifulSoup:
 
 def _answers(tree: BeautifulSoup) -> str:
     """The feedback of every choice, gathered for the end of the printed page; empty if there is no quiz."""
-    questions = []
-    for quiz in tree.select(".zc-quiz"):
-        question = quiz.select_one(".zc-question")
-        choices = "".join(
-            f"<li{' class=right' if choice.get('data-right') == 'yes' else ''}>"
-            f"<p>{choice.summary.decode_contents()}</p> "
-            f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
-            for choice in quiz.select(".zc-choice")
-        )
-        questions.append(f"<li><p>{question.decode_contents() if question else ''}</p><ul>{choices}</ul></li>")
-    if not questions:
-        return ""
-    return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>'
+    questions = [f"<li>{_answer(quiz)}</li>" for quiz in tree.select(".zc-quiz")]
+    return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>' if questions else ""
+
+
+def _answer(quiz: Tag) -> str:
+    question = quiz.select_one(".zc-question")
+    choices = "".join(
+        f"<li{' class=right' if choice.get('data-right') == 'yes' else ''}>"
+        f"<p>{choice.summary.decode_contents()}</p> "
+        f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
+        for choice in quiz.select(".zc-choice")
+    )
+    return f"<p>{question.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
+
+
+ASKS = ".zc-predict, .zc-quiz, .zc-exercise, .zc-verdict"  # what stays where it is, on a worksheet
+
+
+def _set_apart(tree: BeautifulSoup) -> None:
+    """Move what was measured, and the quizzes' answers, to the end of the page, and leave their numbers behind."""
+    items = []
+    for cell in tree.select(".run"):
+        results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
+        for output in results:  # the source of a Rust program is read before it is measured
+            output.insert_before(*(code.extract() for code in output.select("pre.code")))
+        moved = [str(output.extract()) for output in results] + [_answer(quiz) for quiz in cell.select(".zc-quiz")]
+        for choice in cell.select(".zc-choice"):
+            text = choice.summary.extract()
+            text.name, text.attrs = "p", {"class": "zc-choice"}
+            choice.replace_with(text)
+        if moved:
+            heading = cell.find_previous(["h2", "h3"])
+            items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
+            cell.append(BeautifulSoup(_filled("reference.html.j2", number=len(items)), "html.parser"))
+    if items:
+        tree.append(BeautifulSoup(_filled("measured.html.j2", items=items), "html.parser"))
 
 
 WIDE = 8  # columns; a table with more is set smaller on paper
