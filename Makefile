@@ -1,17 +1,18 @@
 # `make PYTHON=python3.12 …` makes the environment anew on that Python. `make lab LABARGS="--port 9000"` passes options on.
 BIN := .venv/bin
-MADE := .venv/made
+# It is named after what it is made of: the files of an unzipped edition are older than the environment of the last one.
+MADE := .venv/made-$(firstword $(shell cat pyproject.toml requirements.lock | cksum))
 ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test test-all matrix fuzz handouts bench format record lock clean distclean
+.PHONY: help env lab clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
 env: $(MADE)  ## the environment, in .venv
 # PyYAML has no wheel for 3.15 yet. It is built with the setuptools of the lock, so that all that is fetched has a hash.
-$(MADE): pyproject.toml requirements.lock
+$(MADE):
 	python=$$(sh find-python.sh $(PYTHON)) && $$python -m venv --clear .venv
 	sed -n -e '/^setuptools==/,/[^\\]$$/p' -e '/^uv==/,/[^\\]$$/p' requirements.lock | $(BIN)/pip install -q -r /dev/stdin
 	$(BIN)/uv pip sync -q --compile-bytecode --no-build-isolation requirements.lock
@@ -23,6 +24,19 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 lab: env  ## JupyterLab on the lessons
 	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
+# Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
+CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
+MADE_HERE = build data/generated .pytest_cache .ruff_cache .hypothesis $(shell find helpers $(wildcard tests benchmarks) -name __pycache__)
+clean:  ## remove what was built and generated
+	@du -sck $(MADE_HERE) "$(CACHE)" 2>/dev/null | awk 'END {printf "freed %.1f MiB\n", $$1 / 1024}'
+	@rm -rf $(MADE_HERE) "$(CACHE)"
+	@test -z "$$ZERO_COPY_DATA" || echo "left alone: $$ZERO_COPY_DATA, where ZERO_COPY_DATA puts generated data"
+
+distclean: clean  ## and the environment
+	rm -rf .venv
+
+# --- the workshop: from here on, nothing is in the students' edition.
+.PHONY: test test-all matrix fuzz handouts class bench format record lock
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
@@ -37,6 +51,9 @@ fuzz: env  ## a minute of random files for the safetensors reader and the refere
 
 handouts: env  ## the lessons as HTML, in build/handouts
 	$(BIN)/python -m helpers.publish
+
+class: env  ## the students' edition, in build/class (LESSONS="02 03": these and 00)
+	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS)
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
@@ -53,14 +70,3 @@ record: env  ## keep what the lessons measure here as the recorded runs
 lock: env  ## requirements.lock, from pyproject.toml
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --all-extras --python-version 3.11 $(LOCKARGS) pyproject.toml -o requirements.lock
-
-# Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
-CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
-MADE_HERE = build data/generated .pytest_cache .ruff_cache .hypothesis $(shell find helpers tests benchmarks -name __pycache__)
-clean:  ## remove what was built and generated
-	@du -sck $(MADE_HERE) "$(CACHE)" 2>/dev/null | awk 'END {printf "freed %.1f MiB\n", $$1 / 1024}'
-	@rm -rf $(MADE_HERE) "$(CACHE)"
-	@test -z "$$ZERO_COPY_DATA" || echo "left alone: $$ZERO_COPY_DATA, where ZERO_COPY_DATA puts generated data"
-
-distclean: clean  ## and the environment
-	rm -rf .venv

@@ -36,15 +36,14 @@ def edition() -> Edition:
         said = tomllib.loads(CLASS_EDITION.read_text(encoding="utf-8"))
         return Edition(said["day"], said["commit"])
     try:
-        day, commit = _git("show", "--no-patch", "--format=%cs %H", "HEAD").split()
-        return Edition(day, commit, bool(_git("status", "--porcelain", "--untracked-files=no")))
+        day, commit = git("show", "--no-patch", "--format=%cs %H", "HEAD").decode().split()
+        return Edition(day, commit, bool(git("status", "--porcelain", "--untracked-files=no")))
     except (OSError, subprocess.CalledProcessError, ValueError):
         return Edition()
 
 
-def _git(*arguments: str) -> str:
-    """Of this checkout, not of one that it lies in."""
+def git(*arguments: str, given: bytes = b"") -> bytes:
+    """What git says of this checkout, not of one around it. OSError without git, CalledProcessError if it fails."""
     only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, env=only_here, capture_output=True, text=True, check=True
-    ).stdout
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True).stdout

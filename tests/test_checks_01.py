@@ -10,12 +10,13 @@ from helpers.teach import exercise
 from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt
 
-report = check(exercise("01.report").folder)
+one = exercise("01.report")
+report, verdict = check(one.folder), one.made(one.solution_source)
 
 
 def test_recorded_loaders_need_every_word_and_one_leaks_unseen():
     recorded = report.recorded()
-    judged = {kind: report.judged_right(*pair) for kind, pair in recorded.items()}
+    judged = {kind: verdict(*pair) for kind, pair in recorded.items()}
     assert list(judged) == list(report.LOADERS)
     assert {word for *_, word in judged.values()} == set(report.WORDS)
     lent, own, word = judged["trades"]
@@ -27,4 +28,4 @@ def test_live_loaders_are_judged_like_the_recorded_ones(data: Path):
     if here(data).file_system == "tmpfs":
         pytest.skip("a file on a tmpfs is shared memory")
     live = report.live_loaders(Attempt(None, 0, 20, data))
-    assert report.words_of(live) == report.words_of(report.recorded())
+    assert report.grown(live) == report.grown(report.recorded())

@@ -8,7 +8,8 @@ from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt, kinds_are_told_apart
 from helpers.units import MiB
 
-report = check(exercise("02.report").folder)
+one = exercise("02.report")
+report, explain = check(one.folder), one.made(one.solution_source)
 TWO_CHUNKS = """
 def copy_small(source, target):
     with open(source, "rb") as f, open(target, "wb") as g:
@@ -20,8 +21,8 @@ def copy_small(source, target):
 def test_recorded_processes_need_every_word_and_one_is_past_its_peak():
     recorded = report.recorded()
     assert list(recorded) == list(report.KINDS)
-    assert {report.read_right(text)[2] for text in recorded.values()} == set(report.WORDS)
-    lent, own, _ = report.read_right(recorded["let go"])
+    assert {explain(text)[2] for text in recorded.values()} == set(report.WORDS)
+    lent, own, _ = explain(recorded["let go"])
     assert fields(recorded["let go"])["VmHWM"] > 4 * (lent + own), "what it had is not what it has"
 
 
@@ -29,7 +30,7 @@ def test_recorded_processes_need_every_word_and_one_is_past_its_peak():
 def test_live_processes_hold_memory_like_the_recorded_ones(data):
     live = report.live_reports(Attempt(None, 0, 20, data))
     for kind, text in report.recorded().items():
-        assert report.read_right(live[kind])[2] == report.read_right(text)[2], kind
+        assert explain(live[kind])[2] == explain(text)[2], kind
 
 
 @pytest.mark.skipif(not kinds_are_told_apart(), reason="kinds of memory are not told apart here")

@@ -14,7 +14,8 @@ from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt
 from helpers.units import MiB
 
-pipeline, report = (check(exercise(key).folder) for key in ("05.pipeline", "05.report"))
+one = exercise("05.report")
+pipeline, report, explain = check(exercise("05.pipeline").folder), check(one.folder), one.made(one.solution_source)
 
 
 def test_lines_that_make_arrays_are_seen_in_a_function_of_the_function_too():
@@ -53,10 +54,11 @@ def test_no_four_questions_tell_all_words_apart(steps: dict[str, dict]):
         return same | {"took": report.taken(one) > MiB, "shares": one["shares_memory"]}
 
     def enough(questions: tuple[str, ...]) -> bool:
-        told = {(*(answers(one)[question] for question in questions), report.word(one)) for one in steps.values()}
+        told = {(*(answers(one)[question] for question in questions), explain(one)[1]) for one in steps.values()}
         return len({answer[:-1] for answer in told}) == len(told)
 
-    assert {report.word(one) for one in steps.values()} == set(report.WORDS)
+    assert {kind: explain(one)[1] for kind, one in steps.items()} == report.recorded()[2]
+    assert set(report.recorded()[2].values()) == set(report.WORDS)
     assert not [few for few in combinations(answers(steps["scaled"]), 4) if enough(few)]
     assert enough(("took", "shares", "dtype", "count", "strides"))
 

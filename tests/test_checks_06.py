@@ -46,10 +46,7 @@ def test_asking_a_type_takes_steps_though_c_code_asks():
 
 
 def test_every_slip_of_a_registry_has_its_advice():
-    one = exercise("06.registry")
-    words, made = list("abcdefg"), one.made(one.solution_source)
-    assert {cause for cause, *_ in REGISTRY.uses(made, words)} == set(REGISTRY.ADVICE)
-    assert list(REGISTRY.uses(made, words)) == list(REGISTRY.uses(REGISTRY.by_bases, words))
+    assert {cause for cause, *_ in REGISTRY.USES} == set(REGISTRY.ADVICE)
 
 
 @pytest.mark.parametrize("evade", [lambda: sys.settrace(None), lambda: threading.Thread(target=int).start()])

@@ -19,8 +19,9 @@ from helpers.edition import Edition
 from helpers.folders import ROOT, generated
 from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
 from helpers.publish import execute as execute_module
-from helpers.publish.handouts import GLOSSARY, _swap, link_terms, page_problems, read_terms
+from helpers.publish.handouts import GLOSSARY, link_terms, page_problems, read_terms
 from helpers.publish.lesson import body, read
+from helpers.whole_folder import write_folder
 
 module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
 COMMON = ("claims.html", "glossary.html", "index.html", "rust.html")
@@ -426,7 +427,7 @@ def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
 def test_at_every_moment_there_are_handouts(tmp_path: Path):
     folder = tmp_path / "handouts"
     (tmp_path / ".handouts-killed" / "new").mkdir(parents=True)
-    _swap({"index.html": "0"}, folder)
+    write_folder(folder, {"index.html": b"0"})
     assert [path.name for path in tmp_path.iterdir()] == ["handouts"], "what a killed build left is gone"
     look = (
         "import sys; from pathlib import Path; page, going_on = map(Path, sys.argv[1:]); missed = 0\n"
@@ -436,7 +437,7 @@ def test_at_every_moment_there_are_handouts(tmp_path: Path):
     (tmp_path / "going on").touch()
     reader = subprocess.Popen([sys.executable, "-c", look, folder / "index.html", tmp_path / "going on"])
     for i in range(100):
-        _swap({"index.html": str(i)}, folder)
+        write_folder(folder, {"index.html": b"%d" % i})
     (tmp_path / "going on").unlink()
     assert reader.wait(30) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["handouts"]

@@ -5,11 +5,9 @@ file: no script, nothing loaded. Whatever would spoil one for a reader (a figure
 without a picture, a link that leads nowhere, a folder of this machine, …) stops the build and is named.
 """
 
-import ctypes
 import os
 import posixpath
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +22,10 @@ from tqdm.auto import tqdm
 from ..edition import CLASS_EDITION
 from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
-from ..scratch import room
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
+from ..whole_folder import write_folder
 from .lesson import Edition, HandoutError, Lesson, body, box_tables, inline, markdown, output_problems, page, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
@@ -37,7 +35,6 @@ LABELS: dict[Edition, str] = {
     "instructor": "Instructor edition",
 }
 
-AT_FDCWD, RENAME_EXCHANGE = -100, 2  # fcntl.h, stdio.h
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _FILLER = re.compile(r"no description has been provided|^(image|figure|plot|picture|png|chart)\W*\d*$", re.I)
 _UNLINKED = {"a", "code", "pre", "summary", "caption", "figcaption", "th", "math", "svg"}
@@ -94,7 +91,7 @@ def handouts(
             pages[f"{edition}/{name}"] = page(template, page=name, **seal, **values)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
-    _swap(pages, folder)
+    write_folder(folder, {name: html.encode() for name, html in pages.items()})
     return [folder / name for name in sorted(pages)]
 
 
@@ -242,32 +239,3 @@ def _is_prose(text: NavigableString) -> bool:
         parent.name in _UNLINKED or {"teacher", "solution", "answers"} & set(parent.get("class", ()))
         for parent in text.parents
     )
-
-
-def _swap(pages: Mapping[str, str], folder: Path) -> None:
-    """All pages into a new folder, which then takes the old one's place."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with room(f".{folder.name}", folder.parent) as scratch:
-        new, old = scratch / "new", scratch / "old"
-        new.mkdir()
-        for name, html in pages.items():
-            (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (new / name).write_text(html, encoding="utf-8")
-        if _exchanged(new, folder):
-            return
-        if folder.exists():
-            folder.rename(old)
-        try:
-            new.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Have the two folders changed places? In one step, renameat2(2) with RENAME_EXCHANGE, which only Linux has."""
-    if sys.platform != "linux":
-        return False
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc 2.28 and later
-    return rename is not None and rename(AT_FDCWD, bytes(one), AT_FDCWD, bytes(other), RENAME_EXCHANGE) == 0

@@ -25,6 +25,7 @@ from .source import Source
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
+TEACHER_S = "Your teacher has the solution."
 _hints_given: dict[str, int] = {}  # in this kernel: after a restart they are given again from the first
 
 for runs_there in (inside, owners):
@@ -109,16 +110,18 @@ class Exercise:
         """The next hint at each call."""
         given = _hints_given.get(self.key, 0)
         if given >= len(self.hints):
-            return _said(f'Those were all the hints. `exercise("{self.key}").solution()` shows a solution.')
+            then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S
+            return _said(f"Those were all the hints. {then}")
         _hints_given[self.key] = given + 1
         left = len(self.hints) - given - 1
-        after = f"{left} more to come." if left else "The next step is the solution."
+        last = "The next step is the solution." if self.solution_source else f"That was the last. {TEACHER_S}"
+        after = f"{left} more to come." if left else last
         return _said(f"**Hint {given + 1} of {len(self.hints)}.** {self.hints[given]} ({after})")
 
     def solution(self, now: bool = False) -> Said:
         """A solution, once you have tried; `now=True` shows it at once."""
         if self.solution_source is None:
-            return _said("Your teacher has the solution.")
+            return _said(TEACHER_S)
         if not (now or self.attempts):
             return _said(
                 "Try first: one check is enough, and a wrong answer teaches more than a read one. "

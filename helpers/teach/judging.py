@@ -358,11 +358,13 @@ def right_for_each(
     does: Mapping[str, str],
     done: str,
     figures: tuple[str, ...] = (),
+    expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
 
-    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments) raises NotYet if
-    that is wrong; what is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
+    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or where `expected`
+    has something for each kind, fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong; what
+    is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
     They are asked in any order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that
     keeps a copy: …".
     """
@@ -371,7 +373,7 @@ def right_for_each(
     said = dict(zip(kinds, run.value, strict=True))
     for kind, case in cases.items():
         try:
-            fault(said[kind], *case)
+            fault(said[kind], *((expected[kind],) if expected else ()), *case)
         except NotYet as slip:
             raise NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}") from None
     return right(done, figures)

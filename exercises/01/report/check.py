@@ -19,8 +19,13 @@ LOADERS = {
     "spikes": "reads everything, and lets it go",
     "trades": "closes the mapping that it walked through, and reads everything instead",
 }
-WORDS = ("lent", "leak", "both", "neither")
-MUCH = MiB
+PARTS, MUCH = ("RssAnon", "RssFile", "RssShmem"), MiB
+WORDS = {  # has the lent part grown by more than MUCH, has the own part?
+    "lent": (True, False),
+    "leak": (False, True),
+    "both": (True, True),
+    "neither": (False, False),
+}
 
 
 def recorded() -> dict[str, tuple[str, str]]:
@@ -32,13 +37,9 @@ def recorded() -> dict[str, tuple[str, str]]:
 def judge(attempt: Attempt) -> Verdict:
     """Of loaders started for this check; of recorded ones where these do not show what they should."""
     live = live_loaders(attempt) if kinds_are_told_apart() else {}
-    as_meant = words_of(live) == words_of(recorded())  # not so if the data lie on a file system in memory
+    as_meant = grown(live) == grown(recorded())  # not so if the data lie on a file system in memory
     pairs = live if as_meant else recorded()
-    gained = {kind: judged_right(*pair) for kind, pair in pairs.items()}
-    figures = tuple(
-        f"{kind}: {in_words(lent, 'bytes')} lent, {in_words(own, 'bytes')} own"
-        for kind, (lent, own, _) in gained.items()
-    )
+    figures = tuple(f"{kind}: {in_parts(gains(*pair))}" for kind, pair in pairs.items())
     where = "that ran a moment ago" if as_meant else "recorded on another machine: this one does not show them"
     done = f"You judged {len(pairs)} loaders {where}."
     return right_for_each(attempt, pairs, misjudged, "a loader that", LOADERS, done, figures)
@@ -86,17 +87,9 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
         return before, status()
 
 
-def judged_right(before: str, after: str) -> tuple[int, int, str]:
-    """Lent bytes gained, own bytes gained, and the word."""
-    gained = gains(before, after)
-    lent, own = gained["RssFile"], gained["RssAnon"] + gained["RssShmem"]
-    if lent > MUCH:
-        return lent, own, "both" if own > MUCH else "lent"
-    return lent, own, "leak" if own > MUCH else "neither"
-
-
-def words_of(pairs: dict[str, tuple[str, str]]) -> dict[str, str]:
-    return {kind: judged_right(*pair)[2] for kind, pair in pairs.items()}
+def grown(pairs: dict[str, tuple[str, str]]) -> dict[str, list[str]]:
+    """Which PARTS of each loader have grown by more than MUCH."""
+    return {kind: [name for name in PARTS if gains(*pair)[name] > MUCH] for kind, pair in pairs.items()}
 
 
 def gains(before: str, after: str) -> dict[str, int]:
@@ -105,18 +98,24 @@ def gains(before: str, after: str) -> dict[str, int]:
     return {name: now[name] - then[name] for name in now}
 
 
+def in_parts(gained: dict[str, int]) -> str:
+    return ", ".join(f"{name} {in_words(gained[name], 'bytes')}" for name in PARTS)
+
+
 def misjudged(given: object, before: str, after: str) -> None:
     """NotYet says what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         raise NotYet(
-            "other-type", f"it returned {given!r}. Return lent bytes gained, own bytes gained, one of {WORDS}."
+            "other-type", f"it returned {given!r}. Return lent bytes gained, own bytes gained, one of {tuple(WORDS)}."
         )
-    (lent, own, word), (said_lent, said_own, said_word) = judged_right(before, after), given
+    gained, (said_lent, said_own, said_word) = gains(before, after), given
+    lent = gained["RssFile"]
+    own = gained["VmRSS"] - lent
     if (said_lent, said_own) != (lent, own):
         cause, why = miscounted(said_lent, said_own, before, after)
         told = f"expected {lent:,} bytes lent and {own:,} own, got {said_lent:,} and {said_own:,}"
         raise NotYet(cause, f"{told}. {why}")
-    if said_word != word:
+    if WORDS.get(said_word) != (lent > MUCH, own > MUCH):
         raise NotYet("wrong-word", f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not.")
 
 

@@ -18,7 +18,7 @@ KINDS = {
     "map, a third read": "maps a file, and reads a third of it too",
     "let go": "reads a file and lets it go",
 }
-WORDS = ("page cache", "own memory", "both")
+WORDS = {"page cache": (0.75, 1), "own memory": (0, 0.25), "both": (0.25, 0.75)}  # from which lent share to which
 
 
 def recorded() -> dict[str, str]:
@@ -31,8 +31,8 @@ def judge(attempt: Attempt) -> Verdict:
     live = live_reports(attempt) if kinds_are_told_apart() else {}
     cases = {kind: (text,) for kind, text in (live or recorded()).items()}
     figures = tuple(
-        f"{kind}: {in_words(lent, 'bytes')} lent, {in_words(own, 'bytes')} own"
-        for kind, (lent, own, _) in ((kind, read_right(text)) for kind, text in live.items())
+        f"{kind}: {in_words(found['RssFile'], 'bytes')} of {in_words(found['VmRSS'], 'bytes')} lent"
+        for kind, found in ((kind, fields(text)) for kind, text in live.items())
     )
     where = (
         "processes that were running a moment ago" if live else "processes recorded on another machine: no /proc here"
@@ -69,14 +69,6 @@ def report(kind: str, path: str, size: int) -> str:
         return file.read()
 
 
-def read_right(text: str) -> tuple[int, int, str]:
-    """Lent bytes, own bytes, and the word."""
-    found = fields(text)
-    lent, own = found["RssFile"], found["RssAnon"] + found["RssShmem"]
-    word = WORDS[0] if lent >= 0.75 * (lent + own) else WORDS[1] if own >= 0.75 * (lent + own) else WORDS[2]
-    return lent, own, word
-
-
 def misread(given: object, text: str) -> None:
     """NotYet says what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
@@ -84,7 +76,8 @@ def misread(given: object, text: str) -> None:
         raise NotYet(
             "other-type", f"it returned {given!r}. Return three things: lent bytes, own bytes, one of {words}."
         )
-    found, (lent, own, word) = fields(text), read_right(text)
+    found = fields(text)
+    lent, own = found["RssFile"], found["VmRSS"] - found["RssFile"]
     slips = {
         found["VmHWM"] - lent: "`VmHWM` is the most that it ever had, not what it has.",
         found["VmRSS"]: "`VmRSS` is all that is resident, lent or owned. High is not the same as owned: "
@@ -100,7 +93,8 @@ def misread(given: object, text: str) -> None:
         if number != right:
             told = slips.get(number, "Which of the lines that begin with Rss belong here?")
             raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}")
-    if given[2] != word:
-        share = lent / (lent + own)
+    least, most = WORDS.get(given[2], (1, 0))
+    share = lent / found["VmRSS"]
+    if not least <= share <= most:
         why = f"the bytes are right, but not the word {given[2]!r}: {share:.0%} of what is resident is lent."
         raise NotYet("wrong-word", why)

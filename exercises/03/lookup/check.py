@@ -35,7 +35,7 @@ def judge(attempt: Attempt) -> Verdict:
         positions = [secrets.randbelow(size) for _ in range(POSITIONS)]
         wanted = np.memmap(source, np.uint8, "r")[positions].tobytes()
         needed = PAGE * len({at // PAGE for at in positions})
-        careful, _ = from_disk(source, measure, carefully, source, positions)
+        careful, _ = from_disk(source, measure, fetched, source, positions)
         came, seen = from_disk(source, attempt.measure, run, source, positions, memory_limit=limit, modules=["numpy"])
         the_right_bytes(attempt.returned(seen).value, wanted, positions)
         attempt.unharmed()
@@ -106,10 +106,11 @@ def within_pages(run: Recording, came: int, budget: int) -> Verdict:
     raise NotYet("read-ahead", f"{begin} {why}", figures)
 
 
-def carefully(path: Path, positions: list[int]) -> None:
-    """Touches these bytes in a mapping for which the kernel does not read ahead."""
+def fetched(path: Path, positions: list[int]) -> None:
+    """Has the kernel fetch the pages of these bytes, and looks at none: posix_fadvise(2)."""
     import mmap
+    import os
 
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        mapping.madvise(mmap.MADV_RANDOM)
-        sum(mapping[at] for at in positions)
+    with open(path, "rb") as file:
+        for at in positions:
+            os.posix_fadvise(file.fileno(), at - at % mmap.PAGESIZE, mmap.PAGESIZE, os.POSIX_FADV_WILLNEED)

@@ -21,8 +21,13 @@ KINDS = {
     "one": "do nothing, but for the last, which reads half a file into memory",
 }
 METERS = {"rss": "Rss", "pss": "Pss", "anonymous": "Anonymous", "private_dirty": "Private_Dirty"}  # as in the kernel
-WORDS = ("copied", "own", "lent", "flat")
 COUNT, GROWN = 4, 8 * MiB
+WORDS = {  # have they taken more than GROWN each, on the average, and has their RSS grown by more than that?
+    "copied": (True, False),
+    "own": (True, True),
+    "lent": (False, True),
+    "flat": (False, False),
+}
 
 
 def recorded() -> dict[str, Crowd]:
@@ -36,7 +41,9 @@ def judge(attempt: Attempt) -> Verdict:
     live, size = not maps.why_not(), 40 * MiB + 4 * KiB * secrets.randbelow(2048)
     path = random_file(attempt.folder / "crowd.bin", size, seed=secrets.randbelow(2**32))
     crowds = {kind: live_crowd(kind, path, size) for kind in KINDS} if live else recorded()
-    figures = tuple(f"{kind}: {in_words(growth(crowd), 'bytes')} taken" for kind, crowd in crowds.items())
+    figures = tuple(
+        f"{kind}: {in_words(growth(crowd, 'private_dirty'), 'bytes')} taken" for kind, crowd in crowds.items()
+    )
     where = "that were running a moment ago" if live else "recorded on another machine: they cannot be read here"
     done = f"You read the figures of {COUNT * len(crowds)} workers {where}."
     return right_for_each(attempt, crowds, misread, "workers that", KINDS, done, figures)
@@ -106,32 +113,23 @@ def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
     return moments
 
 
-def growth(crowd: Crowd, meter: str = "private_dirty") -> int:
-    """By how many bytes all workers together grew. `private_dirty` is what one has changed and shares with nobody."""
+def growth(crowd: Crowd, meter: str) -> int:
+    """By how many bytes all workers together grew."""
     before, after = (sum(worker[meter] for worker in moment) for moment in crowd)
     return after - before
-
-
-def word(crowd: Crowd) -> str:
-    """Which of WORDS it is."""
-    most = GROWN * len(crowd[0])
-    resident = growth(crowd, "rss") > most
-    if growth(crowd) > most:
-        return "own" if resident else "copied"
-    return "lent" if resident else "flat"
 
 
 def misread(given: object, *crowd: list[dict[str, int]]) -> None:
     """NotYet says what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
-        raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, and one of {WORDS}.")
-    (said, said_word), taken = given, growth(crowd)
+        raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, one of {tuple(WORDS)}.")
+    (said, said_word), taken, more = given, growth(crowd, "private_dirty"), growth(crowd, "rss")
     if said != taken:
         cause, why = miscounted(said, crowd)
         raise NotYet(cause, f"expected {taken:,} bytes taken, got {said:,}. {why}")
-    if said_word != word(crowd):
-        more, own = in_words(growth(crowd, "rss") / COUNT, "bytes"), in_words(taken / COUNT, "bytes")
-        why = f"on the average the RSS of a worker grew by {more}, and it took {own} for itself"
+    if WORDS.get(said_word) != (taken > GROWN * COUNT, more > GROWN * COUNT):
+        resident, own = in_words(more / COUNT, "bytes"), in_words(taken / COUNT, "bytes")
+        why = f"on the average the RSS of a worker grew by {resident}, and it took {own} for itself"
         raise NotYet("wrong-word", f"the bytes are right, but the word {said_word!r} is not: {why}.")
 
 

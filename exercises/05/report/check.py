@@ -19,11 +19,11 @@ WORDS = {  # in the order in which they are asked for, each with what is said wh
 }
 
 
-def recorded() -> tuple[dict[str, dict], dict[str, str]]:
-    """The reports of the same steps on another machine, and what each step does."""
+def recorded() -> tuple[dict[str, dict], dict[str, str], dict[str, str]]:
+    """The reports of the same steps on another machine, what each step does, and its word."""
     found = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
-    does = {kind: report.pop("does") for kind, report in found.items()}
-    return {kind: in_tuples(report) for kind, report in found.items()}, does
+    does, words = ({kind: report.pop(name) for kind, report in found.items()} for name in ("does", "word"))
+    return {kind: in_tuples(report) for kind, report in found.items()}, does, words
 
 
 def in_tuples(value: object) -> object:
@@ -34,15 +34,16 @@ def in_tuples(value: object) -> object:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of steps taken for this check; where anonymous memory cannot be read, of recorded ones."""
-    reports, does = recorded()
+    """Of steps taken for this check; of recorded ones where anonymous memory cannot be read, or shows other things."""
+    reports, does, words = recorded()
     where = "recorded on another machine: they cannot be measured here"
-    if not maps.why_not():
-        reports, where = live_steps(attempt), "taken a moment ago"
+    live = {} if maps.why_not() else live_steps(attempt)
+    if live and all((taken(one) < MiB) == (words[kind] == "view") for kind, one in live.items()):
+        reports, where = live, "taken a moment ago"
     figures = tuple(f"{kind}: {in_words(taken(one), 'bytes')}" for kind, one in reports.items() if taken(one) > MiB)
     done = f"You explained {len(reports)} steps, {where}. A copy is made because something had to become different."
     cases = {kind: (report,) for kind, report in reports.items()}
-    return right_for_each(attempt, cases, misread, "a step that", does, done, figures)
+    return right_for_each(attempt, cases, misread, "a step that", does, done, figures, words)
 
 
 def live_steps(attempt: Attempt) -> dict[str, dict]:
@@ -118,19 +119,10 @@ def taken(report: dict) -> int:
     return after - before
 
 
-def word(report: dict) -> str:
-    """Which of WORDS it is: the first that applies."""
-    (dtype, made), (shape, other), (strides, orders) = report["dtype"], report["shape"], report["strides"]
-    takes_nothing, picked = taken(report) < MiB, prod(shape) != prod(other)
-    applies = (takes_nothing, report["shares_memory"], dtype != made, picked, strides != orders, True)
-    return list(WORDS)[applies.index(True)]
-
-
-def misread(said: object, report: dict) -> None:
+def misread(said: object, wanted: str, report: dict) -> None:
     """NotYet says what the slip was, as far as the report tells."""
     if not isinstance(said, tuple) or len(said) != 2 or not is_a_number(said[0]):
         raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said!r}.")
-    wanted = word(report)
     if said[0] != taken(report) and not (said[0] == 0 and wanted == "view"):
         before, after = report["anonymous"]
         begin = f"you gave {said[0]:,} bytes as taken; anonymous memory was {before:,} bytes before, {after:,} after."

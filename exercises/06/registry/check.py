@@ -18,29 +18,40 @@ ADVICE = {
 }
 
 
-def answers(registry, words: list[str]) -> list[str] | str:
-    """What came at each of the `uses`; or what came instead of two functions."""
+NAMES = ("text", "number", "letter", "right", "poem", "new", "other")  # of the functions registered
+NO_FUNCTION = "a TypeError with the type's name"
+USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function of that name
+    ("wrong-function", "a Text (registered)", "'{text} of Text'"),
+    ("wrong-function", "7 (int is registered)", "'{number} of int'"),
+    ("not-the-nearest", "a Poem (a subclass of Text)", "'{text} of Poem'"),
+    ("not-the-nearest", "True (bool is a subclass of int)", "'{number} of bool'"),
+    ("not-the-nearest", "a Letter (registered, as is its base Text)", "'{letter} of Letter'"),
+    ("not-the-nearest", "a Draft (a subclass of Letter)", "'{letter} of Draft'"),
+    ("not-the-nearest", "a Text (registered, as is its subclass Letter)", "'{text} of Text'"),
+    ("not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", "'{right} of Both'"),
+    ("stale", "a Poem (registered after `run` had met one)", "'{poem} of Poem'"),
+    ("stale", "7 (int is registered twice: the last one counts)", "'{new} of int'"),
+    ("no-type-error", "2.5 (float is not registered)", NO_FUNCTION),
+    ("no-type-error", "another type named Text (not registered)", NO_FUNCTION),
+    ("wrong-function", "a Text (another type of that name is registered, too)", "'{text} of Text'"),
+    ("error-caught", "a Letter (its function raises KeyError)", "KeyError('page 7')"),
+    ("error-caught", "a Letter (its function raises TypeError)", "TypeError('page 7')"),
+    ("error-caught", "a Letter (its function raises AttributeError)", "AttributeError('page 7')"),
+    ("wrong-function", "b'once' (its function returns None)", "None"),
+    ("shared-registry", "a Text (registered in another registry)", NO_FUNCTION),
+)
+
+
+def answers(registry, words: dict[str, str]) -> list[str] | str:
+    """What came at each of USES; or what came instead of two functions."""
     made = registry()
     if not isinstance(made, tuple | list) or len(made) != 2 or not all(map(callable, made)):
         return repr(made)[:200]
-    return [came for _, _, came in uses(registry, words)]
+    return list(uses(registry, words))
 
 
-def by_bases():
-    """What every registry must do."""
-    table = {}
-
-    def run(value):
-        for kind in type(value).__mro__:
-            if kind in table:
-                return table[kind](value)
-        raise TypeError(type(value).__name__)
-
-    return table.__setitem__, run
-
-
-def uses(registry, words: list[str]):
-    """(cause if it goes wrong, what was asked, what came), one after the other. The functions return these words."""
+def uses(registry, words: dict[str, str]):
+    """What comes at each of USES, one after the other. The functions registered return these words."""
     register, run = registry()
     calls = []  # of the registered functions: what each was given, and what it returned or raised
 
@@ -55,12 +66,12 @@ def uses(registry, words: list[str]):
         if calls and calls[0][0] is value and calls[0][1] is came:
             return repr(came)
         if not calls and raised and isinstance(came, TypeError) and type(value).__name__ in str(came):
-            return "a TypeError with the type's name"
+            return NO_FUNCTION
         return f"{came!r}"[:200] + (", which is not what its function returned" if calls else " without a call")
 
-    def shows(word):
+    def shows(name):
         def show(value):
-            calls.append((value, None if word is None else f"{word} of {type(value).__name__}"))
+            calls.append((value, None if name is None else f"{words[name]} of {type(value).__name__}"))
             return calls[-1][1]
 
         return show
@@ -77,28 +88,27 @@ def uses(registry, words: list[str]):
 
     class Both(type("Left", (Text,), {}), Right): ...
 
-    text, number, letter, right, poem, new, other = words
-    register(Text, shows(text))
-    register(int, shows(number))
-    yield "wrong-function", "a Text (registered)", asked(Text())
-    yield "wrong-function", "7 (int is registered)", asked(7)
-    yield "not-the-nearest", "a Poem (a subclass of Text)", asked(Poem())
-    yield "not-the-nearest", "True (bool is a subclass of int)", asked(True)
-    register(Letter, shows(letter))
-    yield "not-the-nearest", "a Letter (registered, as is its base Text)", asked(Letter())
-    yield "not-the-nearest", "a Draft (a subclass of Letter)", asked(Draft())
-    yield "not-the-nearest", "a Text (registered, as is its subclass Letter)", asked(Text())
-    register(Right, shows(right))
-    yield "not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", asked(Both())
-    register(Poem, shows(poem))
-    yield "stale", "a Poem (registered after `run` had met one)", asked(Poem())
-    register(int, shows(new))
-    yield "stale", "7 (int is registered twice: the last one counts)", asked(7)
-    yield "no-type-error", "2.5 (float is not registered)", asked(2.5)
+    register(Text, shows("text"))
+    register(int, shows("number"))
+    yield asked(Text())
+    yield asked(7)
+    yield asked(Poem())
+    yield asked(True)
+    register(Letter, shows("letter"))
+    yield asked(Letter())
+    yield asked(Draft())
+    yield asked(Text())
+    register(Right, shows("right"))
+    yield asked(Both())
+    register(Poem, shows("poem"))
+    yield asked(Poem())
+    register(int, shows("new"))
+    yield asked(7)
+    yield asked(2.5)
     namesake = type("Text", (), {})
-    yield "no-type-error", "another type named Text (not registered)", asked(namesake())
-    register(namesake, shows(other))
-    yield "wrong-function", "a Text (another type of that name is registered, too)", asked(Text())
+    yield asked(namesake())
+    register(namesake, shows("other"))
+    yield asked(Text())
     for error in (KeyError("page 7"), TypeError("page 7"), AttributeError("page 7")):
 
         def fails(value, error=error):
@@ -106,10 +116,10 @@ def uses(registry, words: list[str]):
             raise error
 
         register(Letter, fails)
-        yield "error-caught", f"a Letter (its function raises {type(error).__name__})", asked(Letter())
+        yield asked(Letter())
     register(bytes, shows(None))
-    yield "wrong-function", "b'once' (its function returns None)", asked(b"once")
-    yield "shared-registry", "a Text (registered in another registry)", asked(Text(), registry()[1])
+    yield asked(b"once")
+    yield asked(Text(), registry()[1])
 
 
 def count(registry, few: int, many: int) -> tuple[int, int]:
@@ -178,11 +188,12 @@ def steps(function, *args) -> int:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    words = [secrets.token_hex(3) for _ in range(7)]
+    words = {name: secrets.token_hex(3) for name in NAMES}
     told = attempt.run(answers, words, memory_limit=256 * MiB).value
     if isinstance(told, str):
         raise NotYet("no-pair", f"for `registry()`: expected two functions, `return register, run`; got {told}.")
-    for (cause, asked, wanted), came in zip(uses(by_bases, words), told, strict=True):
+    for (cause, asked, must_come), came in zip(USES, told, strict=True):
+        wanted = must_come.format(**words)
         if came != wanted:
             raise NotYet(cause, f"for {asked}: expected {wanted}, got {came}. {ADVICE[cause]}")
     few, many = attempt.run(count, FEW, MANY, memory_limit=256 * MiB).value

@@ -21,10 +21,13 @@ SERVERS = {
     "loses": "maps the model, uses all of it, and then loses some because others need memory",
 }
 CAUSES = ("copied", "evicted", "part", "cached")
+CAUSE = {"maps": "cached", "reads": "copied", "experts": "part", "two": "cached", "loses": "evicted"}  # of each server
 MUCH, ABOUT = 8 * MiB, 3 * MiB
 SERVER = Path(__file__).with_name("server.py")
 
 Moment = dict[str, dict | list[dict]]  # "free" and "processes": figures in bytes, as `moment` gives them
+Case = tuple[int, Moment, Moment]  # the size of the model, before, after
+Parts = list[tuple[int, int]]  # from which eighth of the model to which each process takes
 
 
 # --- the servers ----------------------------------------------------------------------------------------------
@@ -48,9 +51,8 @@ def moment(pids: list[int]) -> Moment:
     return {"free": free, "processes": processes}
 
 
-def serves(kind: str, path: Path, size: int) -> tuple[Moment, Moment]:
+def serves(kind: str, path: Path, size: int, parts: Parts) -> tuple[Moment, Moment]:
     """What such a server shows before it has the model and after two answers. OSError if it could not be run."""
-    parts = {"experts": [(0, 1 + secrets.randbelow(3))], "two": [(0, 6), (2, 8)]}.get(kind, [(0, 8)])  # eighths
 
     def told_to_go_on(server):
         server.stdin.write(b"go on\n")
@@ -75,35 +77,51 @@ def serves(kind: str, path: Path, size: int) -> tuple[Moment, Moment]:
         return before, moment(pids)
 
 
-def live(folder: Path) -> dict[str, tuple[int, Moment, Moment]]:
-    """The model's size, and what each kind of server shows before and after; nothing if one could not be run."""
+def live(folder: Path) -> dict[str, tuple[int, Case]]:
+    """The bytes that each kind of server needs, by what it was asked, and what it shows; nothing if one could not be
+    run, or did not do what it was to do."""
     size = 48 * MiB + 4 * KiB * secrets.randbelow(2 * KiB)
     path = random_file(folder / "model.bin", size, seed=secrets.randbelow(2**32))
     with path.open("r+b") as file:
         os.fsync(file.fileno())  # dirty pages cannot be dropped from the cache
-    kinds = secrets.SystemRandom().sample(list(SERVERS), len(SERVERS))
-    try:
-        return {kind: (size, *serves(kind, path, size)) for kind in kinds}
-    except (OSError, KeyError):  # a system that does not show all this, or that stopped one of them
-        return {}
+    servers = {}
+    for kind in secrets.SystemRandom().sample(list(SERVERS), len(SERVERS)):
+        parts = {"experts": [(0, 1 + secrets.randbelow(3))], "two": [(0, 6), (2, 8)]}.get(kind, [(0, 8)])
+        try:
+            case = (size, *serves(kind, path, size, parts))
+        except (OSError, KeyError):  # a system that does not show all this, or that stopped one of them
+            return {}
+        if not as_meant(kind, parts, *case):
+            return {}
+        servers[kind] = size * max(end for _, end in parts) // 8, case
+    return servers
 
 
-def recorded() -> dict[str, tuple[int, Moment, Moment]]:
+def as_meant(kind: str, parts: Parts, size: int, before: Moment, after: Moment) -> bool:
+    """Did the processes have their parts of the model, and is none of that gone but where it was to go?"""
+    eighths, had = sum(end - begin for begin, end in parts), growth(before, after, "VmHWM")
+    lost = max(now["VmHWM"] - now["RssAnon"] - now["RssFile"] for now in after["processes"])
+    return abs(had - size * eighths / 8) < ABOUT and (lost > MUCH) == (kind == "loses")
+
+
+def recorded() -> dict[str, tuple[int, Case]]:
     """The same, of servers on another machine."""
     servers = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
-    return {kind: (one["size"], one["before"], one["after"]) for kind, one in servers.items()}
+    return {kind: (one["needed"], (one["size"], one["before"], one["after"])) for kind, one in servers.items()}
 
 
 # --- the judge ------------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
     """Of servers started for this check; where they cannot be run or read, of recorded ones."""
     running = {} if maps.why_not() else live(attempt.folder)
-    cases = running or recorded()
-    figures = tuple(f"{kind}: {in_words(read_right(*case)[0], 'bytes')} needed" for kind, case in cases.items())
+    servers = running or recorded()
+    figures = tuple(f"{kind}: {in_words(needed, 'bytes')} needed" for kind, (needed, _) in servers.items())
     where = "that were running a moment ago" if running else "recorded on another machine: they cannot be read here"
-    done = f"You read the figures of {len(cases)} servers {where}. A mapped model needs the pages that it uses, "
+    done = f"You read the figures of {len(servers)} servers {where}. A mapped model needs the pages that it uses, "
     done += "in whichever column they are counted."
-    return right_for_each(attempt, cases, misread, "a server that", SERVERS, done, figures)
+    cases = {kind: case for kind, (_, case) in servers.items()}
+    expected = {kind: (needed, CAUSE[kind]) for kind, (needed, _) in servers.items()}
+    return right_for_each(attempt, cases, misread, "a server that", SERVERS, done, figures, expected)
 
 
 def growth(before: Moment, after: Moment, meter: str) -> int:
@@ -117,23 +135,12 @@ def held(before: Moment, after: Moment) -> tuple[int, int, int]:
     return growth(before, after, "RssAnon"), growth(before, after, "Pss_File"), gone
 
 
-def read_right(size: int, before: Moment, after: Moment) -> tuple[int, str]:
-    """The bytes needed, and which of CAUSES it is."""
-    own, shared, gone = held(before, after)
-    needed = own + shared + gone
-    if own > needed / 2:
-        return needed, "copied"
-    if gone > MUCH:
-        return needed, "evicted"
-    return needed, "part" if needed < size / 2 else "cached"
-
-
-def misread(given: object, size: int, before: Moment, after: Moment) -> None:
+def misread(given: object, expected: tuple[int, str], size: int, before: Moment, after: Moment) -> None:
     """NotYet says what the slip was, as far as the figures tell."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         words = ", ".join(map(repr, CAUSES))
         raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given!r}.")
-    (needed, word), (own, shared, gone) = read_right(size, before, after), held(before, after)
+    (needed, word), (own, shared, gone) = expected, held(before, after)
     got = in_words(given[0], "bytes")
     if abs(given[0] - needed) > ABOUT:
         for cause, figure, why in other_figures(before, after):

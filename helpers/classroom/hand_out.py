@@ -1,0 +1,149 @@
+"""The students' edition: the lessons as a folder and as a zip, without what only their teacher has.
+
+    python -m helpers.classroom.hand_out          every lesson
+    python -m helpers.classroom.hand_out 02 03    these, and lesson 00
+
+It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare a checksum:
+files come from git as they were committed, their time in the zip is the day of the commit, and they are stored, not
+compressed, because two versions of zlib may compress the same bytes differently.
+
+Quizzes are in it with the right choices and the feedback. That is how they work at home, and they are not graded.
+"""
+
+import argparse
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
+from io import BytesIO
+from string import Template
+
+from ..edition import CLASS_EDITION, Edition, edition, git
+from ..folders import BUILD, ROOT
+from ..teach.exercises import nearest
+from ..units import in_words
+from ..whole_folder import write_folder
+
+NAME = "zero-copy-measured"  # without the edition: a newer one, unzipped over it, takes its place
+FOLDER = BUILD / "class"
+WORK = "my_lessons"  # there a student's own copies of the lessons lie
+README, TABLE, MAKEFILE = "helpers/classroom/template/student.md", "README.md", "Makefile"
+WORKSHOP = "# --- the workshop"  # from this line on, the Makefile is not for students
+IN_IT = re.compile(
+    r"""LICENSE | environment\.yml | find-python\.sh | pyproject\.toml | requirements\.lock
+    | helpers/(?!classroom/|publish/).+
+    | notebooks/[^.].+
+    | data/(?!recorded/02-three\.png).+
+    | exercises/\d\d/(quizzes\.(py|toml) | \w+/(?!solution\.)\w+\.\w+)  # answers lie in folders of their own
+    """,
+    re.VERBOSE,
+)
+OF_A_LESSON = re.compile(r"(?:notebooks|exercises)/(\d\d)[_/]")
+LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
+
+
+class CannotHandOut(RuntimeError):
+    """There is no students' edition to be made: why, and what to do."""
+
+
+def hand_out(lessons: Collection[str] = ()) -> list[str]:
+    """Writes build/class/ anew, or leaves it as it was: the edition as a folder, its zip, and the zip's SHA-256. Of
+    these lessons ("02") and 00, or of all. Returns what there is to say, a line each.
+
+    CannotHandOut without git, or where somebody has worked in the folder; ValueError for a lesson that is not there.
+    """
+    commit = edition().commit
+    if not commit:
+        why = "What is handed out is what git has committed, and this is no checkout of it, or git is not installed."
+        raise CannotHandOut(f"{why} Clone the repository with git, in place of {ROOT}.")
+    if (FOLDER / NAME / WORK).exists():
+        raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be replaced. Move it away.")
+    of = Edition(edition().day, commit)
+    files = student_files(committed(commit), of, lessons)
+    archive = zipped(files, of)
+    digest = sha256(archive).hexdigest()
+    made = {f"{NAME}/{name}": data for name, data in files.items()}
+    made |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
+    write_folder(FOLDER, made)
+    said = [
+        f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
+        f"SHA-256: {digest}",
+    ]
+    changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]
+    if changed:
+        said.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
+    return said
+
+
+def committed(commit: str) -> dict[str, bytes]:
+    """The files of a commit from which an edition is made, as they were committed: git converts no line ends here."""
+    listed = git("ls-tree", "-r", "-z", "--name-only", commit).decode().split("\0")
+    names = [name for name in listed if IN_IT.fullmatch(name) or name in (README, TABLE, MAKEFILE)]
+    told = BytesIO(git("cat-file", "--batch", given="".join(f"{commit}:{name}\n" for name in names).encode()))
+    files = {}
+    for name in names:
+        _, _, size = told.readline().split()
+        files[name] = told.read(int(size))
+        told.readline()
+    return files
+
+
+def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[str] = ()) -> dict[str, bytes]:
+    """The files of the students' edition by name, from those of a commit: of these lessons and 00, or of all."""
+    numbers = {name: found[1] for name in tree if (found := OF_A_LESSON.match(name))}
+    known = sorted(set(numbers.values()))
+    chosen = {"00", *(nearest(lesson, known, "lesson") for lesson in lessons)} if lessons else set(known)
+    files = {name: tree[name] for name in tree if IN_IT.fullmatch(name) and numbers.get(name, "00") in chosen}
+    there = {name.removeprefix("notebooks/") for name in files}
+    files |= {name: _notebook(files[name], of, there) for name in files if name.endswith(".ipynb")}
+    table = re.findall(r"^\| \d\d \|.*\n", tree[TABLE].decode(), re.MULTILINE)
+    rows = "".join(row for row in table if row[2:4] in chosen)
+    return files | {
+        CLASS_EDITION.relative_to(ROOT).as_posix(): f'day = "{of.day}"\ncommit = "{of.commit}"\n'.encode(),
+        "Makefile": tree[MAKEFILE].partition(WORKSHOP.encode())[0].rstrip() + b"\n",
+        "README.md": Template(tree[README].decode()).substitute(edition=of, lessons=rows.rstrip()).encode(),
+    }
+
+
+def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
+    """The notebook with its edition, and without links to lessons that are not there; as Jupyter stores it."""
+
+    def link(found: re.Match) -> str:
+        return found[0] if found[2] in there else found[1]
+
+    notebook = json.loads(data)
+    notebook["metadata"]["zero_copy"] = {"edition": str(of), "commit": of.commit}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = [LINK.sub(link, line) for line in cell["source"]]
+    return (json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
+    """These files as a zip, below NAME/."""
+    year, month, day = map(int, of.day.split("-"))
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(f"{NAME}/{name}", (year, month, day, 0, 0, 0))
+            entry.create_system, entry.external_attr = 3, 0o100644 << 16  # Unix: a file, rw-r--r--
+            archive.writestr(entry, files[name])
+    return made.getvalue()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns 1 where nothing was written."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
+    parser.add_argument("lessons", nargs="*", help="their numbers, 02 03; all if none is given")
+    try:
+        print(*hand_out(parser.parse_args(arguments).lessons), sep="\n")
+    except (CannotHandOut, ValueError, OSError) as error:
+        print(f"Nothing was written. {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
