@@ -18,6 +18,11 @@ $(MADE): pyproject.toml requirements.lock
 	$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
+# What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.
+$(MADE)-class: $(MADE) requirements-class.lock
+	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-class.lock
+	@touch $@
+
 NO_DISPLAY := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),,--no-browser)
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 lab: env  ## JupyterLab on the lessons
@@ -50,9 +55,12 @@ format: env  ## mend the form of code and notebooks
 record: env  ## keep what the lessons measure here as the recorded runs
 	$(BIN)/python -m helpers.publish.record
 
-lock: env  ## requirements.lock, from pyproject.toml
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
-	  --all-extras --python-version 3.11 $(LOCKARGS) pyproject.toml -o requirements.lock
+COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --python-version 3.11 $(LOCKARGS) pyproject.toml
+IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
+lock: env  ## requirements.lock, and requirements-class.lock with what a class needs on top of it, from pyproject.toml
+	$(COMPILE) --extra libraries --extra dev -o requirements.lock
+	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock
 
 # Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
