@@ -36,7 +36,7 @@ distclean: clean  ## and the environment
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: test test-all matrix fuzz handouts class bench format record lock
+.PHONY: test test-all matrix fuzz handouts class grade bench format record lock
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
@@ -52,8 +52,16 @@ fuzz: env  ## a minute of random files for the safetensors reader and the refere
 handouts: env  ## the lessons as HTML, in build/handouts
 	$(BIN)/python -m helpers.publish
 
+# What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.
+$(MADE)-class: $(MADE) requirements-class.lock
+	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-class.lock
+	@touch $@
+
 class: env  ## the students' edition, in build/class (LESSONS="02 03": these and 00)
 	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS)
+
+grade: env  ## what students handed in, judged and reported (FROM=submissions.zip OUT=classroom/grades)
+	$(BIN)/python -m helpers.classroom.grade "$(FROM)" $(if $(OUT),--out "$(OUT)") $(if $(filter yes,$(TRUST)),--trust)
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
@@ -67,6 +75,9 @@ format: env  ## mend the form of code and notebooks
 record: env  ## keep what the lessons measure here as the recorded runs
 	$(BIN)/python -m helpers.publish.record
 
-lock: env  ## requirements.lock, from pyproject.toml
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
-	  --all-extras --python-version 3.11 $(LOCKARGS) pyproject.toml -o requirements.lock
+COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --python-version 3.11 $(LOCKARGS) pyproject.toml
+IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
+lock: env  ## requirements.lock, and requirements-class.lock with what a class needs on top of it, from pyproject.toml
+	$(COMPILE) --extra libraries --extra dev -o requirements.lock
+	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock

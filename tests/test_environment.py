@@ -24,7 +24,7 @@ from helpers.folders import ROOT
 from helpers.measure import calls
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCKS = ("requirements.lock", "requirements-class.lock")
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 FINDER = ROOT / "find-python.sh"
 TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
@@ -37,15 +37,16 @@ def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
 
 
 RUNTIME = ranges(PROJECT["project"]["dependencies"])
-DEV = ranges(PROJECT["project"]["optional-dependencies"]["dev"])
-LIBRARIES = ranges(PROJECT["project"]["optional-dependencies"]["libraries"])
-DIRECT = sorted((RUNTIME | LIBRARIES | DEV).items())
+EXTRAS = {name: ranges(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
+CLASSROOM = EXTRAS["classroom"]
+DIRECT = sorted((RUNTIME | EXTRAS["libraries"] | EXTRAS["dev"]).items())
 
 
-def locked() -> dict[str, list[str]]:
-    """Versions in the lock, one a name or one a platform."""
+def locked(file: str) -> dict[str, list[str]]:
+    """Versions in a lock, one a name or one a platform."""
     versions = defaultdict(list)
-    for name, number in re.findall(r"^([\w.-]+)==([^ ;\\]+)", LOCK, re.MULTILINE):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    for name, number in re.findall(r"^([\w.-]+)==([^ ;\\]+)", text, re.MULTILINE):
         versions[canonicalize_name(name)].append(number)
     return versions
 
@@ -62,15 +63,15 @@ def imported(path: Path, everywhere: bool = True) -> set[str]:
 
 
 def test_no_dependency_is_listed_twice():
-    assert len(RUNTIME) + len(LIBRARIES) + len(DEV) == len(DIRECT)
+    assert len(RUNTIME) + sum(map(len, EXTRAS.values())) == len(dict(DIRECT) | CLASSROOM)
 
 
 def test_what_helpers_imports_is_listed():
     names = packages_distributions()
     for path in sorted((ROOT / "helpers").rglob("*.py")):
         for package in sorted(imported(path) - sys.stdlib_module_names - {"helpers"}):
-            distributions = {canonicalize_name(name) for name in names.get(package, [])}
-            wanted = RUNTIME if package in imported(path, everywhere=False) else dict(DIRECT)
+            distributions = {canonicalize_name(name) for name in names.get(package, [package])}
+            wanted = RUNTIME if package in imported(path, everywhere=False) else dict(DIRECT) | CLASSROOM
             assert distributions & wanted.keys(), (
                 f"{path.relative_to(ROOT)} imports {package}, which pyproject.toml does not list"
             )
@@ -86,18 +87,29 @@ def test_conda_lists_the_same_ranges():
 
 @pytest.mark.parametrize(("name", "allowed"), DIRECT, ids=[name for name, _ in DIRECT])
 def test_locked_and_installed_versions_are_in_range(name: str, allowed: SpecifierSet):
-    assert locked()[name], f"{name} is not in requirements.lock; `make lock` adds it"
-    for number in [*locked()[name], version(name)]:
+    found = locked("requirements.lock")[name]
+    assert found, f"{name} is not in requirements.lock; `make lock` adds it"
+    for number in [*found, version(name)]:
         assert number in allowed
-    assert version(name) in locked()[name], "installed is another version than locked; `make env` mends it"
+    assert version(name) in found, "installed is another version than locked; `make env` mends it"
 
 
-def test_lock_has_hashes_and_no_addresses():
-    entries = re.split(r"\n(?=\S)", LOCK.strip())
+def test_what_only_a_class_needs_is_locked_on_top():
+    students, teachers = map(locked, LOCKS)
+    assert not students.keys() & teachers.keys(), "one of them would install what the other does not want"
+    for name, allowed in CLASSROOM.items():
+        assert teachers[name], f"{name} is not in requirements-class.lock; `make lock` adds it"
+        assert all(number in allowed for number in teachers[name])
+
+
+@pytest.mark.parametrize("file", LOCKS)
+def test_lock_has_hashes_and_no_addresses(file: str):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    entries = re.split(r"\n(?=\S)", text.strip())
     hashed = re.compile(r"[\w.-]+==\S+( ;.*)?( \\\n +--hash=sha256:\w{64})+")
     assert [entry for entry in entries if not hashed.fullmatch(entry)] == []
-    assert len(entries) > len(DIRECT)
-    assert "://" not in LOCK
+    assert len(entries) == sum(map(len, locked(file).values())) > 1
+    assert "://" not in text
 
 
 def test_every_place_names_the_same_pythons():
