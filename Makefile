@@ -5,7 +5,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab test test-all matrix fuzz handouts bench format record lock clean distclean
+.PHONY: help env lab test test-all matrix fuzz handouts forget bench format record lock clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
@@ -37,6 +37,9 @@ fuzz: env  ## a minute of random files for the safetensors reader and the refere
 
 handouts: env  ## the lessons as HTML, in build/handouts
 	$(BIN)/python -m helpers.publish
+
+forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
+	$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
