@@ -36,7 +36,7 @@ distclean: clean  ## and the environment
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: test test-all matrix fuzz handouts class grade bench format record lock
+.PHONY: test test-all matrix fuzz handouts class grade forget bench format record lock
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
@@ -62,6 +62,9 @@ class: env  ## the students' edition, in build/class (LESSONS="02 03": these and
 
 grade: env  ## what students handed in, judged and reported (FROM=submissions.zip OUT=classroom/grades)
 	$(BIN)/python -m helpers.classroom.grade "$(FROM)" $(if $(OUT),--out "$(OUT)") $(if $(filter yes,$(TRUST)),--trust)
+
+forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
+	$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done

@@ -25,14 +25,19 @@ def page(template: str, title: str, course: Course, **values: object) -> str:
     )
 
 
-def line(text: str) -> Markup:
+def line(markdown: str) -> Markup:
     """A line of our Markdown, which may hold what a student's code has said."""
-    return Markup(words.inline(one_line(text)))
+    return Markup(words.inline(one_line(markdown)))
 
 
-def paragraphs(text: str) -> Markup:
+def paragraphs(markdown: str) -> Markup:
     """Our Markdown, of several lines: a hint, or what the teacher says."""
-    return Markup(words.paragraphs(text))
+    return Markup(words.paragraphs(markdown))
+
+
+def text(template: str, **values: object) -> str:
+    """Text for a terminal."""
+    return _ENVIRONMENT.overlay(autoescape=False).get_template(template).render(**values)
 
 
 @cache

@@ -53,6 +53,8 @@ def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
         shown = {name: counts[name] for name in question.names}
     else:
         shown = {name: count for name, count in counts.most_common(MOST_CHOICES) if names or count >= LEAST}
+    if measured:
+        shown.setdefault(measured, counts[measured])
     if others := counts.total() - sum(shown.values()):
         shown[OTHERS] = others
     return votes(shown, measured, _caption(question))

@@ -17,7 +17,7 @@ from .fitting import width, wrapped
 
 KEYS, SCALE, TALL, GAP, LABEL = 32, 27, 34, 16, 150  # the page's pixels: legend, axis, a heap, between heaps, words
 BAR, APART = 18, 10
-STEPS, FAR = 32, 20
+STEPS, FAR = 32, 8
 MEASURED = {"color": INK, "linewidth": 2.4}
 
 

@@ -1,0 +1,144 @@
+"""`make forget STUDENT=1234567 OUT=build/grades`: deletes what is known of a student, and writes the outputs anew."""
+
+import argparse
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from ..folders import BUILD, write_whole
+from .course import CLASS, OVERRIDES, BadCourse, course
+from .outputs import OURS, write_all
+from .pages import text
+from .plain import one_line
+from .store import FILE, Store, store
+
+HEADER = re.compile(r"\s*\[")
+
+
+class Unknown(LookupError):
+    """Nothing is known of such a student; which ones have a key or a name that is nearly that."""
+
+
+def forget(student: str, folder: Path) -> str:
+    """Deletes all that the store, class.toml and overrides.toml in `folder` hold under this key, and what was written
+    from it. What was done, in words. Unknown, BadCourse, or BlockingIOError while somebody grades."""
+    with store(folder) as known:
+        names = _names(known, folder)
+        if student not in names:
+            write_all(known, course(folder), folder)  # perhaps an earlier deletion was cut off before this
+            raise Unknown(f"nothing is known of {student!r}{_near(student, names)}")
+        files = [one.file for one in known.hand_ins() if one.student == student]
+        before = _written(folder)
+        counts = [*_from_toml(student, folder), (FILE, known.forget(student))]
+        deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
+        write_all(known, course(folder), folder)
+        deleted += sorted(path.relative_to(folder).as_posix() for path in before - _written(folder))
+        return text(
+            "forgotten.txt.j2",
+            who=_called(student, names[student]),
+            deleted=deleted,
+            mentions=list(_mentions([student, names[student]], folder)),
+            files=[one_line(file) for file in files],
+        )
+
+
+def _names(known: Store, folder: Path) -> dict[str, str]:
+    """The name, "" if there is none, of whoever is known at all, by key."""
+    said = course(folder)
+    keys = [one.student for one in (*known.hand_ins(), *known.rows(), *said.overrides)]
+    return dict.fromkeys(keys, "") | {one.key: one.name for one in known.students()} | dict(said.students)
+
+
+def _near(student: str, names: dict[str, str]) -> str:
+    lower = {name.casefold(): key for key, name in names.items() if name}
+    keys = get_close_matches(student, names, n=3)
+    keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
+    found = [_called(key, names[key]) for key in dict.fromkeys(keys)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def _called(key: str, name: str) -> str:
+    return one_line(f"{key} ({name})" if name and name != key else key)
+
+
+def _written(folder: Path) -> set[Path]:
+    return {path for pattern in OURS for path in folder.glob(pattern)}
+
+
+# --- the teacher's files --------------------------------------------------------------------------------------
+def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """File and number of entries: of those that could be taken away with nothing else changing."""
+    for name, cut, kept in ((CLASS, _no_name, _unnamed), (OVERRIDES, _no_override, _not_overridden)):
+        old = (folder / name).read_text(encoding="utf-8")
+        new, count = cut(old, student)
+        if count and _parsed(new) == kept(tomllib.loads(old), student):
+            write_whole(folder / name, new)
+            yield name, count
+
+
+def _no_name(old: str, student: str) -> tuple[str, int]:
+    lines = old.splitlines(keepends=True)
+    left = [line for line in lines if _parsed(line).keys() != {student}]
+    return "".join(left), len(lines) - len(left)
+
+
+def _unnamed(said: dict, student: str) -> dict:
+    return said | {"students": {key: name for key, name in said.get("students", {}).items() if key != student}}
+
+
+def _no_override(old: str, student: str) -> tuple[str, int]:
+    """Comments behind an entry stay: they may be about the next one."""
+    lines, count = old.splitlines(keepends=True), 0
+    starts = [i for i, line in enumerate(lines) if HEADER.match(line)]
+    for start, end in reversed(list(zip(starts, [*starts[1:], len(lines)], strict=True))):
+        while end > start and re.fullmatch(r"(#.*)?", lines[end - 1].strip()):
+            end -= 1
+        entries = _parsed("".join(lines[start:end])).get("override", ())
+        if [one.get("student") for one in entries] == [student]:
+            del lines[start:end]
+            count += 1
+    return "".join(lines), count
+
+
+def _not_overridden(said: dict, student: str) -> dict:
+    left = [one for one in said.get("override", ()) if one.get("student") != student]
+    return {key: value for key, value in said.items() if key != "override"} | ({"override": left} if left else {})
+
+
+def _parsed(toml: str) -> dict:
+    """{} for what is none."""
+    try:
+        return tomllib.loads(toml)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _mentions(words: list[str], folder: Path) -> Iterator[str]:
+    """The lines of the teacher's files that still have the key or the name in them."""
+    for name in (CLASS, OVERRIDES):
+        for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1):
+            if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line) for word in words if word):
+                yield f"{name}, line {number}, still names the student"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
+    parser.add_argument("student", help="the key: the first column of gradebook.csv")
+    parser.add_argument("--out", type=Path, default=BUILD / "grades", help="the folder that was graded into")
+    said = parser.parse_args(arguments)
+    if not (said.out / FILE).exists():
+        print(f"{said.out} holds no {FILE}; name the folder that you graded into", file=sys.stderr)
+        return 1
+    try:
+        print(forget(said.student, said.out))
+    except (Unknown, BadCourse, BlockingIOError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
