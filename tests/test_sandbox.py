@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from test_judge import notebook
 
 from helpers.classroom import sandbox
+from helpers.classroom.judge import NOT_CHECKED, verdicts
 from helpers.folders import EXERCISES, ROOT
 from helpers.measure import Recording
 from helpers.measure.run import How, measured
@@ -73,6 +75,28 @@ def test_what_it_reads_it_cannot_write(folder: Path, path: Path):
 
 
 @needed
+def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
+    def tries(places):
+        from pathlib import Path
+
+        def room_in(place):
+            written = 0
+            try:
+                with open(Path(place, "new"), "wb", buffering=0) as file:
+                    while written < 2**30:
+                        written += file.write(bytes(2**20))
+            except OSError:
+                pass
+            return written
+
+        return [room_in(place) for place in places]
+
+    nowhere = ["/", "/dev", "/home", "/usr", "/proc", str(folder.parent)]
+    found = inside(tries, [*nowhere, "/tmp", "/dev/shm"], folder=folder).value
+    assert found == [0] * len(nowhere) + [sandbox.SHARED] * 2
+
+
+@needed
 def test_there_is_no_network(folder: Path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -105,7 +129,6 @@ def test_what_it_has_started_ends_with_it(folder: Path):
 def test_processes_and_threads_are_counted(folder: Path):
     def many(most):
         import threading
-        import time
 
         began = 0
         try:
@@ -122,7 +145,6 @@ def test_processes_and_threads_are_counted(folder: Path):
 @needed
 def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
     def takes(size, times):
-        import time
 
         held = [bytearray(b"1") * size for _ in range(times)]
         time.sleep(0.05)
@@ -149,7 +171,6 @@ def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sandbox, "FILES", 50)
 
     def writes(many, size):
-        import time
 
         for i in range(many):
             with open(f"{i}.bin", "wb") as file:
@@ -163,9 +184,41 @@ def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 @needed
-def test_a_machine_without_room_is_no_slip(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sandbox, "DISK_LEFT", 2**60)
-    assert inside(time.sleep, 5, folder=folder).ended == sandbox.OUT_OF_ROOM
+@pytest.mark.parametrize("how", ["a folder that nobody may enter", "a folder that lies too deep"])
+def test_who_hides_what_is_written_is_stopped(folder: Path, how: str):
+    def hides(how):
+        import os
+
+        for _ in range(1 if "enter" in how else 30):
+            os.mkdir("a" * 200)
+            os.chdir("a" * 200)
+        with open("file", "wb") as file:
+            file.write(b"1" * 2**20)
+        os.chmod(".", 0o000 if "enter" in how else 0o700)
+        time.sleep(5)
+
+    assert inside(hides, how, folder=folder).ended == "hid what it wrote"
+
+
+@needed
+def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
+    def takes(size):
+        import ctypes
+
+        ctypes.CDLL(None).fallocate64(
+            2, 1, ctypes.c_int64(0), ctypes.c_int64(size)
+        )  # 1: the file stays as long as it is
+        time.sleep(5)
+
+    assert inside(takes, 128 * MiB, folder=folder).ended == "printed too much"
+
+
+@needed
+@pytest.mark.parametrize("name", ["DISK_LEFT", "MEMORY_LEFT", "DISK_TAKEN", "MEMORY_TAKEN"])
+def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sandbox, name, 2**60 if "LEFT" in name else -(2**40))
+    (said,) = verdicts(notebook(exercise("02.report").solution_source), ["02.report"])
+    assert (said["outcome"], said["cause"]) == ("not graded", NOT_CHECKED) and "were left" in said["because"]
 
 
 @needed

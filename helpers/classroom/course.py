@@ -7,12 +7,13 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from ..folders import write_whole
+from ..folders import ROOT, write_whole
 from ..teach.exercise_files import keys
 from ..teach.exercises import nearest
 
 TEMPLATES = Path(__file__).parent / "template"
 POINTS = 10.0  # of an exercise that class.toml does not name
+GRADES = ROOT / "classroom" / "grades"  # if the teacher names no other folder
 CLASS, OVERRIDES = "class.toml", "overrides.toml"
 
 

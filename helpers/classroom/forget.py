@@ -1,4 +1,4 @@
-"""`make forget STUDENT=1234567 OUT=build/grades`: deletes what is known of a student, and writes the outputs anew."""
+"""`make forget STUDENT=1234567`: deletes all that is known of a student, and writes gradebook and pages anew."""
 
 import argparse
 import re
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from ..folders import BUILD, write_whole
-from .course import CLASS, OVERRIDES, BadCourse, course
+from ..folders import write_whole
+from .course import CLASS, GRADES, OVERRIDES, BadCourse, course
 from .outputs import OURS, write_all
 from .pages import text
 from .plain import one_line
@@ -127,7 +127,7 @@ def _mentions(words: list[str], folder: Path) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
-    parser.add_argument("--out", type=Path, default=BUILD / "grades", help="the folder that was graded into")
+    parser.add_argument("--out", type=Path, default=GRADES, help="the folder that was graded into")
     said = parser.parse_args(arguments)
     if not (said.out / FILE).exists():
         print(f"{said.out} holds no {FILE}; name the folder that you graded into", file=sys.stderr)

@@ -24,12 +24,11 @@ from ..folders import ROOT
 from ..teach.exercise_files import keys
 from ..teach.exercises import exercise
 from . import judge, sandbox
-from .course import BadCourse, Course, course
+from .course import GRADES, BadCourse, Course, course
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
 from .submissions import CannotBeGraded, Found, found
 
-OUT = ROOT / "classroom" / "grades"
 AT_ONCE = 2  # notebooks, unless a check measures time
 PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
 
@@ -91,9 +90,8 @@ def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[lis
 
 def _is_final(row: Row | None, handed_in: HandIn, trusted: bool) -> bool:
     """Is this the verdict on what was handed in, by the check as it is, and not one that a full disk prevented?"""
-    if row is None or row.cause in (judge.RAN_OUT, judge.NOT_CHECKED):
-        return False
-    return (row.digest, row.check, row.trusted) == (handed_in.digest, check(row.exercise), trusted)
+    by = (handed_in.digest, row and check(row.exercise), trusted)
+    return row is not None and (row.digest, row.check, row.trusted) == by and row.cause != judge.NOT_CHECKED
 
 
 @cache
@@ -212,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "collected", type=Path, help="a folder or a zip, as Moodle, Canvas, nbgrader or you laid it out"
     )
-    parser.add_argument("--out", type=Path, default=OUT, help=f"where the grades go ({OUT})")
+    parser.add_argument("--out", type=Path, default=GRADES, help=f"where the grades go ({GRADES})")
     parser.add_argument("--trust", action="store_true", help="without a sandbox: students' code runs with your rights")
     options = parser.parse_args(arguments)
     try:

@@ -33,7 +33,7 @@ except ImportError:  # Windows, where answers are judged without a sandbox, or n
 
 CODE, CELLS = 2 * MiB, 5_000  # characters of code in a notebook, and cells: no hand-in comes near
 READING = 4 * GiB  # of address space, while the notebook is taken apart
-RAN_OUT, NOT_CHECKED = "out-of-room", "not-checked"  # causes that say nothing of the answer: it is asked again
+NOT_CHECKED = "not-checked"  # a cause that says nothing of the answer: it is asked again
 
 
 class CannotBeGraded(Exception):
@@ -79,9 +79,6 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False) -> dic
         return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
     verdict = asked.verdict(made, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
     said = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
-    if verdict.recording and verdict.recording.ended == sandbox.OUT_OF_ROOM:
-        why = "this machine had no room left, on its disk or in its memory; grade again when it has"
-        return said | {"outcome": "not graded", "because": why, "cause": RAN_OUT}
     return said | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
 
 

@@ -9,7 +9,9 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import psutil
@@ -17,16 +19,17 @@ import psutil
 from ..folders import DATA, ROOT
 from ..measure.run import why_no_start
 from ..teach.judging import Fence
-from ..units import GiB, MiB
+from ..units import GiB, MiB, in_words
 
 PROCESSES = 256  # and threads: more than any answer needs
 FILES = 1_000  # in the working folder
 ROOM = 4 * GiB  # on the disk, for all files in the working folder
 LARGEST = 8 * GiB  # of one file, past which writing is an error
 SHARED = 256 * MiB  # in /dev/shm, and in /tmp, which is its home too
-DISK_LEFT, MEMORY_LEFT = 2 * GiB, 512 * MiB  # for the teacher's machine, whatever happens
+OPEN = 1_024  # file descriptors of a process
+DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
+DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 6 * GiB  # while a function works, by whatever: in deleted files, in buffers, …
 EVERY = 0.05  # seconds between two looks at the disk
-OUT_OF_ROOM = "out of room"  # how a function ended that may not be to blame: the machine itself had no room left
 SETTINGS = (  # name, the value that forbids user namespaces, one that allows them
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("user.max_user_namespaces", "0", "10000"),
@@ -40,7 +43,7 @@ def fence(folder: Path) -> Fence:
 
     def command(*shared: Path) -> tuple[str, ...]:
         binds = [word for path in (folder, *shared) for word in ("--bind", str(path), str(path))]
-        return (*_outside(), *binds, "--chdir", str(folder), "--", *_limits())
+        return (*_outside(), *binds, "--chdir", str(folder), *_inside())
 
     return Fence(command, _Stop(folder))
 
@@ -57,7 +60,7 @@ def why_not() -> str:
         return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
     if not shutil.which("prlimit"):
         return "there is no prlimit; install the package util-linux"
-    why = why_no_start((*_outside(), "--", *_limits()))
+    why = why_no_start((*_outside(), *_inside()))
     return f"bwrap could not make one ({why}). {_setting()}" if why else ""
 
 
@@ -104,12 +107,14 @@ def _outside() -> tuple[str, ...]:
     return tuple(options)
 
 
-def _limits() -> tuple[str, ...]:
-    """prlimit(1), inside: there the number of processes is that of the sandbox alone, user_namespaces(7).
+def _inside() -> tuple[str, ...]:
+    """Nothing else can be written to, for `/` and `/dev` are in memory. The first to be killed where that runs out,
+    choom(1); and prlimit(1), inside, where the number of processes is that of the sandbox alone, user_namespaces(7).
 
-    Not on processor time: with such a limit the kernel counts it by ticks, and so would an answer that is timed.
+    No limit on processor time: with one the kernel counts it by ticks, and so would an answer that is timed.
     """
-    return ("prlimit", f"--nproc={PROCESSES}", f"--fsize={LARGEST}", "--core=0", "--")
+    limits = (f"--nproc={PROCESSES}", f"--nofile={OPEN}", f"--fsize={LARGEST}", "--core=0")
+    return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
 
 
 def _python() -> Iterator[str]:
@@ -122,38 +127,46 @@ def _project() -> Iterator[str]:
     yield from map(str, (ROOT / "helpers", DATA / "samples", DATA / "recorded"))
 
 
+class NoRoom(OSError):
+    """The machine itself ran out of room, by whose doing nobody knows: two answers are judged at a time."""
+
+
 class _Stop:
-    """Why what works in a folder is to be stopped, asked as often as one likes: it has filled its part of the disk, or
-    there is no room left on this machine."""
+    """Why what works in a folder is to be stopped, asked as often as one likes: it has filled its part of the disk.
+    NoRoom if there is none left on this machine."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0
+        self.disk = max(DISK_LEFT, shutil.disk_usage(folder).free - DISK_TAKEN)
+        self.memory = max(MEMORY_LEFT, psutil.virtual_memory().available - MEMORY_TAKEN)
 
     def __call__(self) -> str | None:
         if time.monotonic() < self.due:
             return None
-        files, size = _taken(self.folder)
-        self.due = time.monotonic() + EVERY
+        try:
+            files, size = _taken(self.folder)
+        except OSError:  # nobody may look into it, or it lies too deep
+            return "hid what it wrote"
         if files > FILES or size > ROOM:
             return "wrote too much"
-        if shutil.disk_usage(self.folder).free < DISK_LEFT or psutil.virtual_memory().available < MEMORY_LEFT:
-            return OUT_OF_ROOM
+        if (free := shutil.disk_usage(self.folder).free) < self.disk:
+            raise NoRoom(f"the disk ran full while the function worked: {in_words(free, 'bytes')} were left")
+        if (free := psutil.virtual_memory().available) < self.memory:
+            raise NoRoom(f"memory ran out while the function worked: {in_words(free, 'bytes')} were left")
+        self.due = time.monotonic() + EVERY
         return None
 
 
 def _taken(folder: Path) -> tuple[int, int]:
-    """How many files are below a folder (no more are counted than are too many), and their bytes on the disk."""
+    """How many files are below a folder (no more are counted than are too many), and their bytes on the disk. OSError
+    where one may not look."""
     files, size, left = 0, 0, [folder]
     while left and files <= FILES:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    files += 1
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
+            for entry in islice(entries, FILES + 1 - files):
+                files += 1
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(Path(entry))
+                with suppress(FileNotFoundError):  # it has gone meanwhile
                     size += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(Path(entry))
-                    if files > FILES:
-                        break
-        except OSError:  # it has gone meanwhile, or nobody may look into it
-            continue
     return files, size

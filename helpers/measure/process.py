@@ -136,7 +136,11 @@ class Process:
         return event.is_set()
 
     def prints_too_much(self) -> bool:
-        return not isinstance(self.printed, int) and os.fstat(self.printed.fileno()).st_size > PRINTED
+        """Room that the file takes without being longer counts too: fallocate(2), FALLOC_FL_KEEP_SIZE."""
+        if isinstance(self.printed, int):
+            return False
+        file = os.fstat(self.printed.fileno())
+        return max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > PRINTED
 
     def report(self, end: float) -> None:
         """Asks for it, until `end` (time.monotonic); ends a stopped process."""

@@ -25,7 +25,9 @@ SLIPS = {
     "view goes? A slice, or an array made from your view, is a view as well. (A `SharedMemory.close()` that raises "
     "BufferError has released its `buf` and still maps the block: call it after the last view, not before.)",
     "no-yoke": "a Yoke could not use it: {}.",
+    "unlinked": "your cart unlinks the block. It only attached; whoever made a block unlinks it.",
 }
+IN_USE = "Device or resource busy"  # whoever unlinks a block that is lent to a sandbox
 
 
 def run(function, name: str) -> tuple[list[dict], dict, bool]:
@@ -107,14 +109,13 @@ def judge(attempt: Attempt) -> Verdict:
     size = block.size
     try:
         block.buf[: len(wanted)] = wanted
-        means = {CRASH: ("not-counted", SLIPS["not-counted"])}
+        means = {CRASH: ("not-counted", SLIPS["not-counted"]), IN_USE: ("unlinked", SLIPS["unlinked"])}
         with changing(block) as shown:
             shared = [Path("/dev/shm", block.name)]
             seen = attempt.run(run, block.name, memory_limit=256 * MiB, means=means, shared=shared)
     finally:
         if not unlinked(block):
-            why = "the block is gone: your cart has unlinked it. It only attached; whoever made a block unlinks it."
-            raise NotYet("unlinked", why)
+            refuse("unlinked")
     carts, yoke, tracked = seen.value
     for told in carts:
         must_be_a_cart(told, wanted, size, shown)
@@ -145,7 +146,7 @@ def must_be_a_cart(told: dict, wanted: bytes, size: int, shown: list[bytes]) -> 
     if not told["readonly"]:
         refuse("writable")
     if "refused" in told:
-        refuse("refuses", told["refused"])
+        refuse("unlinked" if IN_USE in told["refused"] else "refuses", told["refused"])
     if any(found[: len(wanted) - at] != wanted[at:] for at, found in told["after"]):
         refuse("not-counted")
     for left in ("mapped", "open"):
