@@ -181,7 +181,9 @@ def _nbgrader() -> None:
     try:
         import nbgrader  # noqa: F401
     except ImportError:
-        raise NotReady("nbgrader is not installed in this environment; `make class-env` installs it") from None
+        raise NotReady(
+            "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it first"
+        ) from None
 
 
 def _settings(folder: Path) -> "NbGrader":
@@ -230,7 +232,7 @@ def _when(submitted: Path) -> datetime | None:
 
 @contextmanager
 def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
-    from nbgrader.api import Gradebook, InvalidEntry
+    from nbgrader.api import Comment, Grade, Gradebook, InvalidEntry, Student, SubmittedAssignment, SubmittedNotebook
     from sqlalchemy.exc import SQLAlchemyError
 
     url = app.coursedir.db_url
@@ -238,6 +240,8 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
         raise NotReady(f"there is no gradebook {url}; run `nbgrader generate_assignment` for each lesson first")
     try:
         with Gradebook(url, app.coursedir.course_id) as book:
+            for kind in (Student, SubmittedAssignment, SubmittedNotebook, Grade, Comment):
+                book.db.query(kind).first()  # which fails on a gradebook of another form, before anything is written
             yield book
     except (SQLAlchemyError, InvalidEntry) as error:
         why = str(getattr(error, "orig", error))
