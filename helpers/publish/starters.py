@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..folders import write_whole
 from ..teach import exercise
@@ -14,15 +16,18 @@ def renew(lesson: Path) -> list[str]:
     """Brings the cells tagged "exercise" up to date, in place; the keys of those that were not."""
     notebook, renewed = json.loads(lesson.read_text(encoding="utf-8")), []
     for cell in notebook["cells"]:
-        asked = re.search(r'exercise\("([^"]+)"\)\.check\(', "".join(cell["source"]))
-        if asked and "exercise" in cell["metadata"].get("tags", ()):
-            wanted = exercise(asked[1]).cell
-            if "".join(cell["source"]) != wanted:
-                cell["source"] = wanted
-                renewed.append(asked[1])
+        if (key := asked(cell)) and "".join(cell["source"]) != exercise(key).cell:
+            cell["source"] = exercise(key).cell
+            renewed.append(key)
     if renewed:
         write_whole(lesson, stored_form(notebook))
     return renewed
+
+
+def asked(cell: Mapping[str, Any]) -> str | None:
+    """The key of the exercise that a cell of a lesson asks for, "02.chunks"; None if it is not an exercise's cell."""
+    found = re.search(r'exercise\("([^"]+)"\)\.check\(', "".join(cell["source"]))
+    return found[1] if found and "exercise" in cell["metadata"].get("tags", ()) else None
 
 
 if __name__ == "__main__":

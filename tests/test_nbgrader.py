@@ -1,0 +1,314 @@
+"""A course of the real nbgrader: it takes our source, shows and exports our scores, and runs nothing of a student's."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from helpers.classroom.course import Course, Override
+from helpers.classroom.course_of_nbgrader import NotReady, Put, make_source, put_scores
+from helpers.classroom.store import Row, store
+from helpers.edition import edition
+from helpers.folders import NOTEBOOKS
+from helpers.teach import exercise
+
+pytest.importorskip("nbgrader", reason="nbgrader is not installed; `make test-class` installs it, and runs these tests")
+
+LESSON = "02_copy_a_big_file"
+COURSE = Course(points={"02.chunks": 20.0})  # the other two are worth 10
+VERDICTS = {
+    "right": "The copy equals its source.",
+    "not yet": "it raised `ValueError: <script>alert(1)</script>`",
+    "not graded": "the notebook is not JSON",
+    "not attempted": "Fill in `copy_small` and run the cell again.",
+}
+ROWS = [
+    Row(student, f"02.{name}", outcome, VERDICTS[outcome], figures=("1.1 MiB",) if outcome == "right" else ())
+    for student, outcomes in {
+        "ada": ("right", "right", "right"),
+        "bob": ("right", "not yet", "not graded"),
+        "eve": ("not attempted", "not attempted", "not yet"),
+    }.items()
+    for name, outcome in zip(("chunks", "hidden", "report"), outcomes, strict=True)
+]
+MARK = "eve-was-here"
+MISSING = Row("zoe", "02.chunks", "missing")
+
+
+def nbgrader(folder: Path, *commands: str) -> None:
+    """In a process of its own, several commands in one, and as in an activated environment: it calls alembic."""
+    run = """
+import sys
+from nbgrader.apps import NbGraderApp
+for command in sys.argv[1:]:
+    NbGraderApp.launch_instance(command.split())
+    NbGraderApp.instance().reset()
+"""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    ran = subprocess.run(
+        [sys.executable, "-c", run, *commands],
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+def cells(notebook: Path) -> dict[str, dict]:
+    return {cell["id"]: cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]}
+
+
+def grades(folder: Path) -> dict[tuple[str, str], tuple]:
+    """(check's score, teacher's score, check's words, teacher's words, wait for the teacher?) of each answer."""
+    with closing(sqlite3.connect(folder / "gradebook.db")) as book:
+        found = book.execute(
+            """select student_id, cell.name, auto_score, manual_score, auto_comment, manual_comment, needs_manual_grade
+            from grade join submitted_notebook as n on n.id = grade.notebook_id
+            join submitted_assignment as a on a.id = n.assignment_id
+            join base_cell as cell on cell.id = grade.cell_id
+            join comment on comment.notebook_id = n.id
+            join base_cell as other on other.id = comment.cell_id and other.name = cell.name"""
+        )
+        return {(student, name): (*rest, bool(waits)) for student, name, *rest, waits in found}
+
+
+def types(folder: Path, student: str, name: str, score: float | None, words: str | None) -> None:
+    """What formgrader does when a teacher types a score or a comment."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
+        book.find_grade(name, LESSON, LESSON, student).manual_score = score
+        book.find_grade(name, LESSON, LESSON, student).needs_manual_grade = False
+        book.find_comment(name, LESSON, LESSON, student).manual_comment = words
+        book.db.commit()
+
+
+def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> Put:
+    with store(folder / "grades") as known:
+        known.keep(*rows, MISSING)
+        return put_scores(folder, known, course)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course with lesson 02 released, and three students who have handed in. Whatever runs of eve's leaves a mark."""
+    folder = tmp_path_factory.mktemp("nbgrader") / "course"
+    make_source(folder, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE)
+    nbgrader(folder, f"generate_assignment {LESSON}")
+    for student in ("ada", "bob", "eve"):
+        submitted = folder / "submitted" / student / LESSON
+        shutil.copytree(folder / "release" / LESSON, submitted)
+        (submitted / "timestamp.txt").write_text("2026-11-21 10:00:00.5 UTC\n")
+    notebook = json.loads((submitted / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    marks = {"code": f"open({str(folder / MARK)!r}, 'w')\n", "markdown": "<script>alert(2)</script>\n"}
+    for cell in notebook["cells"]:
+        cell["source"] = marks[cell["cell_type"]] + "".join(cell["source"])
+    (submitted / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
+    return folder
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(released, tmp_path / "course")
+
+
+def test_source_is_released_with_each_starter_as_it_stands(released: Path):
+    release = released / "release" / LESSON / f"{LESSON}.ipynb"
+    ours, theirs = cells(NOTEBOOKS / f"{LESSON}.ipynb"), cells(release)
+    assert {name: "".join(cell["source"]) for name, cell in ours.items()} == {
+        name: "".join(cell["source"]).removesuffix("\n") for name, cell in theirs.items()
+    }
+    marked = {name: cell["metadata"]["nbgrader"] for name, cell in theirs.items() if "nbgrader" in cell["metadata"]}
+    assert {name: (mark["grade_id"], mark["points"]) for name, mark in marked.items()} == {
+        "copy-hidden-try": ("02-hidden", 10.0),
+        "copy-chunks-try": ("02-chunks", 20.0),
+        "copy-report-try": ("02-report", 10.0),
+    }
+    assert all(theirs[name]["metadata"].get("editable", True) for name in marked)
+    stamp = json.loads(release.read_text(encoding="utf-8"))["metadata"]["zero_copy"]
+    assert stamp == {"edition": str(edition()), "commit": edition().commit}
+
+
+def test_scores_are_exported_and_outlive_autograde_which_runs_nothing(released: Path, course: Path):
+    assert puts(course) == Put(8, ungraded=("bob 02.report",))
+    before = grades(course)
+    nbgrader(course, f"autograde {LESSON}", f"generate_feedback {LESSON}", "export")
+    assert not (released / MARK).exists()
+    assert grades(course) == before
+    assert before["ada", "02-chunks"] == (
+        20.0,
+        None,
+        "Right. The copy equals its source.\n\nMeasured: 1.1 MiB",
+        None,
+        False,
+    )
+    assert before["bob", "02-report"] == (None, None, "Not graded: the notebook is not JSON", None, True)
+    assert before["eve", "02-chunks"][0] == 0.0
+
+    with (course / "grades.csv").open() as file:
+        exported = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert {name: (row["score"], row["max_score"]) for name, row in exported.items()} == {
+        "ada": ("40.0", "40.0"),
+        "bob": ("20.0", "40.0"),
+        "eve": ("0.0", "40.0"),
+    }
+    assert {datetime.fromisoformat(row["timestamp"]) for row in exported.values()} == {
+        datetime(2026, 11, 21, 10, 0, 0, 500_000)
+    }
+
+    for student in ("ada", "bob", "eve"):
+        page = (course / "feedback" / student / LESSON / f"{LESSON}.html").read_text(encoding="utf-8")
+        assert not re.search(r"<script>alert", page)
+        assert ("Measured: 1.1 MiB" in page) == (student != "eve")
+
+
+def test_put_again_writes_the_same(course: Path):
+    first = puts(course)
+    before = grades(course)
+    assert (puts(course), grades(course)) == (first, before)
+
+
+def test_what_a_teacher_says_in_formgrader_counts_before_the_check(course: Path):
+    puts(course)
+    types(course, "bob", "02-hidden", 7.0, "Nearly.")
+    types(course, "bob", "02-report", 9.0, None)  # which could not be graded
+    types(course, "ada", "02-report", None, "Well done!")
+    kept = ("ada 02.report", "bob 02.hidden", "bob 02.report")
+    assert puts(course) == Put(8, ungraded=("bob 02.report",), teachers=kept)
+    found = grades(course)
+    words = "Not yet: it raised `ValueError: < script>alert(1)< /script>`"
+    assert found["bob", "02-hidden"] == (0.0, 7.0, words, "Nearly.", False)
+    assert found["bob", "02-report"][:2] + found["bob", "02-report"][4:] == (None, 9.0, False)
+
+    right = [replace(row, outcome="right", because="", figures=()) for row in ROWS]
+    assert puts(course, right) == Put(9, teachers=kept)
+    found = grades(course)
+    assert found["bob", "02-hidden"] == (10.0, 7.0, "Right.", "Nearly.", True), "the verdict is another one: look again"
+    types(course, "bob", "02-hidden", 7.0, "Nearly.")
+    puts(course, right)
+    assert found["ada", "02-report"] == grades(course)["ada", "02-report"]
+    assert grades(course)["bob", "02-hidden"][4] is False, "and nothing has changed since"
+
+
+def test_an_override_counts_before_the_check(course: Path):
+    overrides = (
+        Override("bob", "02.report", 6.0, "The file was cut short on the way."),
+        Override("ada", "02.hidden", 0.0),
+        Override("eve", "02.hidden", None, "Ask me."),
+    )
+    assert puts(course, course=replace(COURSE, overrides=overrides)) == Put(9)
+    found = grades(course)
+    assert found["bob", "02-report"][0] == 6.0 and not found["bob", "02-report"][4]
+    assert found["bob", "02-report"][2].startswith(
+        "The file was cut short on the way.\n\n6 points, given by your teacher."
+    )
+    assert found["ada", "02-hidden"][0] == 0.0
+    assert found["eve", "02-hidden"][::2] == (0.0, f"Ask me.\n\nNot attempted yet. {VERDICTS['not attempted']}", False)
+
+
+def test_a_strange_timestamp_stops_nobody(course: Path):
+    for text in (b"", b"banana", b"\xff", b"9999-12-31 23:59:59 -9999999999"):
+        (course / "submitted" / "eve" / LESSON / "timestamp.txt").write_bytes(text)
+        assert puts(course).scores == 8
+
+
+def refused(folder: Path, words: str, course: Course = COURSE) -> None:
+    """Nothing is put, and it is said why; the gradebook, if there is one, is as it was."""
+    before = (folder / "gradebook.db").read_bytes() if (folder / "gradebook.db").exists() else None
+    with pytest.raises(NotReady, match=words):
+        puts(folder, course=course)
+    assert before == ((folder / "gradebook.db").read_bytes() if before else None)
+    assert before is not None or not (folder / "gradebook.db").exists()
+
+
+def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    refused(tmp_path, "is no course of nbgrader: there is no nbgrader_config.py")
+    refused(
+        course, r"02.chunks is worth 5 points in class.toml, 20 in the gradebook", Course(points={"02.chunks": 5.0})
+    )
+    with closing(sqlite3.connect(course / "gradebook.db")) as other:
+        other.execute("begin exclusive")
+        refused(course, "database is locked. Another program")
+    (course / "gradebook.db").rename(tmp_path / "kept.db")
+    refused(course, "there is no gradebook .*run `nbgrader generate_assignment`")
+    (course / "gradebook.db").write_text("not a database at all")
+    refused(course, "file is not a database")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "nbgrader", None)
+        refused(course, "nbgrader is not installed")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("alter table grade rename column auto_score to score", "It was made by another version of nbgrader"),
+        ("update base_cell set name = '02-copy' where name = '02-chunks'", "knows nothing of 02.chunks"),
+        ("update assignment set name = 'homework'", "knows nothing of 02.chunks"),
+    ],
+)
+def test_a_gradebook_that_does_not_fit_is_refused(course: Path, change: str, words: str):
+    with closing(sqlite3.connect(course / "gradebook.db")) as book:
+        book.execute(change)
+        book.commit()
+    refused(course, words)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("", r"run students' code(.|\n)*c.Execute.enabled = False\n(.|\n)*c.ClearSolutions.code_stub"),
+        ("c.Execute.enabled = True", r"Add to .*nbgrader_config.py:\n  c.Execute.enabled = False$"),
+        ("c.Autograde.sanitize_preprocessors = []", r"c.Autograde.sanitize_preprocessors.append\("),
+        ("this is no Python", "c.Execute.enabled = False"),
+    ],
+)
+def test_settings_that_would_run_students_code_are_refused(course: Path, settings: str, words: str):
+    ours = (course / "nbgrader_config.py").read_text()
+    (course / "nbgrader_config.py").write_text(f"{ours}\n{settings}\n" if settings else "c = get_config()\n")
+    refused(course, words)
+    with pytest.raises(NotReady, match=words):
+        make_source(course, [], COURSE)
+
+
+def test_settings_of_the_teacher_s_own_stay(course: Path):
+    ours = (course / "nbgrader_config.py").read_text() + 'c.CourseDirectory.course_id = "autumn"\n'
+    (course / "nbgrader_config.py").write_text(ours)
+    assert make_source(course, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE) == [
+        course / "source" / LESSON / f"{LESSON}.ipynb"
+    ]
+    assert (course / "nbgrader_config.py").read_text() == ours
+    assert puts(course).scores == 8
+
+
+def test_a_source_that_a_teacher_changed_is_not_written_over(course: Path):
+    lesson, source = NOTEBOOKS / f"{LESSON}.ipynb", course / "source" / LESSON / f"{LESSON}.ipynb"
+    as_it_was = source.read_bytes()
+    with pytest.raises(NotReady, match=r"It may be your work: move the folder .* away"):
+        make_source(course, [lesson], Course())  # 02.chunks is worth something else
+    assert source.read_bytes() == as_it_was
+    shutil.rmtree(source.parent)
+    make_source(course, [lesson], Course())
+    assert cells(source)["copy-chunks-try"]["metadata"]["nbgrader"]["points"] == 10.0
+
+
+def test_a_lesson_with_an_answer_in_it_is_not_handed_out(tmp_path: Path):
+    chunks = exercise("02.chunks")
+    notebook = json.loads((NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    (starter,) = (cell for cell in notebook["cells"] if cell["id"] == "copy-chunks-try")
+    starter["source"] = chunks.cell.replace(chunks.starter.rstrip(), chunks.solution_source.rstrip())
+    (tmp_path / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
+    with pytest.raises(NotReady, match=r"the cell of 02\.chunks is not its starter"):
+        make_source(tmp_path / "course", [tmp_path / f"{LESSON}.ipynb"], COURSE)
+    assert not list(tmp_path.rglob("source"))
