@@ -18,13 +18,17 @@ import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 from string import Template
 
 from ..edition import CLASS_EDITION, Edition, edition, git
 from ..folders import BUILD, ROOT
+from ..publish import lessons
 from ..teach.exercises import nearest
 from ..units import in_words
 from ..whole_folder import write_folder
+from .course import course
+from .course_of_nbgrader import NotReady, make_source
 
 NAME = "zero-copy-measured"  # without the edition: a newer one, unzipped over it, takes its place
 FOLDER = BUILD / "class"
@@ -137,9 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns 1 where nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="their numbers, 02 03; all if none is given")
+    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write source/ of a course of nbgrader, too")
+    options = parser.parse_args(arguments)
     try:
-        print(*hand_out(parser.parse_args(arguments).lessons), sep="\n")
-    except (CannotHandOut, ValueError, OSError) as error:
+        print(*hand_out(options.lessons), sep="\n")
+        if at := options.nbgrader:
+            chosen = [path for path in lessons() if not options.lessons or path.name[:2] in options.lessons]
+            print(*make_source(at, chosen, course(at / "grades")), sep="\n")
+    except (CannotHandOut, NotReady, ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
         return 1
     return 0
