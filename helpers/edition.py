@@ -43,7 +43,7 @@ def edition() -> Edition:
 
 
 def git(*arguments: str, given: bytes = b"") -> bytes:
-    """What git says of this checkout, not of one that it lies in. OSError without git, CalledProcessError if it fails."""
+    """What git says of this checkout, not of one around it. OSError without git, CalledProcessError if it fails."""
     only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
     command = ["git", *arguments]
     return subprocess.run(command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True).stdout
