@@ -60,8 +60,8 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """
     commit = edition().commit
     if not commit:
-        why = "What is handed out is what git has committed, and this is no checkout of it, or git is not installed."
-        raise CannotHandOut(f"{why} Clone the repository with git, in place of {ROOT}.")
+        why = f"What is handed out is what git has committed, and git knows of no commit in {ROOT}."
+        raise CannotHandOut(f"{why} `git status` there says more; a copy of the files is not enough, clone them.")
     if (FOLDER / NAME / WORK).exists():
         raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be replaced. Move it away.")
     of = Edition(edition().day, commit)
@@ -112,7 +112,7 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
 
 
 def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
-    """The notebook with its edition, and without links to lessons that are not there; as Jupyter stores it."""
+    """The notebook with its edition, without links to lessons that are not there, in the form that Jupyter stores."""
 
     def link(found: re.Match) -> str:
         return found[0] if found[2] in there else found[1]
