@@ -279,17 +279,39 @@ def _is_of_class(folder: Folder | ZippedFolder, name: str, alone: bool) -> bool:
     """Do students' files and folders lie in it, or is it a student's? `alone`: there is nothing beside it."""
     if MOODLE.fullmatch(name):
         return False
+    if _is_of_system(folder, LEVELS):
+        return True
     try:
         files, folders = folder.children()
     except OSError:
         return False
-    if any(MOODLE.fullmatch(inside.name) for inside in (*files, *folders)) or any(map(_is_submitted, folders)):
-        return True
-    hand_ins = [CANVAS.fullmatch(file.name) for file in files if _is_hand_in(file.name)]
+    hand_ins = [file.name for file in files if _is_hand_in(file.name)]
     if hand_ins:
-        return all(hand_ins) and (alone or len({(named["id"], named["name"]) for named in hand_ins}) > 1)
-    lessons = [_is_lesson(inside.name) for inside in folders]
-    return bool(folders) and (_is_lesson(name) or (alone and not all(lessons)))
+        users = [named and (named["id"], named["name"]) for named in map(CANVAS.fullmatch, hand_ins)]
+        return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
+    if alone:
+        lessons = [_is_lesson(inside.name) and not _is_of_class(inside, inside.name, False) for inside in folders]
+        return not all(lessons)
+    return bool(folders) and _is_lesson(name)
+
+
+def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
+    """Does a folder of Moodle's or nbgrader's lie in it?"""
+    try:
+        files, folders = folder.children()
+    except OSError:
+        return False
+    return (
+        any(MOODLE.fullmatch(inside.name) for inside in (*files, *folders))
+        or any(map(_is_submitted, folders))
+        or (levels > 0 and any(_is_of_system(inside, levels - 1) for inside in folders))
+    )
+
+
+def _are_of_several(hand_ins: Sequence[str]) -> bool:
+    """Are these files those of several students? They are named after them, or as `hand_in` does."""
+    zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
+    return len(set(zips)) < len(zips) or (len(hand_ins) > 1 and not any(map(_numbered, hand_ins)))
 
 
 def _is_lesson(name: str) -> bool:
