@@ -508,9 +508,7 @@ def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.Captur
     listed = CLASS + '\n[students]\n# all of them\n"910000021" = "Vorname21 Nachname21"  # new\n"910000022" = "Ada"\n'
     out = made(tmp_path / "grades", 24, listed)
     with (out / "overrides.toml").open("a") as file:
-        file.write(
-            '\n# of the next\n[[override]]\nstudent = "910000022"\nexercise = "02.chunks"\ncomment = "[Ja]"\n'
-        )
+        file.write('\n# of the next\n[[override]]\nstudent = "910000022"\nexercise = "02.chunks"\ncomment = "[Ja]"\n')
     others = {name: data for name, data in contents(out).items() if name.startswith("feedback/vorname23")}
     assert forget.main(["910000021", "--out", str(out)]) == 0
     said = capsys.readouterr().out

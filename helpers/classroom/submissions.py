@@ -5,10 +5,10 @@ wrong with one hand-in is its `why_not`, and the others go on.
 
 Each layout is known by its own names:
 
-plain     `Ada/02_copy_a_big_file.ipynb`, `Ada.zip`, `02_Ada.zip` or `Ada.ipynb`. The student is the outermost folder
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder
           that is not named after a lesson ("02", "lesson 02") and not the only one. When: the file was last written to;
           `cp -p` keeps that, `cp` does not. Times in a zip have no zone, and say only which notebook is newer.
-Moodle    "Download all submissions": `Ada Lovelace_1234567_assignsubmission_file_/…`, a folder for each student and
+Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
           kind of submission, or the same with a file's name instead of "/" (mod/assign/classes/downloader.php). The
           number is that of the table assign_user_mapping, "Participant 1234567" in the grading worksheet, and another
           one in each assignment. When: not known; the zip's times are those of the download.
