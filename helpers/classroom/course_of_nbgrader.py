@@ -17,6 +17,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqdm.auto import tqdm
+
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
 from ..publish.starters import asked
@@ -100,7 +102,8 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
     with _gradebook(app) as book:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
-        for (student, lesson), answers in groupby(rows, key=lambda row: (row.student, row.lesson)):
+        each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
+        for (student, lesson), answers in tqdm(each, desc="to the gradebook", unit="submission", delay=2, leave=False):
             name = assignment(lesson)
             when = _when(_submitted(app, student, lesson))
             book.update_or_create_student(student)
