@@ -275,6 +275,7 @@ def test_a_gradebook_that_does_not_fit_is_refused(course: Path, change: str, wor
         ("c.Execute.enabled = True", r"Add to .*nbgrader_config.py:\n  c.Execute.enabled = False$"),
         ("c.Autograde.sanitize_preprocessors = []", r"c.Autograde.sanitize_preprocessors.append\("),
         ("this is no Python", "c.Execute.enabled = False"),
+        ("c.CourseDirectory.root = '/srv/other'", "put the course of .* into /srv/other; NBGRADER=/srv/other would be"),
     ],
 )
 def test_settings_that_would_run_students_code_are_refused(course: Path, settings: str, words: str):
