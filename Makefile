@@ -36,9 +36,12 @@ distclean: clean  ## and the environment
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: test test-all matrix fuzz handouts class grade forget bench format record lock
+.PHONY: test test-class test-all matrix fuzz handouts class grade forget bench format record lock
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
+
+test-class: $(MADE)-class  ## the tests that need nbgrader, which installs itself into JupyterLab: so they come last
+	$(BIN)/pytest tests/test_nbgrader.py
 
 test-all: export ZERO_COPY_TESTS = all
 test-all: test  ## and what takes long: other Pythons, every lesson without /proc, every wrong answer

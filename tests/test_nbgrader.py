@@ -103,7 +103,11 @@ def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> Put:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+<<<<<<< HEAD
     """Lesson 02 is released, and three students have handed in. Eve's answers, if they run, leave a mark."""
+=======
+    """Lesson 02 is released, and three students have handed in its exercises. Eve's leave a mark if they run."""
+>>>>>>> nbgrader
     folder = tmp_path_factory.mktemp("nbgrader") / "course"
     make_source(folder, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE)
     nbgrader(folder, f"generate_assignment {LESSON}")
@@ -275,6 +279,7 @@ def test_a_gradebook_that_does_not_fit_is_refused(course: Path, change: str, wor
         ("c.Execute.enabled = True", r"Add to .*nbgrader_config.py:\n  c.Execute.enabled = False$"),
         ("c.Autograde.sanitize_preprocessors = []", r"c.Autograde.sanitize_preprocessors.append\("),
         ("this is no Python", "c.Execute.enabled = False"),
+        ("c.CourseDirectory.root = '/srv/other'", "put the course of .* into /srv/other; NBGRADER=/srv/other would be"),
     ],
 )
 def test_settings_that_would_run_students_code_are_refused(course: Path, settings: str, words: str):

@@ -17,6 +17,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqdm.auto import tqdm
+
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
 from ..publish.starters import asked
@@ -64,8 +66,8 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     """Writes source/02_copy_a_big_file/02_copy_a_big_file.ipynb for each of these lessons, and nbgrader_config.py if
     there is none. Returns the notebooks. Each exercise's cell is an answer that is worth the course's points.
 
-    NotReady, and no notebook is written, if another one is there already, if an exercise's cell is not
-    its starter, or if the settings that are there would let nbgrader run students' code.
+    NotReady, and no notebook is written, if another one is there already, if an exercise's cell is not its starter, or
+    if the settings that are there would let nbgrader run students' code.
     """
     _nbgrader()
     if not (folder / CONFIG).exists():
@@ -100,7 +102,8 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
     with _gradebook(app) as book:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
-        for (student, lesson), answers in groupby(rows, key=lambda row: (row.student, row.lesson)):
+        each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
+        for (student, lesson), answers in tqdm(each, desc="to the gradebook", unit="submission", delay=2, leave=False):
             name = assignment(lesson)
             when = _when(_submitted(app, student, lesson))
             book.update_or_create_student(student)
@@ -130,8 +133,7 @@ def grade_id(key: str) -> str:
 
 def _marked(lesson: Path, course: Course) -> str:
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
-    known = {"edition": str(edition()), "commit": edition().commit}
-    notebook["metadata"].setdefault("zero_copy", known)
+    notebook["metadata"].setdefault("zero_copy", {"edition": str(edition()), "commit": edition().commit})
     for cell in notebook["cells"]:
         if not (key := asked(cell)):
             continue
@@ -144,9 +146,7 @@ def _marked(lesson: Path, course: Course) -> str:
             "grade": True,
             "solution": True,
             "locked": False,
-            "task": False,
             "points": course.worth(key),
-            "cell_type": "code",
         }
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
@@ -188,7 +188,7 @@ def _nbgrader() -> None:
 
 def _settings(folder: Path) -> "NbGrader":
     """nbgrader as it would start in this course, with every settings file that it would read. NotReady if these let it
-    run students' code, or lack another of our lines."""
+    run students' code, lack another of our lines, or lead elsewhere."""
     _nbgrader()
     from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
@@ -200,6 +200,8 @@ def _settings(folder: Path) -> "NbGrader":
     app = NbGrader(log_level="ERROR")
     app.load_cwd_config = False
     app.initialize([], root=str(folder.resolve()))
+    if (root := Path(app.coursedir.root).resolve()) != folder.resolve():
+        raise NotReady(f"nbgrader's settings put the course of {folder} into {root}; NBGRADER={root} would be right")
     steps = Autograde(coursedir=app.coursedir, parent=app).sanitize_preprocessors
     kept = {
         "c.Execute.": not Execute(parent=app).enabled,
@@ -232,18 +234,18 @@ def _when(submitted: Path) -> datetime | None:
 
 @contextmanager
 def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
-    from nbgrader.api import Comment, Grade, Gradebook, InvalidEntry, Student, SubmittedAssignment, SubmittedNotebook
+    from nbgrader import api
     from sqlalchemy.exc import SQLAlchemyError
 
     url = app.coursedir.db_url
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         raise NotReady(f"there is no gradebook {url}; run `nbgrader generate_assignment` for each lesson first")
     try:
-        with Gradebook(url, app.coursedir.course_id) as book:
-            for kind in (Student, SubmittedAssignment, SubmittedNotebook, Grade, Comment):
+        with api.Gradebook(url, app.coursedir.course_id) as book:
+            for kind in (api.Student, api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.Comment):
                 book.db.query(kind).first()  # which fails on a gradebook of another form, before anything is written
             yield book
-    except (SQLAlchemyError, InvalidEntry) as error:
+    except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
         why = str(getattr(error, "orig", error))
         raise NotReady(f"the gradebook {url} cannot be written to: {why}. {_remedy(why)}") from error
 
