@@ -103,11 +103,7 @@ def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> Put:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-<<<<<<< HEAD
     """Lesson 02 is released, and three students have handed in. Eve's answers, if they run, leave a mark."""
-=======
-    """Lesson 02 is released, and three students have handed in its exercises. Eve's leave a mark if they run."""
->>>>>>> nbgrader
     folder = tmp_path_factory.mktemp("nbgrader") / "course"
     make_source(folder, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE)
     nbgrader(folder, f"generate_assignment {LESSON}")
