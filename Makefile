@@ -52,7 +52,7 @@ matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS=
 fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
-handouts: env  ## the lessons as HTML, in build/handouts
+handouts: env  ## the lessons as HTML, in build/handouts: for students, for paper, for instructors
 	$(BIN)/python -m helpers.publish
 
 # What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.

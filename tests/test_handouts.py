@@ -17,15 +17,16 @@ import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
+from chosen import some
 from playwright.sync_api import Browser, Page, ViewportSize
 from pypdf import PdfReader
-from test_publish import CLAIMS
+from test_publish import CLAIMS, COMMON
 
 from helpers.folders import BUILD
 from helpers.publish import handouts, lessons
+from helpers.publish.lesson import _is_note, inline, markdown, read
 from helpers.teach.exercises import exercises
 
-COMMON = ("index.html", "claims.html", "glossary.html", "rust.html")
 DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
@@ -33,13 +34,16 @@ PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 pytestmark = pytest.mark.browser
 
 
-def names(stems: list[str]) -> list[str]:
-    return [*COMMON, *(f"{stem}{edition}.html" for stem in stems for edition in ("", "-instructor"))]
+def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html",)) -> list[str]:
+    return [f"{edition}/{name}" for name in (*common, *(f"{stem}.html" for stem in stems))]
 
 
-SAMPLE = names(["00_look_first", "02_copy_all"])
-REAL = names([lesson.stem for lesson in lessons()])
-STUDENTS = [name for name in REAL if "-instructor" not in name]
+STEMS = [lesson.stem for lesson in lessons()]
+STUDENTS = names("student", STEMS, COMMON)
+WORKSHEETS = names("worksheet", some(STEMS, 3, "worksheets"))
+REAL = [*STUDENTS, *names("instructor", STEMS), *WORKSHEETS]
+OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all"])]
+SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +60,9 @@ def real() -> Path:
     """What `make handouts` makes."""
     made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    assert made.stdout.startswith(f"{len(REAL)} pages from {len(lessons())} lessons")
-    assert made.stdout.strip().endswith(str(BUILD / "handouts" / "index.html"))
+    assert made.stdout.startswith(f"{3 * len(STUDENTS)} pages from {len(STEMS)} lessons")
+    begin = [BUILD / "handouts" / edition / "index.html" for edition in ("instructor", "student", "worksheet")]
+    assert made.stdout.split()[-3:] == [str(index) for index in begin]
     return BUILD / "handouts"
 
 
@@ -111,7 +116,7 @@ def test_a_handout_stands_alone(handout: Page):
     assert handout.complaints == []
 
 
-@each(["02_copy_all-instructor.html"], STUDENTS)  # of every template one, and every page that students get
+@each(OTHERS, [*STUDENTS, *WORKSHEETS])  # of every template one, and every page that students get
 def test_a_handout_is_accessible(handout: Page):
     show(handout, DESK)
     found = Axe().run(handout)
@@ -146,7 +151,7 @@ def test_a_handout_prints_with_nothing_clipped(handout: Page):
 
 
 def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sample: Path):
-    page.goto((sample / "02_copy_all.html").as_uri())
+    page.goto((sample / "student/02_copy_all.html").as_uri())
     feedback = page.locator(".zc-choice p").first
     assert not feedback.is_visible() and not page.locator(".answers").is_visible()
     page.locator(".zc-choice summary").first.click()
@@ -156,29 +161,54 @@ def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sampl
     assert page.locator("text=A hidden line").is_visible(), "what a click opens on screen is open on paper"
 
 
+def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, sample: Path):
+    page.goto((sample / "worksheet/02_copy_all.html").as_uri())
+    pdf = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
+    sheets = [dense(sheet.extract_text()) for sheet in pdf.pages]
+    begins = next(number for number, text in enumerate(sheets) if "Measured1" in text and "Figure1." in text)
+    asked, measured = "".join(sheets[:begins]), "".join(sheets[begins:])
+    for words in ("calls1bytes268,435,456", "Figure1.", "Table1.", "256MiBanonymous", "Right:thepages"):
+        assert words in measured and words not in asked, words
+    for words in ("Predict.", "(b)Noallocatorwasasked", "→Measured1", "Recap"):
+        assert words in asked, words
+    assert all("Worksheet·" in text for text in sheets), "each sheet says what it is, and of when"
+
+
 @pytest.mark.notebooks
-def test_no_student_page_holds_a_solution(real: Path):
-    for handout in real.glob("[0-9][0-9]_*.html"):
-        text = dense(BeautifulSoup(handout.read_text(encoding="utf-8"), "html.parser").get_text())
+def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
+    everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
+    for lesson in lessons():
+        notes = (cell for cell in read(BUILD / "executed" / lesson.name).notebook.cells if _is_note(cell))
+        secrets = {f"note {note.id}": text_of(markdown(note)) for note in notes}
         for found in exercises():
-            if found.key[:2] == handout.name[:2]:
-                assert (dense(found.solution_source) in text) is handout.stem.endswith("-instructor"), found.key
+            if found.key[:2] == lesson.name[:2]:
+                secrets |= {f"{found.key} {answer.name}": answer.body for answer in found.wrong}
+                secrets |= {f"{found.key} hint {n}": text_of(inline(hint)) for n, hint in enumerate(found.hints, 1)}
+                secrets[f"{found.key} solution"] = found.solution_source
+        secrets.pop("02.hidden as_it_was", None)  # its prompt shows what is wrong
+        for name, secret in secrets.items():
+            holding = [path for path, text in everywhere.items() if dense(secret) in text]
+            assert holding == [real / "instructor" / f"{lesson.stem}.html"], name
 
 
 def test_lines_have_the_length_of_a_book_s(page: Page, sample: Path):
     page.set_viewport_size({"width": 1200, "height": 900})
-    page.goto((sample / "02_copy_all.html").as_uri())
+    page.goto((sample / "student/02_copy_all.html").as_uri())
     paragraph = page.locator(".prose p", has_text="Three methods").first
     lines = paragraph.evaluate("p => p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight)")
     assert 60 <= len(" ".join(paragraph.inner_text().split())) / lines <= 75
 
 
 def test_notes_stand_beside_the_text_where_there_is_room(page: Page, sample: Path):
-    page.goto((sample / "02_copy_all-instructor.html").as_uri())
+    page.goto((sample / "instructor/02_copy_all.html").as_uri())
     for width, beside in ((1200, True), (700, False)):
         page.set_viewport_size({"width": width, "height": 900})
         note, text = (page.locator(selector).first.bounding_box() for selector in (".teacher", "pre.code"))
         assert (note["x"] >= text["x"] + text["width"]) is beside
+
+
+def text_of(html: str) -> str:
+    return BeautifulSoup(html, "html.parser").get_text()
 
 
 def words_of(pdf: bytes) -> str:

@@ -254,6 +254,13 @@ def test_a_worksheet_asks_a_quiz_and_answers_at_its_end(pages):
     assert [choice.get("class") for choice in answers.select("li")] == [None, ["right"]]
 
 
+def test_a_worksheet_s_number_follows_what_it_stands_for(build):
+    cell = sample_lessons.shows(sample_lessons.QUIZ)
+    cell.outputs += sample_lessons.shows(sample_lessons.EXERCISE).outputs
+    place = build(n02_x=sample_lessons.lesson(cell))["worksheet/02_x.html"].select_one(".reference")
+    assert place.find_previous_sibling().select(".zc-quiz") and place.find_next_sibling().select(".zc-exercise")
+
+
 def test_the_source_of_a_rust_program_stays_in_its_place(build):
     shown = sample_lessons.shows('<pre class="code">fn main() {}</pre><p>64 MiB</p>')
     sheet = build(n02_x=sample_lessons.lesson(shown))["worksheet/02_x.html"]

@@ -293,7 +293,7 @@ def _answer(quiz: Tag) -> str:
     return f"<p>{question.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
 
 
-ASKS = ".zc-predict, .zc-quiz, .zc-exercise, .zc-verdict"  # what stays where it is, on a worksheet
+ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
 
 
 def _set_apart(tree: BeautifulSoup) -> None:
@@ -301,19 +301,27 @@ def _set_apart(tree: BeautifulSoup) -> None:
     items = []
     for cell in tree.select(".run"):
         results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
-        for output in results:  # the source of a Rust program is read before it is measured
-            output.insert_before(*(code.extract() for code in output.select("pre.code")))
-        moved = [str(output.extract()) for output in results] + [_answer(quiz) for quiz in cell.select(".zc-quiz")]
-        for choice in cell.select(".zc-choice"):
+        if results:
+            reference = _filled("reference.html.j2", number=len(items) + 1)
+            results[-1].insert_after(BeautifulSoup(reference, "html.parser"))
+            heading = cell.find_previous(["h2", "h3"])
+            moved = [_taken(output) for output in results]
+            items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
+    if items:
+        tree.append(BeautifulSoup(_filled("measured.html.j2", items=items), "html.parser"))
+
+
+def _taken(output: Tag) -> str:
+    """Of a quiz the answer; its question stays. Else the output, but for the source of a program, which stays."""
+    if quiz := output.select_one(".zc-quiz"):
+        answer = _answer(quiz)
+        for choice in quiz.select(".zc-choice"):
             text = choice.summary.extract()
             text.name, text.attrs = "p", {"class": "zc-choice"}
             choice.replace_with(text)
-        if moved:
-            heading = cell.find_previous(["h2", "h3"])
-            items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
-            cell.append(BeautifulSoup(_filled("reference.html.j2", number=len(items)), "html.parser"))
-    if items:
-        tree.append(BeautifulSoup(_filled("measured.html.j2", items=items), "html.parser"))
+        return answer
+    output.insert_before(*(code.extract() for code in output.select("pre.code")))
+    return str(output.extract())
 
 
 WIDE = 8  # columns; a table with more is set smaller on paper
