@@ -4,9 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from ..folders import write_whole
+from ..folders import lessons, write_whole
 from ..teach import exercise
-from .execute import lessons
 from .tidy import stored_form
 
 
