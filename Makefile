@@ -6,7 +6,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab clean distclean
+.PHONY: help env lab fresh hand-in clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
@@ -21,8 +21,16 @@ $(MADE):
 
 NO_DISPLAY := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),,--no-browser)
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-lab: env  ## JupyterLab on the lessons
-	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+WORK := $(or $(ZERO_COPY_WORK),my_lessons)
+lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them
+	$(BIN)/python -m helpers.teach.work
+	$(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+
+fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
+	$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"
+
+hand-in: env  ## one file to hand in, of your notebook and predictions: make hand-in LESSON=02
+	$(BIN)/python -m helpers.teach.handing_in "$(LESSON)"
 
 # Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
@@ -36,7 +44,10 @@ distclean: clean  ## and the environment
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: test test-class test-all matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-class test-all matrix fuzz handouts class grade forget bench format record lock
+lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 

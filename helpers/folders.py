@@ -94,6 +94,29 @@ def state() -> Path:
     return path
 
 
+def work() -> Path:
+    """The folder of the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing.
+
+    A relative path begins at the lessons' root, so that it is the same in `make lab` and in a kernel.
+    """
+    folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or "my_lessons").expanduser()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()
+
+
+def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
+    """The lessons in their order: 00_start_here.ipynb, …"""
+    return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+
+
+def lesson(number: str) -> Path:
+    """The lesson "02". ValueError lists what there is."""
+    known = {path.name[:2]: path for path in lessons()}
+    if number not in known:
+        raise ValueError(f"no lesson {number!r}; there are: {', '.join(known)}")
+    return known[number]
+
+
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
     """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: see `whole_file`, for what fits in memory."""
     data = data.encode() if isinstance(data, str) else data

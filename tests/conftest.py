@@ -19,7 +19,7 @@ from chosen import commit, everything
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from helpers import folders
-from helpers.folders import NOTEBOOKS, ROOT
+from helpers.folders import ROOT
 from helpers.units import MiB
 
 # In a run of two processes each takes a file at a time: first those with tests that run alone, then what takes long.
@@ -111,10 +111,13 @@ def descendants() -> Callable[[], set[int]]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A student's folder: a copy of the lessons, 02 with less to copy, and nothing of the person who runs the tests."""
+    """A student's folder: copies of the lessons in my_lessons, of 02 with less to copy; and nothing of the person who
+    runs the tests."""
     folder = tmp_path_factory.mktemp("student")
-    shutil.copytree(NOTEBOOKS, folder / "notebooks", ignore=shutil.ignore_patterns(".*"))
-    long = folder / "notebooks" / "02_copy_a_big_file.ipynb"
+    work = folder / "my_lessons"
+    environment = os.environ | {"ZERO_COPY_WORK": str(work)}
+    subprocess.run([sys.executable, "-m", "helpers.teach.work"], env=environment, check=True)
+    long = work / "02_copy_a_big_file.ipynb"
     long.write_text(long.read_text().replace('size(\\"256 MiB\\")', 'size(\\"64 MiB\\")'))
     return folder
 
@@ -127,24 +130,33 @@ def data() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def address(home: Path, data: Path) -> Iterator[str]:
-    """JupyterLab with the options of `make lab`, on a free port, for a student who has no settings yet."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (options,) = re.findall(
-        r"^\t\$\(BIN\)/jupyter lab (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$", makefile, re.M
-    )
-    environment = os.environ | {
+def environment(home: Path, data: Path) -> dict[str, str]:
+    """The variables of a student who has no settings yet."""
+    return os.environ | {
         "JUPYTER_TOKEN": "student",
         "ZERO_COPY_STRICT": "0",  # as for a student; test_lessons.py asserts the claims, at full size
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "ZERO_COPY_DATA": str(data),
         "ZERO_COPY_STATE": str(home / "state"),
+        "ZERO_COPY_WORK": str(home / "my_lessons"),
         **{f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")},
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "IPYTHONDIR": str(home / "ipython"),
     }
-    command = [sys.executable, "-m", "jupyterlab", *options.split(), "--no-browser", "--port=0",
-               "--LabApp.expose_app_in_browser=True", *(["--allow-root"] if os.geteuid() == 0 else [])]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, environment: dict[str, str]) -> Iterator[str]:
+    """JupyterLab with the options of `make lab`, on a free port."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (options,) = re.findall(
+        r'^\t\$\(BIN\)/jupyter lab --notebook-dir="\$\(WORK\)" (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$',
+        makefile,
+        re.M,
+    )
+    command = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={home / 'my_lessons'}", *options.split(),
+               "--no-browser", "--port=0", "--LabApp.expose_app_in_browser=True",
+               *(["--allow-root"] if os.geteuid() == 0 else [])]  # fmt: skip
     log = home / "jupyter.log"
     with log.open("w") as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT, cwd=home)

@@ -45,7 +45,7 @@ def explorer(lab: Page, home: Path) -> Locator:
     """The widget, in a notebook with two cells: the one that shows it, and one that asks the kernel."""
     cells = [nbformat.v4.new_code_cell(text.strip(), id=name) for name, text in (("show", SHOW), ("ask", ASK))]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "notebooks" / NAME)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "my_lessons" / NAME)
     opened(lab, NAME)
     run_all(lab)
     assert not [output["evalue"] for output in outputs(lab) if output["output_type"] == "error"]

@@ -3,7 +3,8 @@
 `python -m helpers.publish` makes the handouts, `python -m helpers.publish.tidy` brings notebooks into stored form.
 """
 
-from .execute import LessonFailed, executed, lessons
+from ..folders import lessons
+from .execute import LessonFailed, executed
 from .handouts import handouts
 from .lesson import HandoutError
 

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from ..folders import BUILD, DATA, EXERCISES, NOTEBOOKS, RECORDED, ROOT, generated, write_whole
+from ..folders import BUILD, DATA, EXERCISES, RECORDED, ROOT, generated, write_whole
 
 try:
     import fcntl
@@ -35,11 +35,6 @@ SAMPLED_EVERY = 0.2  # seconds: rare enough not to disturb what a lesson measure
 
 class LessonFailed(Exception):
     """A cell did not run to its end: which one, how it starts, and the last line of its error."""
-
-
-def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
-    """The lessons in their order: 00_start_here.ipynb, …"""
-    return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
 
 
 def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = False) -> Path:

@@ -6,10 +6,10 @@ On a quiet machine that has every meter, and rustc. Look at the pictures before 
 
 import os
 
-from ..folders import RECORDED, generated
+from ..folders import RECORDED, generated, lessons
 from ..measure import Comparison, here, twins
 from ..show import curves
-from .execute import executed, lessons
+from .execute import executed
 
 
 def record() -> None:

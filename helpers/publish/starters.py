@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..folders import write_whole
+from ..folders import lessons, write_whole
 from ..teach import exercise
-from .execute import lessons
 from .tidy import stored_form
 
 

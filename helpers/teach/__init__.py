@@ -1,12 +1,15 @@
-"""Teaching with measurements: predictions, exercises, quizzes, claims.
+"""Teaching with measurements: predictions, exercises, quizzes, claims; and the student's own copies of the lessons.
 
 from helpers.teach import claim, exercise, predict, quiz, recorded
+from helpers.teach import hand_in, progress
 """
 
 from .claims import claim
 from .exercises import Exercise, exercise
+from .hand_in import hand_in
 from .predict import predict
+from .progress import progress
 from .quizzes import quiz
 from .recorded import recorded
 
-__all__ = ["Exercise", "claim", "exercise", "predict", "quiz", "recorded"]
+__all__ = ["Exercise", "claim", "exercise", "hand_in", "predict", "progress", "quiz", "recorded"]

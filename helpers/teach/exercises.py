@@ -83,7 +83,7 @@ class Exercise:
         """
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
-            right = verdict.outcome == "right" or self._was_right
+            right = verdict.outcome == "right" or self.was_right
             kept.keep(FILE, self.key, {"attempts": self.attempts + 1, "right": right})
         return verdict
 
@@ -105,6 +105,11 @@ class Exercise:
     def attempts(self) -> int:
         """How often it was tried, in this kernel and before."""
         return self._record.get("attempts", 0)
+
+    @property
+    def was_right(self) -> bool:
+        """Was it right once?"""
+        return self._record.get("right") is True
 
     def hint(self) -> Said:
         """The next hint at each call."""
@@ -129,6 +134,15 @@ class Exercise:
             )
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 
+    def reset(self) -> Said:
+        """Gives the starter back: in a new cell of the notebook, or at the prompt. Nothing is replaced or forgotten."""
+        shell = source.running_shell()
+        if shell is None:
+            return Said(self.cell, block(self.cell))
+        shell.set_next_input(self.cell, replace=False)
+        place = "in a new cell below" if hasattr(shell, "kernel") else "at the next prompt"
+        return _said(f"The starter is {place}. What you wrote is where it was, and your tries still count.")
+
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
         space: dict[str, Any] = {"__name__": "__exercise__"}
@@ -148,10 +162,6 @@ class Exercise:
     def _record(self) -> dict:
         found = kept.read(FILE).get(self.key)
         return found if isinstance(found, dict) and isinstance(found.get("attempts"), int) else {}
-
-    @property
-    def _was_right(self) -> bool:
-        return self._record.get("right") is True
 
     def _starter_code(self) -> CodeType:
         return source.taken([("<starter>", self.starter)], self.name).code

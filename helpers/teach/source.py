@@ -162,7 +162,7 @@ def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Code
     With the kernel's comes the function's code, for a cell may hold several versions, of which the last have not been
     executed yet. A file has one; and it is compiled as a whole, which makes other code than its statements do.
     """
-    if shell := sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None:
+    if shell := running_shell():
         texts = enumerate(shell.history_manager.input_hist_raw)
         cells = [(f"<In [{number}]>", ended_before(_failed_at(shell, number), text)) for number, text in texts]
         yield cells, shell.user_ns, getattr(function, "__code__", None)
@@ -172,6 +172,11 @@ def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Code
     if hasattr(runs, "__code__") and (module is None or module.__name__ == "__main__" or vars(module) is not space):
         file = runs.__code__.co_filename
         yield [(file, "".join(linecache.getlines(file)))], space, None
+
+
+def running_shell() -> Any:
+    """The IPython that this runs in: a kernel's or a terminal's; None in plain Python."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
 def _failed_at(shell: Any, number: int) -> int | None:

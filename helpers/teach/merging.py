@@ -1,0 +1,87 @@
+"""Three texts of one lesson made into one, cell by cell: as handed out, as the student has it, as a new edition has it.
+
+A cell is the same cell if it has the same id. Cells are dicts, as in the notebook's JSON.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """cells    in order
+    brought  ids of the cells that the edition added, changed or took away
+    kept     cells that stay the student's, although the edition changed them or took them away
+    """
+
+    cells: list[Cell]
+    brought: tuple[str, ...]
+    kept: tuple[Cell, ...]
+
+
+def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
+    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since.
+
+    What the student changed or added is there afterwards, as it was. All else is as the edition has it; a cell whose
+    text is still the same keeps its outputs. Without a `base` whatever differs counts as the student's.
+    """
+    old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
+    cells, kept = {}, []
+    for name in own | new:
+        was, is_, will = old.get(name), own.get(name), new.get(name)
+        if not is_:
+            if not was:
+                cells[name] = _without_outputs(will)
+        elif was and text(is_) == text(was):
+            if will:
+                cells[name] = _taken(was, is_, will)
+        else:
+            cells[name] = is_
+            if text(will) != text(was) and text(will) != text(is_):
+                kept.append(is_)
+    moved = [name for name in own if name in old] != [name for name in old if name in own]
+    first, then = (own, new) if moved or not old else (new, own)
+    order = _woven([name for name in first if name in cells], [name for name in then if name in cells])
+    brought = (name for name in own | cells if text(own.get(name)) != text(cells.get(name)))
+    return Merged([cells[name] for name in order], tuple(brought), tuple(kept))
+
+
+def text(cell: Cell | None) -> tuple | None:
+    """What a person writes into a cell; None for no cell."""
+    return cell and (cell["cell_type"], "".join(cell["source"]), cell.get("attachments") or {})
+
+
+def _taken(was: Cell, is_: Cell, will: Cell) -> Cell:
+    """A cell that the student left as it was: the edition's, with the outputs if they are still its own."""
+    if text(will) != text(is_):
+        return _without_outputs(will)
+    return is_ if will["metadata"] == was["metadata"] else {**is_, "metadata": will["metadata"]}
+
+
+def _without_outputs(cell: Cell) -> Cell:
+    return {**cell, "execution_count": None, "outputs": []} if cell["cell_type"] == "code" else cell
+
+
+def _named(cells: Iterable[Cell]) -> list[Cell]:
+    """Each with an id of its own: other programs than JupyterLab leave it out, or give it twice."""
+    named: dict[str, Cell] = {}
+    for cell in cells:
+        name = cell.get("id")
+        if not isinstance(name, str) or name in named:
+            name = uuid4().hex[:8]
+        named[name] = {**cell, "id": name}
+    return list(named.values())
+
+
+def _woven(order: list[str], others: Sequence[str]) -> list[str]:
+    """`order` with the `others` that it lacks, each after the nearest one that came before it among the others."""
+    woven = list(order)
+    for at, name in enumerate(others):
+        if name not in woven:
+            before = next((one for one in reversed(others[:at]) if one in woven), None)
+            woven.insert(woven.index(before) + 1 if before else 0, name)
+    return woven

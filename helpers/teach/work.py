@@ -1,0 +1,233 @@
+"""A student's own copies of the lessons: made, and brought up to a new edition without losing what the student wrote.
+
+make lab                 python -m helpers.teach.work              before JupyterLab starts
+make fresh LESSON=02     python -m helpers.teach.work --fresh 02   one more copy, beside the first
+
+Each copy names in its metadata, by a digest, the lesson that it was made from; that lesson lies in a hidden folder. So
+a copy from a backup, or one that an open JupyterLab has written over a newer one, still meets the text that it was made
+from.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .. import folders
+from ..edition import Edition, edition
+from .merging import Cell, Merged, merged
+from .notebook_files import NoNotebook, Notebook, content, read
+
+HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
+KEPT = 3  # of a lesson's copies as they were
+PATIENCE = 5  # seconds, for a running JupyterLab to say what is open
+
+
+@dataclass(frozen=True)
+class Work:
+    """A student's folder; the folder of the lessons that it follows; and which edition these are."""
+
+    folder: Path
+    lessons: Path
+    edition: Edition
+
+    def bring_up_to_date(self) -> Iterator[str]:
+        """Makes the copies that are missing, and merges a new edition into the others; a line on each thing done.
+
+        OSError where the folder cannot be written.
+        """
+        new, behind = [], []
+        for lesson in folders.lessons(self.lessons):
+            path = self._copy(lesson)
+            if not path.exists():
+                if any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*")):
+                    yield f"{lesson.name} was gone: there is a fresh copy again."
+                else:
+                    new.append(lesson)
+                self._write(lesson, path)
+                continue
+            try:
+                if _made_from(read(path)) != _digest(content(lesson)):
+                    behind.append(lesson)
+            except NoNotebook as error:
+                yield (
+                    f"{lesson.name} cannot be read as a notebook ({error}). It stays as it is; "
+                    f"`make fresh LESSON={lesson.name[:2]}` puts a fresh copy beside it."
+                )
+        if new:
+            yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
+        in_use = set(open_in_jupyterlab(self.folder)) if behind else set()
+        for lesson in behind:
+            if any(self._copy(lesson).is_relative_to(one) for one in in_use):
+                yield (
+                    f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, shut "
+                    "JupyterLab down (File > Shut Down) and start it again."
+                )
+            else:
+                yield self._merge(lesson)
+        for program in sorted((self.lessons / "rust").glob("*.*")):
+            yield from self._follow(program)
+
+    def fresh(self, lesson: Path) -> Path:
+        """One more copy of a lesson as it is handed out, under a name that is free."""
+        path = _free(self._copy(lesson).with_stem(f"{lesson.stem}-fresh"))
+        self._write(lesson, path)
+        return path
+
+    def _merge(self, lesson: Path) -> str:
+        """What the edition has changed, into the student's copy, which is kept as it was."""
+        path, before = self._copy(lesson), self.folder / HIDDEN / "before"
+        mine = read(path)
+        name = re.sub(r"\W+", "-", str(self.edition)).strip("-")
+        _put(_free(before / f"{path.stem}.before-{name}.ipynb"), content(path))
+        done = self._write(lesson, path, mine)
+        for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda one: one.stat().st_mtime_ns)[:-KEPT]:
+            old.unlink()
+        said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
+        if done.kept:
+            shown = ", ".join(map(_beginning, done.kept[:3]))
+            said += f" Where you and the edition differ, yours stays: {_count(done.kept, 'cell')}, {shown}"
+        return said
+
+    def _write(self, lesson: Path, path: Path, mine: Notebook | None = None) -> Merged:
+        """The lesson as it is now, with what is the student's, at `path`, whole or not at all."""
+        data = content(lesson)
+        theirs, digest = json.loads(data), _digest(data)
+        handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
+        done = merged(handed_out, mine["cells"] if mine else [], theirs["cells"])
+        notebook = mine or theirs
+        source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
+        notebook = notebook | {
+            "cells": done.cells,
+            "metadata": notebook["metadata"] | {"zero_copy": source},
+            "nbformat_minor": max(5, notebook["nbformat_minor"]),  # cells have ids since 4.5
+        }
+        _put(self._base(lesson, digest), data)
+        _put(path, json.dumps(notebook, sort_keys=True, indent=1) + "\n")
+        return done
+
+    def _follow(self, program: Path) -> Iterator[str]:
+        """A file beside the lessons, which is replaced if the student has not changed it."""
+        path, theirs = self._copy(program), content(program)
+        mine, base = content(path) if path.exists() else None, self._base(program, _digest(theirs))
+        if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
+            _put(path, theirs)
+        elif mine != theirs and not base.exists():
+            yield f"rust/{program.name} stays as you have it; the edition {self.edition} has another."
+        if not base.exists():
+            _put(base, theirs)
+
+    def _copy(self, file: Path) -> Path:
+        return self.folder / file.relative_to(self.lessons)
+
+    def _base(self, file: Path, digest: str) -> Path:
+        """Where what was handed out under this digest lies."""
+        inside = file.relative_to(self.lessons)
+        return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
+
+    def _handed_out(self, lesson: Path, digest: str) -> list[Cell]:
+        """The cells that were handed out under this digest; none if that is not known."""
+        path = self._base(lesson, digest)
+        data = content(path) if digest and path.exists() else b""
+        return json.loads(data)["cells"] if _digest(data) == digest else []
+
+
+def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
+    """The notebooks in this folder for which a running JupyterLab has a kernel; all of it for one that does not say."""
+    told = subprocess.run(
+        [sys.executable, "-m", "jupyter", "--runtime-dir"], capture_output=True, text=True, check=True
+    )
+    for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
+        with suppress(OSError, ValueError):  # it has ended meanwhile
+            server = json.loads(file.read_bytes())
+            root = Path(server["root_dir"]).resolve()
+            if folder.is_relative_to(root):
+                yield from (root / path for path in _with_a_kernel(server["url"], server["token"]))
+
+
+def _with_a_kernel(url: str, token: str) -> list[str]:
+    """What a JupyterLab has a kernel for, below its root; "" is all of it. Nothing where none runs any more."""
+    question = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with directly.open(question, timeout=PATIENCE) as answer:
+            return [session["path"] for session in json.load(answer)]
+    except (OSError, ValueError) as error:
+        return [] if isinstance(getattr(error, "reason", None), ConnectionRefusedError) else [""]
+
+
+def _made_from(notebook: Notebook) -> str:
+    """The digest of the lesson that a copy was made from; "" if it does not say."""
+    source = notebook["metadata"].get("zero_copy")
+    digest = source.get("lesson") if isinstance(source, dict) else None
+    return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{16}", digest) else ""
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
+
+
+def _put(path: Path, data: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folders.write_whole(path, data)
+
+
+def _free(path: Path) -> Path:
+    """This path, or with the first number from 2 on that nothing has yet."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
+
+
+def _beginning(cell: Cell) -> str:
+    """How a person finds a cell."""
+    first = next((line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell")
+    return f"“{first[:50]}{'…' * (len(first) > 50)}”"
+
+
+def _count(things: Sequence[Any], what: str) -> str:
+    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns 1 where the student's folder cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
+    parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
+    options = parser.parse_args(arguments)
+    try:
+        work = Work(folders.work(), folders.NOTEBOOKS, edition())
+        if work.folder.is_relative_to(work.lessons):
+            raise ValueError(
+                "ZERO_COPY_WORK names the lessons themselves; name a folder of your own. "
+                "`make lab-sources` opens the lessons themselves."
+            )
+        if options.fresh is not None:
+            print("A fresh copy:", work.fresh(folders.lesson(options.fresh)))
+        else:
+            for line in work.bring_up_to_date():
+                print(line)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(
+            f"Your copies of the lessons cannot be written: {error.strerror}: {error.filename}. "
+            "ZERO_COPY_WORK names another folder for them.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

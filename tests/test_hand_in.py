@@ -1,0 +1,105 @@
+"""One file to hand in: the notebook as saved and its predictions, or a clear no."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from helpers import folders
+from helpers.teach import exercise, hand_in, kept
+from helpers.teach.hand_in import NotSaved
+from helpers.teach.handing_in import main
+from helpers.teach.notebook_files import NoNotebook
+from helpers.teach.work import main as work
+
+LESSON = "02_copy_a_big_file.ipynb"
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a student who has a copy of every lesson, and predicted something in two."""
+    monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path / "own"))
+    monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
+    assert work([]) == 0
+    for key, value in {"02.chunk": 256.0, "02.way": ["mmap", "read"], "03.disk": 1.0, "020.x": 2.0}.items():
+        kept.keep("predictions", key, value)
+    return tmp_path / "own"
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """IPython, as a kernel has it; it does not write to a student's history."""
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    shell.reset(new_session=True)
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def held(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
+    said = hand_in("02", "Ada Lovelace")
+    found = held(own / "hand-in" / "02_Ada-Lovelace.zip")
+    assert set(found) == {LESSON, "predictions.json"}
+    assert found[LESSON] == (own / LESSON).read_bytes()
+    assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
+    assert str(own / "hand-in" / "02_Ada-Lovelace.zip") in said.text and "2 predictions" in said.text
+    before = (own / "hand-in" / "02_Ada-Lovelace.zip").read_bytes()
+    hand_in("02", "Ada Lovelace")
+    assert (own / "hand-in" / "02_Ada-Lovelace.zip").read_bytes() == before, "the same bytes of the same work"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("../../x", "x"), ("Zoë D'Arc", "Zoë-D-Arc"), ("a" * 300, "a" * 40), ("//", "student")],
+)
+def test_any_name_is_a_file_name(own: Path, name: str, file: str):
+    hand_in("02", name)
+    assert os.listdir(own / "hand-in") == [f"02_{file}.zip"]
+
+
+def test_what_cannot_be_handed_in_is_refused(own: Path):
+    with pytest.raises(ValueError, match=r"no lesson '2'; there are: 00, 01"):
+        hand_in("2")
+    (own / LESSON).write_text("{")
+    with pytest.raises(NoNotebook, match="not JSON"):
+        hand_in("02")
+    (own / LESSON).unlink()
+    with pytest.raises(FileNotFoundError, match=rf"no .*{LESSON}.*make lab"):
+        hand_in("02")
+    assert not (own / "hand-in").exists()
+
+
+def test_what_was_run_must_be_in_the_file(own: Path, shell: InteractiveShell):
+    """The last run of each exercise of this lesson, whatever was run before."""
+    shell.run_cell("from helpers.teach import exercise", store_history=True)
+    shell.run_cell("exercise('02.chunks').check(None)", store_history=True)
+    with pytest.raises(NotSaved, match=r"ran last for exercise\(\"02\.chunks\"\)\. Save the notebook"):
+        hand_in("02", "ada")
+    assert not (own / "hand-in").exists()
+    hand_in("03", "ada")
+    shell.run_cell(f"{exercise('02.chunks').cell}\n", store_history=True)
+    hand_in("02", "ada")
+    assert sorted(os.listdir(own / "hand-in")) == ["02_ada.zip", "03_ada.zip"]
+
+
+def test_the_command_needs_no_kernel(own: Path, capsys: pytest.CaptureFixture):
+    assert main(["02", "--name", "ada"]) == 0
+    assert capsys.readouterr().out.startswith(str(own / "hand-in" / "02_ada.zip"))
+    assert main(["99"]) == 1
+    assert "no lesson '99'" in capsys.readouterr().err
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.teach.handing_in", "02"], cwd=folders.ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    assert len(os.listdir(own / "hand-in")) == 2

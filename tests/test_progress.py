@@ -1,0 +1,80 @@
+"""What a student has done, and an exercise's starter again, wherever it is asked for."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import folders
+from helpers.teach import exercise, kept, progress
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path))
+    return tmp_path
+
+
+def lines() -> dict[str, str]:
+    """Each lesson's line, by its number."""
+    return {line[:2]: line for line in progress().text.splitlines()[1:-1]}
+
+
+def test_at_first_nothing_is_attempted():
+    assert list(lines()) == [lesson.name[:2] for lesson in folders.lessons()]
+    stand = "02.chunks: not attempted, 02.hidden: not attempted, 02.report: not attempted"
+    assert re.fullmatch(rf"02 Copy a big file +0 of \d +{stand}", lines()["02"])
+    assert progress().text.splitlines()[-1].startswith("0 of ")
+
+
+def test_every_prediction_of_a_lesson_is_counted():
+    """As they are written in the lessons: 01 asks six times, one of them over several lines."""
+    assert re.search(r"0 of 6 ", lines()["01"])
+
+
+def test_what_was_done_is_shown():
+    kept.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
+    kept.keep("exercises", "02.hidden", {"attempts": 1, "right": False})
+    kept.keep("exercises", "02.report", {"attempts": 4, "right": False})
+    kept.keep("predictions", "02.chunk", 256.0)
+    kept.keep("predictions", "02.of-an-older-edition", 256.0)
+    assert "1 of " in lines()["02"]
+    assert lines()["02"].endswith("02.chunks: right, 02.hidden: tried once, 02.report: tried 4 times")
+    assert progress().text.splitlines()[-1].startswith("1 of ")
+    html = progress().html
+    assert "<td>02.chunks: right, 02.hidden: tried once, 02.report: tried 4 times</td>" in html
+    assert html.count("<tr>") == len(folders.lessons()) + 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"02.chunks": 7}', '{"02.chunks": {"attempts": "many"}}'])
+def test_a_damaged_state_is_no_state(state: Path, text: str):
+    for name in ("exercises", "predictions"):
+        (state / f"{name}.json").write_text(text)
+    assert "02.chunks: not attempted" in lines()["02"]
+
+
+# --- the starter again ----------------------------------------------------------------------------------------
+def test_in_plain_python_the_starter_is_shown():
+    kept.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
+    shown = exercise("02.chunks").reset()
+    assert repr(shown) == exercise("02.chunks").cell
+    assert "copy_small" in shown.html
+    assert exercise("02.chunks").attempts == 3 and exercise("02.chunks").was_right
+
+
+TERMINAL = """
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+shell = TerminalInteractiveShell.instance()
+shell.run_cell('from helpers.teach import exercise; exercise("02.chunks").reset()')
+assert shell.rl_next_input == exercise("02.chunks").cell, shell.rl_next_input
+"""
+
+
+def test_in_a_terminal_it_is_at_the_next_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    code = f"from helpers.teach import exercise\n{TERMINAL}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folders.ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "The starter is at the next prompt." in done.stdout

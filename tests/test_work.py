@@ -1,0 +1,401 @@
+"""A student's own copies of the lessons: a new edition comes in, and nothing of the student's is lost."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import folders
+from helpers.edition import Edition
+from helpers.teach import work as module
+from helpers.teach.merging import Cell, merged
+from helpers.teach.notebook_files import NoNotebook, read
+from helpers.teach.work import KEPT, Work, main
+
+OLD, NEW = Edition("2026-09-01", "a" * 40), Edition("2026-10-01", "b" * 40)
+LESSON = "02_copy_a_big_file.ipynb"
+
+
+def code(name: str, text: str, **more: object) -> Cell:
+    return {
+        "id": name,
+        "cell_type": "code",
+        "source": text,
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    } | more
+
+
+def has_run(cell: Cell) -> Cell:
+    return {
+        **cell,
+        "execution_count": 3,
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": cell["source"]}],
+    }
+
+
+# --- three texts of a cell ------------------------------------------------------------------------------------
+# Few names and few texts, so that the three lists meet in every way; those of mine have been run.
+handed_out = st.lists(
+    st.builds(code, st.sampled_from("abcdef"), st.sampled_from("12")), unique_by=lambda one: one["id"]
+)
+edited = st.lists(st.builds(code, st.sampled_from("abcdefgh"), st.sampled_from("123")), unique_by=lambda one: one["id"])
+three = {"base": handed_out, "mine": edited.map(lambda cells: [has_run(cell) for cell in cells]), "theirs": edited}
+
+
+def by_name(cells: list[Cell]) -> dict[str, Cell]:
+    return {cell["id"]: cell for cell in cells}
+
+
+@given(**three)
+def test_nothing_that_the_student_wrote_is_lost(base, mine, theirs):
+    was, made = by_name(base), merged(base, mine, theirs).cells
+    own = [cell for cell in mine if cell["id"] not in was or was[cell["id"]]["source"] != cell["source"]]
+    assert [cell for cell in own if cell not in made] == []
+
+
+@given(**three)
+def test_all_else_is_as_the_edition_has_it(base, mine, theirs):
+    was, is_, will = by_name(base), by_name(mine), by_name(theirs)
+    made = merged(base, mine, theirs)
+    assert len(by_name(made.cells)) == len(made.cells), "no cell twice"
+    found = by_name(made.cells)
+    for name in was.keys() - is_.keys():
+        assert name not in found, "what the student deleted stays away"
+    for name in is_.keys() & was.keys():
+        if is_[name]["source"] == was[name]["source"]:
+            assert found.get(name, {}).get("source") == will.get(name, {}).get("source")
+    for name in will.keys() - is_.keys() - was.keys():
+        assert found[name] == will[name]
+    for name in found.keys() & is_.keys():
+        ran = found[name]["source"] == is_[name]["source"]
+        assert (found[name]["outputs"], found[name]["execution_count"]) == (
+            (is_[name]["outputs"], 3) if ran else ([], None)
+        )
+    assert {cell["id"] for cell in made.kept} == {
+        name
+        for name in is_
+        if is_[name]["source"] != was.get(name, {}).get("source")
+        and will.get(name, {}).get("source") not in (was.get(name, {}).get("source"), is_[name]["source"])
+    }
+
+
+@given(**three)
+def test_the_order_is_the_edition_s_unless_the_student_has_another(base, mine, theirs):
+    was, made = by_name(base), [cell["id"] for cell in merged(base, mine, theirs).cells]
+    mine, theirs = ([cell["id"] for cell in cells if cell["id"] in made] for cells in (mine, theirs))
+    moved = [name for name in mine if name in was] != [name for name in was if name in mine]
+    assert not moved or [name for name in made if name in mine] == mine
+    assert moved or not base or [name for name in made if name in theirs] == theirs
+    if base and not moved:
+        for before, own in pairwise(mine):
+            assert own in theirs or made.index(own) == made.index(before) + 1, "an own cell is where it was"
+
+
+@given(**three)
+def test_what_has_been_merged_stays_as_it_is(base, mine, theirs):
+    made = merged(base, mine, theirs).cells
+    again = merged(theirs, made, theirs)
+    assert (again.cells, again.brought, again.kept) == (made, (), ())
+
+
+def test_an_edition_changes_tags_and_the_student_keeps_what_jupyterlab_wrote():
+    base, theirs = [code("a", "1"), code("b", "2")], [code("a", "1", metadata={"tags": ["claim"]}), code("b", "2")]
+    mine = [has_run(code("a", "1")), has_run(code("b", "2", metadata={"collapsed": True}))]
+    made = merged(base, mine, theirs).cells
+    assert [cell["metadata"] for cell in made] == [{"tags": ["claim"]}, {"collapsed": True}]
+    assert all(cell["outputs"] for cell in made)
+
+
+def test_cells_without_a_name_of_their_own_get_one_and_stay():
+    nameless = {"cell_type": "code", "source": "3", "metadata": {}, "outputs": [], "execution_count": None}
+    made = merged([code("a", "1")], [code("a", "1"), code("a", "2"), nameless], [code("a", "4")]).cells
+    assert [cell["source"] for cell in made] == ["4", "2", "3"]
+    assert len(by_name(made)) == 3
+
+
+# --- a folder of copies ---------------------------------------------------------------------------------------
+@pytest.fixture
+def student(tmp_path: Path) -> Work:
+    """Copies of three lessons in their first edition."""
+    student = Work(tmp_path / "mine", tmp_path / "lessons", OLD)
+    for number, name in enumerate(("00_start_here.ipynb", "01_see_a_page.ipynb", LESSON)):
+        issue(student, {f"{number}-{at}": f"cell {at}" for at in "abcd"}, name)
+    (student.lessons / "rust").mkdir()
+    for name in ("copy.rs", "cow.rs"):
+        (student.lessons / "rust" / name).write_text("first")
+    assert len(list(student.bring_up_to_date())) == 1
+    return student
+
+
+def issue(student: Work, cells: dict[str, str], lesson: str = LESSON) -> None:
+    """The lesson with these cells, in the folder that the student's follows."""
+    notebook = {"cells": [code(*cell) for cell in cells.items()], "metadata": {"kernelspec": {}}, "nbformat": 4}
+    path = student.lessons / lesson
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+
+
+def texts(student: Work, name: str = LESSON) -> dict[str, str]:
+    return {cell["id"]: cell["source"] for cell in read(student.folder / name)["cells"]}
+
+
+def write(student: Work, changes: dict[str, str], name: str = LESSON) -> None:
+    """The student changes cells, and JupyterLab saves the notebook."""
+    notebook = read(student.folder / name)
+    for cell in notebook["cells"]:
+        cell["source"] = changes.get(cell["id"], cell["source"])
+    (student.folder / name).write_text(json.dumps(notebook))
+
+
+def after(student: Work, edition: Edition = NEW) -> list[str]:
+    """What is said when the folder has been brought up to this edition."""
+    return list(Work(student.folder, student.lessons, edition).bring_up_to_date())
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """All that lies in a folder, and when it was written."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def test_copies_say_which_edition_they_are_of(student: Work):
+    for path in folders.lessons(student.folder):
+        said = read(path)["metadata"]["zero_copy"]
+        assert (said["edition"], said["commit"]) == ("2026-09-01 (aaaaaaa)", "a" * 40)
+    assert sorted(path.name for path in student.folder.glob("[!.]*")) == [
+        "00_start_here.ipynb",
+        "01_see_a_page.ipynb",
+        LESSON,
+        "rust",
+    ]
+
+
+def test_where_nothing_is_new_nothing_is_written_or_said(student: Work):
+    write(student, {"2-b": "my own"})
+    before = files(student.folder)
+    assert after(student) == []
+    assert files(student.folder) == before
+
+
+def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
+    write(student, {"2-b": "my own", "2-c": "mine too"})
+    before = (student.folder / LESSON).read_bytes()
+    issue(student, {"2-a": "new a", "2-b": "new b", "2-c": "cell c", "2-e": "cell e"})
+    (said,) = after(student)
+    assert texts(student) == {"2-a": "new a", "2-b": "my own", "2-c": "mine too", "2-e": "cell e"}
+    assert said.startswith(f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (bbbbbbb).")
+    assert said.endswith("yours stays: 1 cell, “my own”")
+    assert read(student.folder / LESSON)["metadata"]["zero_copy"]["commit"] == NEW.commit
+    (kept,) = (student.folder / ".zero-copy" / "before").iterdir()
+    assert kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb" and kept.read_bytes() == before
+    assert after(student) == []
+
+
+def test_the_last_three_copies_are_kept_as_they_were(student: Work):
+    for number in range(KEPT + 2):
+        write(student, {"2-b": f"mine {number}"})
+        issue(student, {"2-a": f"edition {number}", "2-b": "cell b"})
+        after(student)
+    kept = (student.folder / ".zero-copy" / "before").iterdir()
+    assert sorted(read(path)["cells"][1]["source"] for path in kept) == ["mine 2", "mine 3", "mine 4"]
+
+
+def test_what_an_open_jupyterlab_wrote_over_it_is_brought_up_to_date_again(student: Work):
+    """It still names the edition that it was made from, so its cells do not pass for the student's."""
+    before = (student.folder / LESSON).read_bytes()
+    issue(student, {"2-a": "new a", "2-b": "cell b"})
+    after(student)
+    (student.folder / LESSON).write_bytes(before)
+    issue(student, {"2-a": "newer a", "2-b": "cell b"})
+    after(student)
+    assert texts(student) == {"2-a": "newer a", "2-b": "cell b"}
+
+
+def test_a_copy_that_does_not_say_what_it_was_made_from_loses_nothing(student: Work):
+    notebook = read(student.folder / LESSON)
+    notebook["cells"] = [code("own", "my own"), *notebook["cells"][1:]]
+    for metadata in (
+        {},
+        {"zero_copy": 1},
+        {"zero_copy": {"lesson": "../../../x"}},
+        {"zero_copy": {"lesson": "0" * 16}},
+    ):
+        (student.folder / LESSON).write_text(json.dumps(notebook | {"metadata": metadata, "nbformat_minor": 4}))
+        issue(student, {"2-a": "cell a", "2-b": "new b", "2-e": "cell e"})
+        after(student)
+        assert texts(student) == {"2-a": "cell a", "own": "my own", "2-b": "cell b", "2-c": "cell c",
+                                      "2-d": "cell d", "2-e": "cell e"}  # fmt: skip
+        assert read(student.folder / LESSON)["nbformat_minor"] == 5
+
+
+def test_a_deleted_copy_comes_back_fresh(student: Work):
+    (student.folder / LESSON).unlink()
+    assert after(student)[0] == f"{LESSON} was gone: there is a fresh copy again."
+    assert texts(student)["2-a"] == "cell a"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"cells": []}', b'{"nbformat": 3, "worksheets": []}', b"\xff\xfe", b"[" * 100_000, b"\0" * 999,
+     b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code", "source": 1}]}'],
+    ids=lambda content: repr(content[:12]),
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_is_named_and_left_alone(student: Work, content: bytes):
+    broken, other = student.folder / "01_see_a_page.ipynb", {"2-a": "new a"}
+    broken.write_bytes(content)
+    issue(student, {"1-a": "new a"}, broken.name)
+    issue(student, other)
+    said = after(student)
+    assert said[0].startswith(f"{broken.name} cannot be read as a notebook (not ") and "make fresh LESSON=01" in said[0]
+    assert broken.read_bytes() == content
+    assert texts(student) == other, "the others are brought up to date"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_a_pipe_or_a_folder_in_its_place_is_named_too(student: Work):
+    for number, place in ((0, os.mkfifo), (1, os.mkdir)):
+        path = folders.lessons(student.folder)[number]
+        path.unlink()
+        place(path)
+    assert [line[:2] for line in after(student)] == ["00", "01"]
+    assert student.fresh(student.lessons / "01_see_a_page.ipynb").name == "01_see_a_page-fresh.ipynb"
+
+
+def test_a_fresh_copy_lies_beside_the_student_s(student: Work):
+    write(student, {"2-a": "mine"})
+    made = [student.fresh(student.lessons / LESSON) for _ in range(2)]
+    assert [path.name for path in made] == ["02_copy_a_big_file-fresh.ipynb", "02_copy_a_big_file-fresh-2.ipynb"]
+    assert texts(student, made[0].name)["2-a"] == "cell a" and texts(student)["2-a"] == "mine"
+
+
+def test_programs_that_the_student_changed_stay(student: Work):
+    (student.folder / "rust" / "copy.rs").write_text("mine")
+    for name in ("copy.rs", "cow.rs", "new.rs"):
+        (student.lessons / "rust" / name).write_text("second")
+    assert after(student) == ["rust/copy.rs stays as you have it; the edition 2026-10-01 (bbbbbbb) has another."]
+    assert after(student) == []
+    found = {path.name: path.read_text() for path in (student.folder / "rust").iterdir()}
+    assert found == {"copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}
+
+
+DIES = """
+    import os, signal, sys
+    from pathlib import Path
+    from helpers.edition import Edition
+    from helpers.teach.work import Work
+
+    left, rename = int(sys.argv[1]), os.replace
+
+    def replace(*arguments):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        rename(*arguments)
+
+    os.replace = replace
+    for line in Work(Path(sys.argv[2]), Path(sys.argv[3]), Edition("2026-10-01", "b" * 40)).bring_up_to_date():
+        pass
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_killed_at_any_file_and_run_again_it_is_as_if_it_had_not_been(student: Work):
+    """Each time it has a copy to keep, a lesson to remember and a copy to replace, and is killed before one of them."""
+    for number in (1, 2, 3):
+        write(student, {"2-b": f"mine {number}"})
+        issue(student, {"2-a": f"edition {number}", "2-b": "cell b"})
+        before = (student.folder / LESSON).read_bytes()
+        command = [sys.executable, "-c", textwrap.dedent(DIES), str(number), str(student.folder), str(student.lessons)]
+        assert subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
+        assert (student.folder / LESSON).read_bytes() == before, "whole or not at all"
+        after(student)
+        assert texts(student) == {"2-a": f"edition {number}", "2-b": f"mine {number}"}
+    assert not [name for name in files(student.folder) if name.endswith(".unfinished")]
+
+
+# --- JupyterLab has it open -----------------------------------------------------------------------------------
+def test_a_lesson_that_is_open_in_jupyterlab_waits(student: Work, monkeypatch: pytest.MonkeyPatch):
+    issue(student, {"2-a": "new a"})
+    issue(student, {"1-a": "new a"}, "01_see_a_page.ipynb")
+    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [folder / LESSON])
+    said = after(student)
+    assert said[0].startswith("01_see_a_page.ipynb: 4 cells") and said[1].startswith(f"{LESSON} is open in JupyterLab")
+    assert texts(student)["2-a"] == "cell a"
+    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [])
+    after(student)
+    assert texts(student) == {"2-a": "new a"}
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the command writes to."""
+    monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path / "own"))
+    return tmp_path / "own"
+
+
+def test_the_student_s_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(folders, "ROOT", tmp_path)
+    monkeypatch.delenv("ZERO_COPY_WORK", raising=False)
+    assert folders.work() == tmp_path / "my_lessons" and folders.work().is_dir()
+    monkeypatch.setenv("ZERO_COPY_WORK", "beside")
+    assert folders.work() == tmp_path / "beside", "in a kernel too, whose working directory is another"
+    monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path / "a" / "b"))
+    assert folders.work() == tmp_path / "a" / "b"
+
+
+def test_every_link_in_the_lessons_leads_somewhere(own: Path, capsys: pytest.CaptureFixture):
+    assert main([]) == 0
+    assert str(own) in capsys.readouterr().out
+    found = 0
+    for path in (*folders.lessons(own), own / "rust" / "README.md"):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            text = "\n".join("".join(cell["source"]) for cell in read(path)["cells"] if cell["cell_type"] == "markdown")
+        for link in re.findall(r"""\]\(([^)\s]+)|(?:href|src)=["']([^"']+)""", text):
+            target = unquote("".join(link).partition("#")[0])
+            if target and "://" not in target:
+                assert (path.parent / target).resolve().is_file(), f"{path.name}: {target}"
+                assert (path.parent / target).resolve().is_relative_to(own), f"{path.name}: {target}"
+                found += 1
+    assert found > 40
+
+
+def test_the_command_makes_a_fresh_copy(own: Path, capsys: pytest.CaptureFixture):
+    assert main(["--fresh", "02"]) == 0
+    assert capsys.readouterr().out == f"A fresh copy: {own / '02_copy_a_big_file-fresh.ipynb'}\n"
+    assert main(["--fresh", ""]) == 1
+    assert "no lesson ''; there are: 00, 01" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_named(own: Path, capsys: pytest.CaptureFixture, request):
+    if os.name == "posix" and os.geteuid() == 0:  # root may write everywhere
+        own.parent.joinpath("own").write_text("a file")
+    else:
+        own.mkdir()
+        own.chmod(0o500)
+        request.addfinalizer(lambda: own.chmod(0o700))
+    assert main([]) == 1
+    said = capsys.readouterr().err
+    assert str(own) in said and "ZERO_COPY_WORK names another folder" in said
+
+
+def test_the_lessons_themselves_are_nobody_s_copies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    monkeypatch.setenv("ZERO_COPY_WORK", "notebooks")
+    assert main([]) == 1
+    assert "make lab-sources" in capsys.readouterr().err
+    with pytest.raises(NoNotebook):
+        read(folders.ROOT / "README.md")
