@@ -367,7 +367,7 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     two = [HandIn("ada", "02", "f", "d"), answer("02.chunks", seconds=1), answer("02.hidden", seconds=1, trusted=True)]
     small(tmp_path, *two)
-    assert "1 answers were graded without a sandbox." in report(tmp_path).main.get_text()
+    assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
     text = report(tmp_path).main.get_text()
     assert "Graded without a sandbox." in text and "sandbox of its own" not in text

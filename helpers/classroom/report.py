@@ -87,7 +87,9 @@ def _without_sandbox(grades: Sequence[Grade], trusted: bool) -> str:
     some = len(judged) if trusted else sum(grade.trusted for grade in judged)
     if not some:
         return ""
-    return "Graded without a sandbox." if some == len(judged) else f"{some} answers were graded without a sandbox."
+    if some == len(judged):
+        return "Graded without a sandbox."
+    return f"{some} {'answers were' if some != 1 else 'answer was'} graded without a sandbox."
 
 
 def _how(grades: Sequence[Grade], hand_ins: Sequence[HandIn], trusted: bool) -> list[str]:
