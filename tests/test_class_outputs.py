@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 import time
 import unicodedata
@@ -348,7 +349,10 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
         things.append(Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d"))
     small(tmp_path, *things, said=Course(students={"absent": "Absent"}))
     page = report(tmp_path)
-    assert "copy a file that does not fit: 3 right, 6 not yet, 1 not graded, 1 missing" in page.find("img")["alt"]
+    assert (
+        "copy a file that does not fit (02.chunks): 3 right, 6 not yet, 1 not graded, 1 missing"
+        in page.find("img")["alt"]
+    )
     found = [" ".join(item.get_text().split()) for item in page.select(".slips")[0].find_all("li")]
     assert found == [
         "too short · 3 (50 %) 0 bytes",
@@ -363,7 +367,7 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     two = [HandIn("ada", "02", "f", "d"), answer("02.chunks", seconds=1), answer("02.hidden", seconds=1, trusted=True)]
     small(tmp_path, *two)
-    assert "1 answers were graded without a sandbox." in report(tmp_path).main.get_text()
+    assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
     text = report(tmp_path).main.get_text()
     assert "Graded without a sandbox." in text and "sandbox of its own" not in text
@@ -396,7 +400,7 @@ def question(**more) -> lessons.Lesson:
 
 def test_numbers_that_were_predicted_are_a_spread(tmp_path: Path):
     asked = question(unit="MiB", measured=12.0)
-    answers = [1, 2, 3, 4, 400, 1e300, "seven", None, True, float("nan"), {"x": 3}]
+    answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
     (shown,), _ = predictions.pictures(asked, given("42.x", answers))
     assert (
         shown.alt
@@ -494,6 +498,13 @@ def test_an_old_page_goes_when_all_that_is_new_is_there(tmp_path: Path):
     gone = f"feedback/{file_name(sample_class.NAMES[11], '910000011')}.html"
     assert contents(out).keys() == before.keys() - {gone}
     assert not list(out.rglob("*.unfinished"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("made_by", [course, lambda folder: small(folder, Student("ada", "Ada"))])
+def test_the_folder_is_its_owner_s_alone(tmp_path: Path, made_by):
+    made_by(tmp_path / "grades")
+    assert (tmp_path / "grades").stat().st_mode & 0o077 == 0
 
 
 def test_a_class_of_two_hundred_takes_seconds(tmp_path: Path):

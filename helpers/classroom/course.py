@@ -59,7 +59,7 @@ def course(folder: Path) -> Course:
     and commented out. BadCourse says what is wrong with a line."""
     for name in (CLASS, OVERRIDES):
         if not (folder / name).exists():
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
     said, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
     at = folder / CLASS

@@ -3,7 +3,6 @@
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from ..edition import edition
 from ..folders import ROOT
@@ -19,20 +18,20 @@ _ENVIRONMENT = Environment(
 
 
 def page(template: str, title: str, course: Course, **values: object) -> str:
-    """A whole page. Nothing in `values` is taken for HTML, unless it is Markup."""
+    """A whole page. Only what a template calls `safe` is HTML: pictures, and what `line` and `paragraphs` make."""
     return _ENVIRONMENT.get_template(template).render(
-        style=Markup(_style()), title=title, course=course, edition=edition(), **values
+        style=_style(), title=title, course=course, edition=edition(), **values
     )
 
 
-def line(markdown: str) -> Markup:
-    """A line of our Markdown, which may hold what a student's code has said."""
-    return Markup(words.inline(one_line(markdown)))
+def line(markdown: str) -> str:
+    """HTML of a line of our Markdown, which may hold what a student's code has said: that is escaped."""
+    return words.inline(one_line(markdown))
 
 
-def paragraphs(markdown: str) -> Markup:
-    """Our Markdown, of several lines: a hint, or what the teacher says."""
-    return Markup(words.paragraphs(markdown))
+def paragraphs(markdown: str) -> str:
+    """HTML of several lines: a hint, or what the teacher says."""
+    return words.paragraphs(markdown)
 
 
 def text(template: str, **values: object) -> str:

@@ -1,6 +1,5 @@
 """What a class has predicted, question by question, beside what was measured: pictures that name nobody."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from .store import HandIn
 
 LEAST = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
+MOST = 1e18  # numbers above are taken for this one: a whole number in JSON may have a thousand digits
 OTHERS = "something else"
 
 
@@ -35,7 +35,7 @@ def _numbers(question: Question, answers: Iterable[Any]) -> Picture | None:
     for answer in answers:
         for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
             if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
-                by_name.setdefault(name, []).append(float(number))
+                by_name.setdefault(name, []).append(float(min(number, MOST)))
     names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
     enough = {name: by_name[name] for name in names if len(by_name.get(name, ())) >= LEAST}
     measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
@@ -70,7 +70,7 @@ def _chosen(question: Question, answer: Any) -> str | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def _caption(question: Question) -> str:

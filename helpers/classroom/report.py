@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from markupsafe import Markup
-
 from ..show import outcomes
 from ..units import in_words
 from . import predictions
@@ -48,7 +46,10 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         by_exercise.setdefault(grade.exercise, []).append(grade)
     given = [answers for answers in by_student.values() if answers[0].outcome != "missing"]
     settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
-    counts = {exercise_title(key): Counter(grade.outcome for grade in those) for key, those in by_exercise.items()}
+    counts = {
+        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in those)
+        for key, those in by_exercise.items()
+    }
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
@@ -58,9 +59,9 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "not_graded": len(given) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(those[0].most for those in by_exercise.values())),
-        "figure": Markup(outcomes(counts)._repr_html_()),
+        "figure": outcomes(counts)._repr_html_(),
         "exercises": [_exercise(key, those) for key, those in by_exercise.items()],
-        "predictions": [Markup(picture._repr_html_()) for picture in drawn],
+        "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(question.measured is None for question in lesson(name).questions),
         "too_few": ", ".join(too_few),
     }
@@ -86,7 +87,9 @@ def _without_sandbox(grades: Sequence[Grade], trusted: bool) -> str:
     some = len(judged) if trusted else sum(grade.trusted for grade in judged)
     if not some:
         return ""
-    return "Graded without a sandbox." if some == len(judged) else f"{some} answers were graded without a sandbox."
+    if some == len(judged):
+        return "Graded without a sandbox."
+    return f"{some} {'answers were' if some != 1 else 'answer was'} graded without a sandbox."
 
 
 def _how(grades: Sequence[Grade], hand_ins: Sequence[HandIn], trusted: bool) -> list[str]:

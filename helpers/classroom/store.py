@@ -137,8 +137,9 @@ def _made(kind: type, values: Sequence) -> Student | HandIn | Row:
 
 @contextmanager
 def store(folder: Path) -> Iterator[Store]:
-    """The store in this folder, made if it is not there. BlockingIOError if another grader has it open."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The store in this folder, which is made for its owner alone if it is not there. BlockingIOError if another grader
+    has it open."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
     with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE")) as connection:
         connection.execute("pragma secure_delete = on")
