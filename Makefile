@@ -57,11 +57,14 @@ $(MADE)-class: $(MADE) requirements-class.lock
 	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-class.lock
 	@touch $@
 
-class: env  ## the students' edition, in build/class (LESSONS="02 03": these and 00)
-	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS)
+CLASS = $(if $(NBGRADER),$(MADE)-class,env)
+COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
+class: $(CLASS)  ## the students' edition, in build/class (LESSONS="02 03": these and 00; NBGRADER=course/: its source, too)
+	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS) $(COURSE)
 
-grade: env  ## what students handed in, judged and reported (FROM=submissions.zip OUT=classroom/grades)
-	$(BIN)/python -m helpers.classroom.grade "$(FROM)" $(if $(OUT),--out "$(OUT)") $(if $(filter yes,$(TRUST)),--trust)
+grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRADER=course/ (OUT=classroom/grades)
+	$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
+	  $(if $(filter yes,$(TRUST)),--trust)
 
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
 	$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"

@@ -21,8 +21,8 @@ NAMES = (
     "@everyone",
     "-1+1 Minusmann",
     "\tTabea",
-    "Semikolon;=1+1",
     "Points Possible",
+    "Semikolon;=1+1",
     '</style><img src=x onerror="alert(1)">',
     'O\'Neill "Quotilda", Komma',
     "Żółć Gęślą",
@@ -68,7 +68,9 @@ def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random
         bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""
         when = f"2026-11-{chance.randrange(20, 31)}T{chance.randrange(10, 24)}:15:00+01:00"
         kept.append(
-            HandIn(key, lesson, file, f"digest{number}", when, False, chance.choice(EDITIONS), bad, _predicted(chance))
+            HandIn(
+                key, lesson, file, f"digest{number}", when, False, chance.choice(EDITIONS), "", bad, _predicted(chance)
+            )
         )
         for exercise in keys():
             if exercise.startswith(lesson) and not bad:

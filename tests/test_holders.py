@@ -138,25 +138,38 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def known() -> Iterator[set[int]]:
+    """By their ids, the objects that were there before these tests."""
+    before = [one for one in gc.get_objects() if one is not vars(sys)]
+    yield set(map(id, before))
+
+
 @pytest.fixture
-def lesson(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict]:
-    """A module's namespace, as a student's is; and no collector that would tidy up behind who_holds."""
+def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What was there before is not searched: only sooner done. And no collector tidies up behind who_holds."""
+    searched = SimpleNamespace(
+        is_tracked=gc.is_tracked,
+        get_objects=gc.get_objects,  # without those that are frozen
+        get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
+    )
+    for room in (ways, holders):
+        monkeypatch.setattr(room, "gc", searched)
+    gc.disable()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.fixture
+def lesson(path: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> dict:
+    """A module's namespace, as a student's is."""
     module = ModuleType("lesson")
     monkeypatch.setitem(sys.modules, "lesson", module)
     module.path = path
-    gc.disable()
-    before = [one for one in gc.get_objects() if one is not vars(sys) and one is not vars(module)]
-    known = set(map(id, before))  # what was there before is not searched: only sooner done
-    quick = SimpleNamespace(
-        is_tracked=gc.is_tracked,
-        get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
-        get_objects=lambda: [one for one in gc.get_objects() if id(one) not in known],
-    )
-    for room in (ways, holders):
-        monkeypatch.setattr(room, "gc", quick)
     exec(LESSON, vars(module))
-    yield vars(module)
-    gc.enable()
+    return vars(module)
 
 
 def named(holding: Holding) -> list[tuple[str, str]]:
@@ -190,14 +203,14 @@ def test_a_local_and_it_is_let_go_as_without_a_look(path: Path) -> None:
     assert after.mapped == 0
 
 
-def test_what_locals_returned_stays_as_it_was(path: Path) -> None:
+def test_what_locals_returned_stays_as_it_was(quick: None, path: Path) -> None:
     held = np.memmap(path, mode="r")
     mine = locals()
     who_holds(path)
     assert mine["held"] is held
 
 
-def test_the_locals_of_a_function_under_a_debugger_stay(path: Path) -> None:
+def test_the_locals_of_a_function_under_a_debugger_stay(quick: None, path: Path) -> None:
     """Before Python 3.13 the interpreter copies f_locals back into the locals when the trace function returns."""
     found = []
 
@@ -220,7 +233,7 @@ def test_the_locals_of_a_function_under_a_debugger_stay(path: Path) -> None:
     assert held.size == 2**16 and named(found[1])[0][0] == "held"
 
 
-def test_a_local_in_another_thread(path: Path) -> None:
+def test_a_local_in_another_thread(quick: None, path: Path) -> None:
     there, enough = threading.Event(), threading.Event()
 
     def work() -> None:

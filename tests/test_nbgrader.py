@@ -103,15 +103,18 @@ def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> Put:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with lesson 02 released, and three students who have handed in. Whatever runs of eve's leaves a mark."""
+    """Lesson 02 is released, and three students have handed in. Eve's answers, if they run, leave a mark."""
     folder = tmp_path_factory.mktemp("nbgrader") / "course"
     make_source(folder, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE)
     nbgrader(folder, f"generate_assignment {LESSON}")
+    notebook = json.loads((folder / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    title, *_ = notebook["cells"]
+    notebook["cells"] = [title, *(cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"])]
     for student in ("ada", "bob", "eve"):
         submitted = folder / "submitted" / student / LESSON
-        shutil.copytree(folder / "release" / LESSON, submitted)
+        submitted.mkdir(parents=True)
         (submitted / "timestamp.txt").write_text("2026-11-21 10:00:00.5 UTC\n")
-    notebook = json.loads((submitted / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+        (submitted / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
     marks = {"code": f"open({str(folder / MARK)!r}, 'w')\n", "markdown": "<script>alert(2)</script>\n"}
     for cell in notebook["cells"]:
         cell["source"] = marks[cell["cell_type"]] + "".join(cell["source"])

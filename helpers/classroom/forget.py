@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 
 from ..folders import write_whole
@@ -93,7 +94,7 @@ def _no_override(old: str, student: str) -> tuple[str, int]:
     """Comments behind an entry stay: they may be about the next one."""
     lines, count = old.splitlines(keepends=True), 0
     starts = [i for i, line in enumerate(lines) if HEADER.match(line)]
-    for start, end in reversed(list(zip(starts, [*starts[1:], len(lines)], strict=True))):
+    for start, end in reversed([*pairwise([*starts, len(lines)])]):
         while end > start and re.fullmatch(r"(#.*)?", lines[end - 1].strip()):
             end -= 1
         entries = _parsed("".join(lines[start:end])).get("override", ())

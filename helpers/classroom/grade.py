@@ -26,6 +26,7 @@ from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
 from .course import GRADES, BadCourse, Course, course
+from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
 from .submissions import CannotBeGraded, Found, found
@@ -40,14 +41,22 @@ class Refused(Exception):
     """Why nothing was graded, and what would help."""
 
 
-def grade(collected: Path, folder: Path, *, trusted: bool = False, timeout: float = judge.TIMEOUT) -> list[Path]:
-    """Grades what was collected into `folder`; the files for the teacher, gradebook and report first.
+def grade(
+    collected: Path,
+    folder: Path,
+    *,
+    trusted: bool = False,
+    nbgrader: Path | None = None,
+    timeout: float = judge.TIMEOUT,
+) -> list[str]:
+    """Grades what was collected into `folder`, and returns what there is to say: what was written, a line each.
 
-    trusted  without a sandbox: the students' code runs with the rights of who calls this
-    timeout  seconds for a student's function
+    trusted   without a sandbox: the students' code runs with the rights of who calls this
+    nbgrader  the course whose gradebook gets the scores, too
+    timeout   seconds for a student's function
 
     Refused where there can be no sandbox, or another grader works in that folder; BadCourse for what is wrong in the
-    teacher's files there.
+    teacher's files there; NotReady for what is wrong with nbgrader's course, when all else has been written.
     """
     if not trusted and (why := sandbox.why_not()):
         raise Refused(f"{why}.\nTRUST=yes grades without a sandbox; the students' code then runs with your rights.")
@@ -62,7 +71,9 @@ def grade(collected: Path, folder: Path, *, trusted: bool = False, timeout: floa
                 again, _ = _to_do(known, [one for one, _ in together], trusted)
                 bar.total += sum(len(exercises) for _, exercises in again)
                 how([*alone, *again], at_once=1)
-            return write_all(known, about, folder, trusted=trusted)
+            written = write_all(known, about, folder, trusted=trusted)
+            said = [str(written[0]), str(written[-1])]
+            return [*said, str(put_scores(nbgrader, known, about))] if nbgrader else said
     except BlockingIOError as error:
         raise Refused(str(error)) from None
 
@@ -222,21 +233,27 @@ def how_it_ended(code: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 1 where nothing was graded."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade what was handed in.")
-    parser.add_argument(
-        "collected", type=Path, help="a folder or a zip, as Moodle, Canvas, nbgrader or you laid it out"
-    )
-    parser.add_argument("--out", type=Path, default=GRADES, help=f"where the grades go ({GRADES})")
+    parser.add_argument("collected", type=Path, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
+    parser.add_argument("--out", type=Path, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
     parser.add_argument("--trust", action="store_true", help="without a sandbox: students' code runs with your rights")
+    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="grade what it collected; it gets the scores")
     parser.add_argument(
         "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
     )
     options = parser.parse_args(arguments)
+    collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
+    if not collected:
+        parser.error("say what to grade: a folder or a zip (make grade FROM=…), or a course of nbgrader (NBGRADER=…)")
     try:
-        written = grade(options.collected, options.out, trusted=options.trust, timeout=options.timeout)
+        out = options.out or its_grades or GRADES
+        said = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
+        print(*said, sep="\n")
+    except NotReady as error:
+        print(f"Graded, but nbgrader's gradebook was left as it was. {error}", file=sys.stderr)
+        return 1
     except (Refused, BadCourse, OSError, ValueError) as error:
         print(f"Nothing was graded. {error}", file=sys.stderr)
         return 1
-    print("\n".join(map(str, written[:3])))
     return 0
 
 

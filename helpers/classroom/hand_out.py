@@ -18,13 +18,17 @@ import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 from string import Template
 
 from ..edition import CLASS_EDITION, Edition, edition, git
 from ..folders import BUILD, ROOT
+from ..publish import lessons
 from ..teach.exercises import nearest
 from ..units import in_words
 from ..whole_folder import write_folder
+from .course import course
+from .course_of_nbgrader import NotReady, make_source
 
 NAME = "zero-copy-measured"  # without the edition: a newer one, unzipped over it, takes its place
 FOLDER = BUILD / "class"
@@ -56,8 +60,8 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """
     commit = edition().commit
     if not commit:
-        why = "What is handed out is what git has committed, and this is no checkout of it, or git is not installed."
-        raise CannotHandOut(f"{why} Clone the repository with git, in place of {ROOT}.")
+        why = f"What is handed out is what git has committed, and git knows of no commit in {ROOT}."
+        raise CannotHandOut(f"{why} `git status` there says more; a copy of the files is not enough, clone them.")
     if (FOLDER / NAME / WORK).exists():
         raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be replaced. Move it away.")
     of = Edition(edition().day, commit)
@@ -108,7 +112,7 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
 
 
 def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
-    """The notebook with its edition, and without links to lessons that are not there; as Jupyter stores it."""
+    """The notebook with its edition, without links to lessons that are not there, in the form that Jupyter stores."""
 
     def link(found: re.Match) -> str:
         return found[0] if found[2] in there else found[1]
@@ -137,9 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns 1 where nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="their numbers, 02 03; all if none is given")
+    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write source/ of a course of nbgrader, too")
+    options = parser.parse_args(arguments)
     try:
-        print(*hand_out(parser.parse_args(arguments).lessons), sep="\n")
-    except (CannotHandOut, ValueError, OSError) as error:
+        print(*hand_out(options.lessons), sep="\n")
+        if at := options.nbgrader:
+            chosen = [path for path in lessons() if not options.lessons or path.name[:2] in options.lessons]
+            print(*make_source(at, chosen, course(at / "grades")), sep="\n")
+    except (CannotHandOut, NotReady, ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
         return 1
     return 0

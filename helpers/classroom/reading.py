@@ -49,7 +49,7 @@ class CannotBeGraded(Exception):
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """parts    where it lies below what was collected, through zips: ("Ada", "02.zip", "02_copy_a_big_file.ipynb")
+    """parts    where it lies below what was collected, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
     at       its path on the disk, or its entry in the zip `inside`
     changed  when, in seconds since 1970, as its folder or zip says; None if that says nothing
     trouble  why it is not read; "" if nothing is known against it

@@ -17,7 +17,7 @@ class Student:
     """key    what tells two students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the folder
     name   to show; whatever characters it has, it is escaped where it is shown
     email  "" if nothing says it
-    place  what the system that collected calls this hand-in: "Ada_1234_assignsubmission_file"; grades go back under it
+    place  what the system that collected calls this hand-in: "A_1234_assignsubmission_file"; grades go back under it
     """
 
     key: str
@@ -31,7 +31,7 @@ class HandIn:
     """The notebook of a student for a lesson; the last one, if there are several.
 
     lesson       "02"; "" if nothing in it tells
-    file         where it lay, below what was collected: "Ada_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    file         where it lay, below what was collected: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
     digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
     when         ISO 8601 with a zone; "" if nothing says it
     late         whether the system that collected says so; the course's due dates are asked when grades are written

@@ -5,10 +5,10 @@ wrong with one hand-in is its `why_not`, and the others go on.
 
 Each layout is known by its own names:
 
-plain     `Ada/02_copy_a_big_file.ipynb`, `Ada.zip`, `02_Ada.zip` or `Ada.ipynb`. The student is the outermost folder
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder
           that is not named after a lesson ("02", "lesson 02") and not the only one. When: the file was last written to;
           `cp -p` keeps that, `cp` does not. Times in a zip have no zone, and say only which notebook is newer.
-Moodle    "Download all submissions": `Ada Lovelace_1234567_assignsubmission_file_/…`, a folder for each student and
+Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
           kind of submission, or the same with a file's name instead of "/" (mod/assign/classes/downloader.php). The
           number is that of the table assign_user_mapping, "Participant 1234567" in the grading worksheet, and another
           one in each assignment. When: not known; the zip's times are those of the download.
@@ -279,17 +279,39 @@ def _is_of_class(folder: Folder | ZippedFolder, name: str, alone: bool) -> bool:
     """Do students' files and folders lie in it, or is it a student's? `alone`: there is nothing beside it."""
     if MOODLE.fullmatch(name):
         return False
+    if _is_of_system(folder, LEVELS):
+        return True
     try:
         files, folders = folder.children()
     except OSError:
         return False
-    if any(MOODLE.fullmatch(inside.name) for inside in (*files, *folders)) or any(map(_is_submitted, folders)):
-        return True
-    hand_ins = [CANVAS.fullmatch(file.name) for file in files if _is_hand_in(file.name)]
+    hand_ins = [file.name for file in files if _is_hand_in(file.name)]
     if hand_ins:
-        return all(hand_ins) and (alone or len({(named["id"], named["name"]) for named in hand_ins}) > 1)
-    lessons = [_is_lesson(inside.name) for inside in folders]
-    return bool(folders) and (_is_lesson(name) or (alone and not all(lessons)))
+        users = [named and (named["id"], named["name"]) for named in map(CANVAS.fullmatch, hand_ins)]
+        return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
+    if alone:
+        lessons = [_is_lesson(inside.name) and not _is_of_class(inside, inside.name, False) for inside in folders]
+        return not all(lessons)
+    return bool(folders) and _is_lesson(name)
+
+
+def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
+    """Does a folder of Moodle's or nbgrader's lie in it?"""
+    try:
+        files, folders = folder.children()
+    except OSError:
+        return False
+    return (
+        any(MOODLE.fullmatch(inside.name) for inside in (*files, *folders))
+        or any(map(_is_submitted, folders))
+        or (levels > 0 and any(_is_of_system(inside, levels - 1) for inside in folders))
+    )
+
+
+def _are_of_several(hand_ins: Sequence[str]) -> bool:
+    """Are these files those of several students? They are named after them, or as `hand_in` does."""
+    zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
+    return len(set(zips)) < len(zips) or (len(hand_ins) > 1 and not any(map(_numbered, hand_ins)))
 
 
 def _is_lesson(name: str) -> bool:

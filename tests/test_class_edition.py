@@ -1,0 +1,255 @@
+"""The students' edition: made from a commit, the same bytes everywhere; and what a student has when it is unzipped."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import student_edition
+from chosen import commit, everything
+
+from helpers.classroom import hand_out
+from helpers.classroom.hand_out import NAME
+from helpers.folders import ROOT
+from helpers.teach import exercise
+
+OF = student_edition.OF
+in_a_checkout = pytest.mark.skipif(commit() == "no commit", reason="no checkout of git here, or no git")
+unix = pytest.mark.skipif(os.name == "nt", reason="make, sh and umask")
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a student who has unzipped it somewhere."""
+    folder = tmp_path_factory.mktemp("student")
+    archive = folder / "class.zip"
+    archive.write_bytes(hand_out.zipped(student_edition.files(), OF))
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)
+    return folder / NAME
+
+
+def in_it(student: Path, code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """This code, run by a student: from that folder, with its helpers, with no git to be found."""
+    own = {"PATH": str(tmp_path), "PYTHONPATH": str(student), "ZERO_COPY_STATE": str(tmp_path / "state")}
+    own |= {"ZERO_COPY_DATA": str(tmp_path / "data"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=tmp_path, env=os.environ | own, text=True, capture_output=True, timeout=120)
+
+
+# --- how it is made -------------------------------------------------------------------------------------------
+def clone(folder: Path) -> Path:
+    subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+    return folder
+
+
+def made(checkout: Path, *lessons: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`make class` in a checkout."""
+    command = [sys.executable, "-B", "-m", "helpers.classroom.hand_out", *lessons]
+    own = os.environ | {"PYTHONPATH": str(checkout)} | environment
+    return subprocess.run(command, cwd=checkout, env=own, text=True, capture_output=True)
+
+
+@in_a_checkout
+@unix
+def test_a_commit_makes_the_same_bytes_everywhere(tmp_path: Path):
+    """Under another umask, language, time zone and folder, where git converts line ends, and beside work not done."""
+    one, other = clone(tmp_path / "one"), clone(tmp_path / "another folder")
+    said = made(one)
+    assert said.returncode == 0, said.stderr
+    assert "not committed" not in said.stdout
+    for name, value in (("core.autocrlf", "true"), ("core.eol", "crlf"), ("status.showUntrackedFiles", "no")):
+        subprocess.run(["git", "config", name, value], cwd=other, check=True)
+    (other / ".git/info/attributes").write_text("* text eol=crlf\n")
+    (other / "helpers/units.py").write_text("# half done\n" + (other / "helpers/units.py").read_text())
+    before = os.umask(0o077)
+    try:
+        said = made(other, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7")
+    finally:
+        os.umask(before)
+    assert said.returncode == 0, said.stderr
+    assert "Not in it, because not committed: helpers/units.py" in said.stdout
+    archive, twin = (folder / "build/class" / f"{NAME}.zip" for folder in (one, other))
+    assert archive.read_bytes() == twin.read_bytes()
+    assert f"{sha256(archive.read_bytes()).hexdigest()}  {NAME}.zip\n" == Path(f"{archive}.sha256").read_text()
+    folder = archive.with_suffix("")
+    with zipfile.ZipFile(archive) as opened:
+        names = opened.namelist()
+        assert names == sorted(names) and all(
+            opened.read(name) == (folder.parent / name).read_bytes() for name in names
+        )
+        assert {one.external_attr >> 16 for one in opened.infolist()} == {0o100644}
+    files = {path.relative_to(folder.parent).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == set(names)
+
+
+@in_a_checkout
+def test_without_a_commit_nothing_is_written(tmp_path: Path):
+    copy = clone(tmp_path / "copy")
+    shutil.rmtree(copy / ".git")
+    said = made(copy)
+    assert said.returncode == 1 and "git knows of no commit" in said.stderr and "Traceback" not in said.stderr
+    assert not (copy / "build").exists()
+
+
+@in_a_checkout
+def test_somebody_s_work_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hand_out, "FOLDER", tmp_path / "class")
+    own = tmp_path / "class" / NAME / "my_lessons" / "02.ipynb"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    with pytest.raises(hand_out.CannotHandOut, match="my_lessons is somebody's work"):
+        hand_out.hand_out()
+    assert own.read_text() == "mine"
+
+
+def test_some_lessons_are_an_edition_too():
+    files = hand_out.student_files(student_edition.tree(), OF, ["02", "03"])
+    lessons = [name for name in files if name.endswith(".ipynb")]
+    assert [Path(name).name[:2] for name in lessons] == ["00", "02", "03"]
+    assert {name.split("/")[1] for name in files if re.match(r"exercises/\d", name)} == {"00", "02", "03"}
+    assert re.findall(r"^\| (\d\d) ", files["README.md"].decode(), re.MULTILINE) == ["00", "02", "03"]
+    with pytest.raises(ValueError, match="no lesson '2'; "):
+        hand_out.student_files(student_edition.tree(), OF, ["2"])
+    all_of_it = set(student_edition.files())
+    assert set(files) < all_of_it and {name for name in all_of_it if name.startswith("data/")} <= set(files)
+
+
+@pytest.mark.parametrize("lessons", [[], ["03"]])
+def test_every_link_leads_somewhere(lessons: list[str]):
+    files = hand_out.student_files(student_edition.tree(), OF, lessons)
+    pages = {name: files[name].decode() for name in files if name.endswith((".ipynb", ".md"))}
+    for name, text in pages.items():
+        for link in re.findall(r"\]\((?!\w+:)([^)#\s\\]+)", text):
+            assert os.path.normpath(Path(name).parent / link) in files, f"{name} links to {link}"
+
+
+# --- what a student has ---------------------------------------------------------------------------------------
+def test_an_edition_says_which_it_is_without_git(student: Path, tmp_path: Path):
+    told = in_it(student, "from helpers.edition import edition; print(edition())", tmp_path)
+    assert told.stdout.strip() == str(OF) == "2026-11-22 (0123456)", told.stderr
+    for path in student.glob("notebooks/*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        assert notebook["metadata"].pop("zero_copy") == {"edition": str(OF), "commit": OF.commit}
+        assert notebook == json.loads((ROOT / "notebooks" / path.name).read_text(encoding="utf-8"))
+    assert str(OF) in (student / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_exercise_is_checked_and_its_solution_kept(student: Path, tmp_path: Path):
+    one = exercise("02.chunks")
+    answers = {"right": one.solution_source, "wrong": one.wrong[0].body}
+    code = f"""
+from helpers.teach import exercise, quiz
+from helpers.teach.exercises import exercises
+one, answers = exercise("02.chunks"), {answers!r}
+assert one.right == one.wrong == [] and one.solution_source is None
+print(one, one.hint(), one.hint(), one.hint(), one.solution(now=True), one.check(one.made(one.starter)), sep="\\n--\\n")
+for name, text in answers.items():
+    print(name, one.check(one.made(text), size="8 MiB").outcome)
+print(len(exercises()), quiz("02.async") and "quiz")
+"""
+    told = in_it(student, code, tmp_path)
+    assert told.returncode == 0, told.stderr
+    shown, first, second, third, solution, rest = told.stdout.split("\n--\n")
+    assert shown.startswith("Exercise 02.chunks:") and "Hint 1 of 2" in first and "1 more to come." in first
+    assert "That was the last. Your teacher has the solution." in second
+    assert third == "Those were all the hints. Your teacher has the solution." and "shows a solution" not in told.stdout
+    assert solution == "Your teacher has the solution."
+    assert rest.splitlines()[-3:] == ["right right", "wrong not yet", f"{len(list(exercises_here()))} quiz"]
+
+
+def exercises_here() -> Iterator[Path]:
+    return ROOT.glob("exercises/*/*/prompt.md")
+
+
+def test_whatever_is_imported_is_there(student: Path, tmp_path: Path):
+    """By lessons, exercises, and the helpers themselves."""
+    code = """
+import ast, importlib, json, pkgutil
+from pathlib import Path
+import helpers
+root = Path(helpers.__file__).parent.parent
+for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+cells = [cell for path in root.glob("notebooks/*.ipynb") for cell in json.loads(path.read_text("utf-8"))["cells"]]
+texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+texts += [path.read_text("utf-8") for path in root.glob("exercises/**/*.py")]
+count = 0
+for node in (node for text in texts for node in ast.walk(ast.parse(text))):
+    if isinstance(node, ast.ImportFrom) and node.module.startswith("helpers"):
+        exec(ast.unparse(node))
+        count += 1
+print(count)
+"""
+    told = in_it(student, code, tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert int(told.stdout) > 100
+
+
+# --- its commands ---------------------------------------------------------------------------------------------
+def make(student: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    if os.name == "nt" or not shutil.which("make"):
+        pytest.skip("no make here")
+    kept = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH")}
+    return subprocess.run(["make", *arguments], cwd=student, env=kept | environment, text=True, capture_output=True)
+
+
+def test_its_readme_and_its_makefile_agree(student: Path):
+    makefile = (student / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^make ([a-z-]+)\t", make(student, "help").stdout, re.MULTILINE))
+    assert {"help", "env", "lab", "clean", "distclean"} <= targets
+    assert not targets & {"test", "test-all", "handouts", "class", "record", "format", "lock"}
+    assert set(re.search(r"^\.PHONY: (help .*)", makefile, re.MULTILINE)[1].split()) == targets
+    promised = set(re.findall(r"(?:^|`)make ([a-z-]+)", (student / "README.md").read_text("utf-8"), re.MULTILINE))
+    assert promised - targets <= {"hand-in"}, "the README names commands that the Makefile does not have"
+    for module in re.findall(r"-m (helpers[.\w]*)", makefile):
+        path = student / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), f"{module} is not in it"
+
+
+def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: Path, tmp_path: Path):
+    """Unzipped files have the time of their commit, and are older than the environment of the last edition."""
+    here = Path(shutil.copytree(student, tmp_path / "here"))
+    planned = make(here, "-n", "env")
+    assert "venv --clear" in planned.stdout, planned.stderr
+    stamp = re.findall(r"^touch (\S+)$", planned.stdout, re.MULTILINE)[0]
+    (here / stamp).parent.mkdir()
+    (here / stamp).touch()
+    assert "venv --clear" not in make(here, "-n", "lab").stdout
+    lock = here / "requirements.lock"
+    lock.write_text(lock.read_text().replace("numpy==2", "numpy==2.0", 1))
+    os.utime(lock, (0, 0))
+    assert "venv --clear" in make(here, "-n", "lab").stdout
+
+
+@pytest.mark.skipif(not everything(), reason="make test-all makes a student's environment")
+def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
+    """With what the README asks for, Python and make, and no git."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("awk", "cat", "cksum", "cp", "find", "make", "mkdir", "rm", "sed", "sh", "touch", "uname", "id"):
+        (tools / name).symlink_to(shutil.which(name))
+    (tools / "python3").symlink_to(sys._base_executable)
+    own = {"PATH": str(tools), "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
+    own |= {"ZERO_COPY_STATE": str(tmp_path / "state"), "ZERO_COPY_STRICT": "0"}
+    done = make(student, "env", **own)
+    assert done.returncode == 0, done.stderr
+    lesson = student / "notebooks" / "02_copy_a_big_file.ipynb"
+    solved = json.loads(lesson.read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in solved["cells"] if 'exercise("02.chunks").check' in "".join(cell["source"])]
+    cell["source"] = exercise("02.chunks").solution_source + '\nexercise("02.chunks").check(copy_small)'
+    lesson.write_text(json.dumps(solved), encoding="utf-8")
+    python, ran = student / ".venv/bin/python", tmp_path / "ran.ipynb"
+    command = [python, "-m", "nbconvert", "--to", "notebook", "--execute", "--output", ran, lesson]
+    done = subprocess.run(command, cwd=student, env=os.environ | own, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    outputs = [one for cell in json.loads(ran.read_text("utf-8"))["cells"] for one in cell.get("outputs", ())]
+    assert 'data-outcome="right"' in json.dumps(outputs).replace('\\"', '"')

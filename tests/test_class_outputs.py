@@ -1,0 +1,606 @@
+"""What a teacher gets out of grading, for a class with difficult names: tables, imports, feedback, report, forget."""
+
+import csv
+import io
+import re
+import time
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+import pytest
+import sample_class
+from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from playwright.sync_api import Browser, Page
+from pypdf import PdfReader
+
+from helpers.classroom import forget, lessons, predictions, slips
+from helpers.classroom.course import Course, Override, course
+from helpers.classroom.grades import Grade, grades, strays
+from helpers.classroom.outputs import write_all
+from helpers.classroom.plain import cell, file_name, number, one_line
+from helpers.classroom.store import HandIn, Row, Student, store
+from helpers.folders import NOTEBOOKS
+from helpers.publish import lessons as notebooks
+from helpers.show import outcomes, spread, votes
+from helpers.teach import predict
+from helpers.teach.exercise_files import keys
+
+CLASS = """
+title = "Systems <for> data scientists"
+[points]
+"02.chunks" = 20
+[due]
+"02" = 2026-11-25
+"""
+OVERRIDES = """
+# the disk was full
+[[override]]
+student = "910000021"
+exercise = "02.chunks"
+points = 8
+comment = "Right idea: **come** and see me, <b>soon</b>."
+"""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝")
+STUDENTS = 36
+
+
+def made(folder: Path, students: int, class_toml: str = CLASS, taken: tuple[str, ...] = ("02",)) -> Path:
+    """A folder that a class has been graded into, outputs and all."""
+    sample_class.write(folder, students, taken)
+    (folder / "class.toml").write_text(class_toml, encoding="utf-8")
+    (folder / "overrides.toml").write_text(OVERRIDES, encoding="utf-8")
+    again(folder)
+    return folder
+
+
+def again(folder: Path, **how: bool) -> list[Path]:
+    with store(folder) as known:
+        return write_all(known, course(folder), folder, **how)
+
+
+def small(folder: Path, *things: Student | HandIn | Row, said: Course | None = None) -> list[Grade]:
+    """The grades of what is kept, and the outputs in `folder`."""
+    with store(folder) as known:
+        known.keep(*things)
+        write_all(known, said or Course(), folder)
+        return grades(known, said or Course())
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("class") / "grades", STUDENTS, taken=("02", "03", "04"))
+
+
+def table(path: Path, **how: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), **how))
+
+
+# --- grades ---------------------------------------------------------------------------------------------------
+def answer(exercise: str, outcome: str = "right", student: str = "ada", digest: str = "d", **more) -> Row:
+    return Row(student, exercise, outcome, "It is.", digest=digest, **more)
+
+
+def test_every_exercise_of_what_was_handed_in_has_a_grade(tmp_path: Path):
+    said = Course(points={"02.chunks": 20.0}, students={"bob": "Bob"}, due={"03": datetime(2026, 11, 25).astimezone()})
+    ada, hand_in = Student("ada", "Ada"), HandIn("ada", "02", "Ada/02.ipynb", "d")
+    found = small(tmp_path, ada, hand_in, answer("02.chunks"), answer("02.hidden", "not yet"), said=said)
+    assert [(one.student.key, one.exercise, one.outcome, one.points, one.most) for one in found] == [
+        ("ada", "02.chunks", "right", 20, 20),
+        ("ada", "02.hidden", "not yet", 0, 10),
+        ("ada", "02.report", "not graded", 0, 10),
+        *(("ada", key, "missing", 0, 10) for key in keys() if key.startswith("03.")),
+        *(("bob", key, "missing", 0, said.worth(key)) for key in keys() if key[:3] in ("02.", "03.")),
+    ]
+
+
+def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
+    found = small(
+        tmp_path,
+        HandIn("ada", "02", "Ada/02.ipynb", why_not="the notebook has 300 MB; 50 MB are read"),
+        answer("02.chunks"),
+        HandIn("bob", "", "Bob/x.ipynb", why_not="nothing in it tells the lesson"),
+        HandIn("cy", "03", "Cy/03.ipynb", "new"),
+        answer("03.window", student="cy", digest="old"),
+    )
+    said = {(one.student.key, one.exercise): (one.outcome, one.because) for one in found}
+    assert said["ada", "02.chunks"] == ("not graded", "the notebook has 300 MB; 50 MB are read")
+    assert said["bob", ""] == ("not graded", "nothing in it tells the lesson")
+    assert said["cy", "03.window"][0] == "not graded" and "make grade" in said["cy", "03.window"][1]
+    assert "nothing in it tells" in (tmp_path / "gradebook.csv").read_text()
+    assert "nothing in it tells" in (tmp_path / "feedback" / f"{file_name('bob', 'bob')}.html").read_text()
+
+
+def test_the_teacher_has_the_last_word(tmp_path: Path):
+    overrides = (
+        Override("ada", "02.chunks", 3.5, "Nearly."),
+        Override("ada", "02.hidden", comment="Good."),
+        Override("ada", "02.report", 0.0),
+        Override("nobody", "02.report", 1.0),
+    )
+    said = Course(overrides=overrides)
+    rows = [answer("02.chunks", "not yet"), answer("02.hidden"), answer("02.report")]
+    found = small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), *rows, said=said)
+    assert [(one.outcome, one.points, one.by_teacher, one.comment) for one in found] == [
+        ("not yet", 3.5, True, "Nearly."),
+        ("right", 10, False, "Good."),
+        ("right", 0, True, ""),
+    ]
+    with store(tmp_path) as known:
+        (stray,) = strays(known, said)
+    assert "'nobody'" in stray and "02.report" in stray
+
+
+@pytest.mark.parametrize(
+    "when, late",
+    [("2026-11-25T17:59:00+01:00", False), ("2026-11-25T17:01:00+00:00", True), ("yesterday", False), ("", False)],
+)
+def test_late_is_what_comes_after_the_due_date_as_it_is_now(tmp_path: Path, when: str, late: bool):
+    hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", when)
+    due = datetime.fromisoformat("2026-11-25T18:00:00+01:00")
+    assert {one.late for one in small(tmp_path, hand_in, said=Course(due={"02": due}))} == {late}
+    assert {one.late for one in small(tmp_path, hand_in, said=Course(due={"02": due.replace(year=2027)}))} == {False}
+    assert {one.late for one in small(tmp_path, HandIn("ada", "02", "f", "d", when, True))} == {True}
+
+
+# --- tables ---------------------------------------------------------------------------------------------------
+def test_the_gradebook_holds_every_answer(out: Path):
+    assert (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel takes it for another encoding
+    rows = table(out / "gradebook.csv")
+    assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03", "04")])
+    assert {row["name"] for row in rows} >= {
+        "'@everyone",
+        "Zeile Umbruch",
+        "山田 太郎",
+        "Emojina \N{FAMILY} \N{ROCKET}",
+    }
+    with store(out) as known:
+        wanted = {(one.student, one.exercise): one.outcome for one in known.rows()}
+    shown = {(row["student"], row["exercise"]): row["outcome"] for row in rows}
+    assert wanted.items() <= shown.items()
+    (given,) = [row for row in rows if (row["student"], row["exercise"]) == ("910000021", "02.chunks")]
+    assert (given["points"], given["most"]) == ("8", "20") and "<b>soon</b>" in given["comment"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("name", ["gradebook.csv", "canvas.csv", "moodle/02.csv"])
+def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str, delimiter: str):
+    text = (out / name).read_bytes().decode("utf-8-sig")
+    cells = [one for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for one in row]
+    assert not [one for one in cells if one.lstrip(' "').startswith(FORMULA)]
+    assert not [one for one in cells if re.search(r"[\r\n\t\x00]", one)] or delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("=1+1", "'=1+1"),
+        ("\t=1+1", "'=1+1"),
+        ("a;=1+1", "a;'=1+1"),
+        ("two\r\nlines", "two lines"),
+        ("1-1", "1-1"),
+        ("\u202egnorw", "gnorw"),
+        ("\ud800", "?"),
+    ],
+)
+def test_a_cell_is_plain_text(text: str, shown: str):
+    assert cell(text) == shown
+
+
+def test_points_are_written_as_people_write_them():
+    assert [number(one) for one in (10.0, 7.5, 0.0, 0.125, 100000.0)] == ["10", "7.5", "0", "0.12", "100000"]
+
+
+def as_moodle_reads_it(path: str) -> tuple[str, str]:
+    """Participant and file name: mod/assign/feedback/file/importziplib.php, is_valid_filename_for_import."""
+    folder, file = path.split("/")
+    _, participant, subtype, plugin, *_ = folder.split("_", 4)
+    assert participant.isdigit() and (subtype, plugin.rstrip("_")) == ("assignsubmission", "file")
+    return participant, file
+
+
+def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
+    with store(out) as known:
+        came = {one.student for one in known.hand_ins() if one.lesson == "03" and "assignsubmission" in one.file}
+        found = [one for one in grades(known, course(out)) if one.lesson == "03" and one.student.key in came]
+    rows = table(out / "moodle" / "03.csv")
+    assert {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"} <= rows[0].keys()
+    assert {row["Identifier"] for row in rows} == {f"Participant {key}" for key in came}
+    for row in rows:
+        mine = [one for one in found if f"Participant {one.student.key}" == row["Identifier"]]
+        settled = all(one.outcome != "not graded" for one in mine)
+        assert row["Grade"] == (number(sum(one.points for one in mine)) if settled else "")
+        assert not {tag.name for tag in BeautifulSoup(row["Feedback comments"], "html.parser").find_all(True)} - {
+            "p", "strong", "code"
+        }  # fmt: skip
+    with zipfile.ZipFile(out / "moodle" / "03-feedback.zip") as archive:
+        assert {as_moodle_reads_it(name) for name in archive.namelist()} == {(key, "03.html") for key in came}
+        page = archive.read(archive.namelist()[0]).decode()
+    assert "03 Choose between read and mmap" in page and "02 Copy a big file" not in page
+
+
+def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
+    things = [
+        HandIn("ada", lesson, f"Ada_{n}_assignsubmission_file/x.ipynb", "d") for lesson, n in (("02", 7), ("03", 9))
+    ]
+    small(tmp_path, Student("ada", "Ada", place="Ada_7_assignsubmission_file"), *things, answer("02.chunks"))
+    assert table(tmp_path / "moodle" / "02.csv")[0]["Identifier"] == "Participant 7"
+    assert table(tmp_path / "moodle" / "03.csv")[0]["Identifier"] == "Participant 9"
+
+
+def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
+    hand_in = HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d")
+    small(tmp_path, hand_in, Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d"))
+    comments = table(tmp_path / "moodle" / "02.csv")[0]["Feedback comments"]
+    assert "expected x <= y, got <script>" in BeautifulSoup(comments, "html.parser").get_text()
+
+
+def test_canvas_gets_a_column_for_each_lesson(out: Path):
+    header, points, *rows = csv.reader(io.StringIO((out / "canvas.csv").read_text(), newline=""))
+    # lib/gradebook_importer.rb: row_has_student_headers?, last_student_info_column, check_for_non_student_row
+    assert "Student" in header[0] and "ID" in header[1] and "Section" in header[4]
+    assert "Points Possible" in points[0] and not [row for row in rows if "Points Possible" in row[0]]
+    assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap", "04 Copy a page only on write"]
+    assert points[5:] == ["40", "30", "30"]
+    with store(out) as known:
+        found = grades(known, course(out))
+        came = {one.student for one in known.hand_ins() if int(one.student) % 3 == 2}
+    assert "Points-Possible" in {row[0] for row in rows} and {row[1] for row in rows} == came
+    for row in rows:
+        for lesson, shown in zip(("02", "03", "04"), row[5:], strict=True):
+            mine = [one for one in found if (one.student.key, one.lesson) == (row[1], lesson)]
+            settled = not any(one.outcome in ("missing", "not graded") for one in mine)
+            assert shown == (number(sum(one.points for one in mine)) if settled else "")
+
+
+def test_an_import_without_students_is_not_written(tmp_path: Path):
+    """A file that only looks like one of Canvas's is none: its number is not the student's key."""
+    small(tmp_path, HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d"), answer("02.chunks"))
+    assert {path.name for path in tmp_path.iterdir()} == {"feedback", "gradebook.csv", "grades.sqlite", "report.html"}
+
+
+# --- pages ----------------------------------------------------------------------------------------------------
+def every_page(out: Path) -> list[Path]:
+    return [out / "report.html", *sorted((out / "feedback").iterdir())]
+
+
+def test_what_a_student_writes_is_text_on_every_page(out: Path):
+    pages = every_page(out)
+    assert len(pages) == STUDENTS + 1
+    for path in pages:
+        tree = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        tags = tree.find_all(True)
+        assert not [tag for tag in tags if tag.name in ("script", "b", "iframe", "object", "link", "base", "form")]
+        assert not [name for tag in tags for name in tag.attrs if name.startswith("on")]
+        assert all(image["src"].startswith("data:image/png") for image in tree.find_all("img"))
+        assert all(link["href"].startswith("#") for link in tree.find_all("a"))
+        assert len(tree.find_all("style")) == 1
+    headings = [BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").h1.get_text() for path in pages[1:]]
+    assert sorted(headings) == sorted(one_line(name) or key for key, name in students(out).items())
+
+
+def students(out: Path) -> dict[str, str]:
+    with store(out) as known:
+        return {one.key: one.name for one in known.students()}
+
+
+def test_files_have_safe_names_and_lie_in_their_folder(tmp_path: Path):
+    out = made(tmp_path / "deep" / "grades", 30)
+    assert {path.name for path in tmp_path.iterdir()} == {"deep"}
+    assert {path.name for path in (tmp_path / "deep").iterdir()} == {"grades"}
+    names = [path.name for path in (out / "feedback").iterdir()]
+    assert len(names) == 30 and all(re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names)
+    assert sum(name.startswith("zwilling-doppelt-") for name in names) == 2
+
+
+def test_the_report_names_nobody(out: Path):
+    shown = (out / "report.html").read_text(encoding="utf-8")
+    words = " ".join([BeautifulSoup(shown, "html.parser").get_text(" "), *re.findall(r'alt="([^"]*)"', shown)])
+    for key, name in students(out).items():
+        parts = {
+            part for part in re.findall(r"[^\W_]{5,}", one_line(name)) if part not in ("script", "alert", "Points")
+        }
+        found = [part for part in (key, *parts) if part in words]
+        assert not found, f"{name!r}: {found} in the report"
+    assert "example.org" not in words and "assignsubmission" not in words
+
+
+def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
+    said = Course(overrides=(Override("ada", "02.hidden", 4.0, "See **me**.\n\nSoon."),), due={
+        "02": datetime.fromisoformat("2026-11-25T18:00:00+01:00")})  # fmt: skip
+    slip = Row("ada", "02.chunks", "not yet", "`target` is <b>short</b>", "too-short", ("9 MiB anonymous",), digest="d")
+    hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", "2026-11-26T08:05:00+01:00", edition="2026-10-01 (9d7e380)")
+    small(
+        tmp_path, Student("ada", "Ada"), hand_in, slip, answer("02.hidden", "not yet"), answer("02.report"), said=said
+    )
+    (path,) = (tmp_path / "feedback").iterdir()
+    text = " ".join(BeautifulSoup(path.read_text(), "html.parser").main.get_text().split())
+    for words in (
+        "Not yet: target is <b>short</b>",
+        "Measured: 9 MiB anonymous",
+        "Late · handed in on 26 November 2026, 08:05 · due on 25 November 2026, 18:00",
+        "your notebook is of edition 2026-10-01 (9d7e380)",
+        "14 of 30 points",
+        "4 of 10 points, given by your teacher",
+        "See me.",
+        "How many must be in memory at once?",  # the first hint of 02.chunks
+    ):
+        assert words in text
+    assert "readinto" not in text  # the second one
+
+
+# --- the report -----------------------------------------------------------------------------------------------
+def report(folder: Path) -> BeautifulSoup:
+    return BeautifulSoup((folder / "report.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
+    things = [HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "") for n in range(10)]
+    causes = ["too-short"] * 3 + ["too-much-memory"] + ["raised"] * 2
+    for n in range(9):
+        cause = causes[n] if n < len(causes) else ""
+        because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`" if cause == "raised" else f"{n} bytes"
+        things.append(Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d"))
+    small(tmp_path, *things, said=Course(students={"absent": "Absent"}))
+    page = report(tmp_path)
+    assert "copy a file that does not fit: 3 right, 6 not yet, 1 not graded, 1 missing" in page.find("img")["alt"]
+    found = [" ".join(item.get_text().split()) for item in page.select(".slips")[0].find_all("li")]
+    assert found == [
+        "too short · 3 (50 %) 0 bytes",
+        "raised · 2 (33 %) it raised OSError: …",
+        "too much memory · 1 (17 %) 3 bytes",
+    ]
+    text = " ".join(page.main.get_text().split())
+    assert "The checks took 18 s in all: 2 s for the median answer, 2 s for the slowest." in text
+    assert "1 hand-in: no cells" in text and "18 answers: this has not been graded yet." in text
+
+
+def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
+    two = [HandIn("ada", "02", "f", "d"), answer("02.chunks", seconds=1), answer("02.hidden", seconds=1, trusted=True)]
+    small(tmp_path, *two)
+    assert "1 answers were graded without a sandbox." in report(tmp_path).main.get_text()
+    again(tmp_path, trusted=True)
+    text = report(tmp_path).main.get_text()
+    assert "Graded without a sandbox." in text and "sandbox of its own" not in text
+    small(tmp_path, answer("02.hidden", seconds=1))
+    text = report(tmp_path).main.get_text()
+    assert "without a sandbox" not in text and "sandbox of its own" in text
+
+
+@pytest.mark.parametrize(
+    "said, shown",
+    [
+        ("it raised ValueError: I am Ada, in line 3: `ada = 1`", "it raised ValueError: …"),
+        ("`target` is gone, Ada Lovelace", "`target` is gone, …"),
+        ("121,048,576 bytes of 20 MiB; call 0301234567", "121,048,576 bytes of 20 MiB; call …"),
+        ("`/srv/lovelace` is a pipe", "`/…` is a pipe"),
+    ],
+)
+def test_an_example_is_impersonal(said: str, shown: str):
+    assert slips.impersonal(said, "02.chunks") == shown
+
+
+def given(key: str, answers: list) -> list[HandIn]:
+    return [HandIn(f"s{n}", key[:2], "f", predictions={key: one}) for n, one in enumerate(answers)]
+
+
+def question(**more) -> lessons.Lesson:
+    asked = lessons.Question("42.x", "How `many`?", **more)
+    return lessons.Lesson("42", "42", (asked,))
+
+
+def test_numbers_that_were_predicted_are_a_spread(tmp_path: Path):
+    asked = question(unit="MiB", measured=12.0)
+    answers = [1, 2, 3, 4, 400, 1e300, "seven", None, True, float("nan"), {"x": 3}]
+    (shown,), _ = predictions.pictures(asked, given("42.x", answers))
+    assert (
+        shown.alt
+        == "The spread of predictions in MiB. 6 predictions, median 3.5, half of them from 2.25 to 301; measured 12."
+    )
+    assert shown.caption == "How many? (42.x)"
+
+
+def test_fewer_than_five_answers_are_not_drawn():
+    for asked, answer in ((question(), 1), (question(kind="choice", names=("a", "b")), "a")):
+        drawn, too_few = predictions.pictures(asked, given("42.x", [answer] * 4))
+        assert (drawn, too_few) == ([], ["“How many?” (4)"])
+        assert len(predictions.pictures(asked, given("42.x", [answer] * 5))[0]) == 1
+
+
+def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
+    asked = question(kind="choice", names=("zeros", "an error"), measured="zeros")
+    (shown,), _ = predictions.pictures(asked, given("42.x", ["zeros"] * 4 + ["I am Ada"] * 2 + [3]))
+    assert shown.alt.endswith("predicted. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
+    (shown,), _ = predictions.pictures(question(kind="choice"), given("42.x", ["1 MiB"] * 5 + ["Ada"] * 4))
+    assert shown.alt.endswith("predicted. 1 MiB: 5, something else: 4.")
+    by_name = [{"read": 1, "Ada": 2}] * 5
+    (shown,), _ = predictions.pictures(question(kind="numbers", names=("read",)), given("42.x", by_name))
+    assert "Ada" not in shown.alt and "read: 5 predictions" in shown.alt
+
+
+def test_an_order_is_an_answer():
+    asked = question(kind="order", names=("a", "b"), measured=["b", "a"])
+    (shown,), _ = predictions.pictures(asked, given("42.x", [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"]))
+    assert shown.alt.endswith("predicted. a, b: 5, b, a: 1. Measured: b, a.")
+
+
+def test_every_question_of_every_lesson_is_found():
+    for path in notebooks():
+        source = "".join(one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code")
+        asked = lessons.lesson(path.name[:2]).questions
+        assert len(asked) == len(re.findall(r"\bpredict\(", source))
+        assert all(one.key.startswith(path.name[:2]) and len(one.text) > 5 for one in asked)
+
+
+def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
+    three = predict("02.three", "?", each=["slurp", "async chunks", "mmap"], unit="MiB")
+    beside = (
+        three.beside({"slurp": 2**28, "async chunks": None, "mmap": 0}),
+        predict("02.chunk", "?", choices=["a", "b"]).beside("a"),
+    )
+    outputs = [new_output("display_data", {"text/html": one.html, "text/plain": one.text}) for one in beside]
+    nbformat.write(new_notebook(cells=[new_code_cell("", outputs=outputs)]), tmp_path / "02_copy_a_big_file.ipynb")
+    asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
+    assert asked["02.three"].measured == {"slurp": 256, "mmap": 0} and asked["02.chunk"].measured == "a"
+    assert asked["02.order"].measured is None
+
+
+def test_pictures_of_a_class_refuse_what_shows_nothing():
+    with pytest.raises(ValueError, match="at least one row"):
+        outcomes({"02.chunks": {"right": 0}})
+    with pytest.raises(ValueError, match="counts 'wrong'; the outcomes are: right, not yet"):
+        outcomes({"02.chunks": {"wrong": 1}})
+    with pytest.raises(ValueError, match="at least one number"):
+        spread({"read": []})
+    with pytest.raises(ValueError, match="at least one answer"):
+        votes({"a": 0})
+
+
+# --- the files ------------------------------------------------------------------------------------------------
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".sqlite", ".toml"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_the_same_store_gives_the_same_bytes(out: Path, tmp_path: Path):
+    with store(out) as known, store(tmp_path) as copy:
+        copy.keep(*reversed([*known.students(), *known.hand_ins(), *known.rows()]))
+        write_all(copy, course(out), tmp_path)
+    assert contents(tmp_path) == contents(out)
+    times = {path: path.stat().st_mtime_ns for path in out.rglob("*.html")}
+    assert set(again(out)) >= times.keys()
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.html")} == times  # nor are they written again
+
+
+def test_an_old_page_goes_when_all_that_is_new_is_there(tmp_path: Path):
+    out = made(tmp_path / "grades", 12)
+    theirs = out / "feedback" / "notes.txt"
+    theirs.write_text("mine")
+    before = contents(out)
+    with store(out) as known:
+        known.forget("910000011")
+    (out / "report.html").unlink()
+    (out / "report.html").mkdir()  # cannot be written
+    with pytest.raises(IsADirectoryError):
+        again(out)
+    assert contents(out).keys() == before.keys() - {"report.html"}
+    (out / "report.html").rmdir()
+    again(out)
+    gone = f"feedback/{file_name(sample_class.NAMES[11], '910000011')}.html"
+    assert contents(out).keys() == before.keys() - {gone}
+    assert not list(out.rglob("*.unfinished"))
+
+
+def test_a_class_of_two_hundred_takes_seconds(tmp_path: Path):
+    sample_class.write(tmp_path, 200)
+    start = time.process_time()
+    assert len(again(tmp_path)) == 200 + 2 + 1 + 3 * 2
+    assert time.process_time() - start < 10
+
+
+# --- forget ---------------------------------------------------------------------------------------------------
+def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture):
+    listed = CLASS + '\n[students]\n# all of them\n"910000021" = "Vorname21 Nachname21"  # new\n"910000022" = "Ada"\n'
+    out = made(tmp_path / "grades", 24, listed)
+    with (out / "overrides.toml").open("a") as file:
+        file.write('\n# of the next\n[[override]]\nstudent = "910000022"\nexercise = "02.chunks"\ncomment = "[Ja]"\n')
+    others = {name: data for name, data in contents(out).items() if name.startswith("feedback/vorname23")}
+    assert forget.main(["910000021", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "910000021 (Vorname21 Nachname21)" in said and "feedback/vorname21-nachname21-" in said
+    assert "class.toml: 1 entry" in said and "overrides.toml: 1 entry" in said
+    assert "Vorname21 Nachname21_910000021_assignsubmission_file/lesson.ipynb" in said
+    for path in out.rglob("*"):
+        if path.is_file():
+            data = unpacked(path)
+            assert b"910000021" not in data and b"Nachname21" not in data, path
+    assert (out / "class.toml").read_text() == listed.replace('"910000021" = "Vorname21 Nachname21"  # new\n', "")
+    assert "# of the next\n[[override]]" in (out / "overrides.toml").read_text()
+    assert "the disk was full" in (out / "overrides.toml").read_text()  # a comment, which is the teacher's
+    assert {name: contents(out)[name] for name in others} == others
+
+
+def unpacked(path: Path) -> bytes:
+    if path.suffix != ".zip":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return b"".join([name.encode() + archive.read(name) for name in archive.namelist()])
+
+
+def test_what_cannot_be_cut_out_of_a_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):
+    text = 'override = [\n  {student = "910000002", exercise = "02.chunks", points = 1},\n]\n'
+    out = made(tmp_path / "grades", 6)
+    (out / "overrides.toml").write_text(text)
+    assert forget.main(["910000002", "--out", str(out)]) == 0
+    assert "overrides.toml, line 2, still names the student" in capsys.readouterr().out
+    assert (out / "overrides.toml").read_text() == text
+
+
+def test_an_unknown_student_is_answered_with_those_who_are_near(out: Path, capsys: pytest.CaptureFixture):
+    before = contents(out)
+    for asked, near in (("91000021", "910000021 (Vorname21 Nachname21)"), ("nachname33", "910000033 (Vorname33")):
+        assert forget.main([asked, "--out", str(out)]) == 1
+        said = capsys.readouterr().err
+        assert f"nothing is known of {asked!r}; did you mean" in said and near in said
+    assert contents(out) == before
+
+
+def test_forgetting_asks_for_a_folder_that_was_graded_into(tmp_path: Path, capsys: pytest.CaptureFixture):
+    assert forget.main(["ada", "--out", str(tmp_path)]) == 1
+    assert "holds no grades.sqlite" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_nobody_is_forgotten_while_somebody_grades(tmp_path: Path, capsys: pytest.CaptureFixture):
+    out = made(tmp_path / "grades", 3)
+    with store(out):
+        assert forget.main(["910000002", "--out", str(out)]) == 1
+    assert "in use by another grader" in capsys.readouterr().err and "910000002" in students(out)
+
+
+# --- in a browser ---------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module", params=["report", "feedback", "long name"])
+def shown(request: pytest.FixtureRequest, browser: Browser, out: Path) -> Iterator[Page]:
+    """A page that reaches nothing but itself: `page.requests`, `page.complaints`."""
+    pages = {
+        "report": out / "report.html",
+        "feedback": next((out / "feedback").glob("vorname21-*")),
+        "long name": next((out / "feedback").glob("maximiliana-*")),
+    }
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.requests, page.complaints = [], []
+    page.on("request", lambda asked: page.requests.append(asked.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    context.route(re.compile("^(?!file:|data:)"), lambda route: route.abort())
+    page.goto(pages[request.param].as_uri())
+    yield page
+    context.close()
+
+
+@pytest.mark.browser
+def test_a_page_is_for_everybody_and_loads_nothing(shown: Page):
+    assert [url for url in shown.requests if not url.startswith("data:")] == [shown.url] and not shown.complaints
+    found = Axe().run(shown)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.browser
+def test_a_page_fits_a_phone_and_paper(shown: Page):
+    for width in (375, 1280):
+        shown.set_viewport_size({"width": width, "height": 740})
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    paper = PdfReader(io.BytesIO(shown.pdf(prefer_css_page_size=True)))
+    printed = squeezed("".join(page.extract_text() for page in paper.pages))
+    for heading in shown.locator("h1, h2").all_inner_texts():
+        assert squeezed(heading) in printed
+
+
+def squeezed(text: str) -> str:
+    """Without spaces, and without the ligatures of print."""
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))

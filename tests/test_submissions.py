@@ -1,0 +1,842 @@
+"""What students handed in: every layout, as a folder and as a zip, and whatever else may lie there."""
+
+import csv
+import io
+import json
+import os
+import stat
+import struct
+import tempfile
+import tomllib
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helpers.classroom import submissions
+from helpers.classroom.course import Course
+from helpers.classroom.submissions import CannotBeGraded, Found, found
+from helpers.units import MiB
+
+LESSON = "02_copy_a_big_file.ipynb"
+MOODLE = "Ada Lovelace_1234567_assignsubmission_file_"
+CANVAS = "lovelaceada_LATE_12345_67890_02_copy_a_big_file.ipynb"
+Files = Mapping[str, bytes]
+
+
+def notebook(*keys: str, text: str = "", **metadata: object) -> bytes:
+    """A notebook that checks these exercises."""
+    sources = [text, *(f'exercise("{key}").check(answer)' for key in keys)]
+    cells = [{"cell_type": "code", "metadata": {}, "source": [source], "outputs": []} for source in sources]
+    return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1).encode()
+
+
+def zipped(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, method)
+    return made.getvalue()
+
+
+def as_folder(at: Path, files: Files) -> Path:
+    for name, data in files.items():
+        path = at / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if data.strip(b"\0"):
+            path.write_bytes(data)
+        else:
+            path.touch()
+            os.truncate(path, len(data))  # with nothing on the disk
+    return at
+
+
+def as_zip(at: Path, files: Files) -> Path:
+    path = at.with_suffix(".zip")
+    path.write_bytes(zipped(files))
+    return path
+
+
+both = pytest.mark.parametrize("lay_out", [as_folder, as_zip])
+LayOut = Callable[[Path, Files], Path]
+
+
+def all_of(collected: Path, **course: object) -> list[Found]:
+    return list(found(collected, Course(**course)))
+
+
+def only(collected: Path, **course: object) -> Found:
+    (one,) = all_of(collected, **course)
+    return one
+
+
+def in_short(collected: Path) -> dict[tuple[str, str], str]:
+    """Why each student x lesson cannot be graded; "" if it can, and is what it says it is."""
+    short = {}
+    for one in all_of(collected):
+        short[one.student.key, one.hand_in.lesson] = one.hand_in.why_not
+        assert one.student.key == one.hand_in.student
+        if one.hand_in.why_not:
+            with pytest.raises(CannotBeGraded):
+                one.notebook()
+        else:
+            assert sha256(one.notebook()).hexdigest() == one.hand_in.digest
+    return short
+
+
+# --- layouts --------------------------------------------------------------------------------------------------
+LAYOUTS = {
+    "plain": ({"Ada Lovelace/" + LESSON: notebook("02.chunks"), "bob/" + LESSON: notebook()}, ["Ada Lovelace", "bob"]),
+    "a zip for each student": (
+        {"ada.zip": zipped({LESSON: notebook()}), "b.ipynb": notebook("02.chunks")},
+        ["ada", "b"],
+    ),
+    "as hand_in names them": (
+        {f"02_{name}.zip": zipped({LESSON: notebook(text=name), "predictions.json": b"{}"}) for name in ("Ada", "Bo")},
+        ["Ada", "Bo"],
+    ),
+    "a folder for each lesson": ({"02/ada/" + LESSON: notebook(), "03_x/bob/03_a.ipynb": notebook()}, ["ada", "bob"]),
+    "folders in the student's": ({"ada/02/" + LESSON: notebook(), "bob/my/own/03_a.ipynb": notebook()}, ["ada", "bob"]),
+    "Moodle, in folders": (
+        {MOODLE + "/" + LESSON: notebook(), "Bernd Beispiel_44441_assignsubmission_file/sub/02_x.ipynb": notebook()},
+        ["1234567", "44441"],
+    ),
+    "Moodle, without folders": (
+        {MOODLE + LESSON: notebook(), "Bernd Beispiel_44441_assignsubmission_file_02_x.ipynb": notebook()},
+        ["1234567", "44441"],
+    ),
+    "Moodle, in groups, and of nobody": (
+        {f"{name}_assignsubmission_file_/{LESSON}": notebook() for name in ("Group A_17", "Default group")},
+        ["17", "Default group"],
+    ),
+    "Canvas": (
+        {CANVAS: notebook(), "beispielbernd_12346_67891_02_copy_a_big_file-1.ipynb": notebook()},
+        ["12345", "12346"],
+    ),
+    "Canvas, anonymous": (
+        {f"{mark}anon_{name}_67890_{LESSON}": notebook() for mark, name in (("", "x1Yz2"), ("LATE_", "Ab3De"))},
+        ["anon_Ab3De", "anon_x1Yz2"],
+    ),
+    "nbgrader": (
+        {
+            "submitted/bitdiddle/copying/" + LESSON: notebook(),
+            "submitted/hacker/copying/" + LESSON: notebook(),
+            "submitted/hacker/copying/timestamp.txt": b"2015-02-02 15:58:23.948203 America/Los_Angeles",
+            "source/copying/" + LESSON: notebook(text="the teacher's"),
+            "release/copying/" + LESSON: notebook(),
+            "autograded/hacker/copying/" + LESSON: notebook(),
+            "gradebook.db": b"",
+        },
+        ["bitdiddle", "hacker"],
+    ),
+}
+
+
+@both
+@pytest.mark.parametrize("above", ["", "downloads/", "a/b/c/"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_layout_is_known_by_its_names(tmp_path: Path, lay_out: LayOut, layout: str, above: str):
+    files, keys = LAYOUTS[layout]
+    short = in_short(lay_out(tmp_path / "class", {above + name: data for name, data in files.items()}))
+    assert sorted(key for key, _ in short) == sorted(keys)
+    assert set(short.values()) == {""}
+
+
+@both
+def test_layouts_may_be_mixed(tmp_path: Path, lay_out: LayOut):
+    files, expected = {"README.txt": b"", "carol/" + LESSON: notebook()}, ["carol"]
+    for name in ("Moodle, in folders", "Moodle, without folders", "Canvas", "nbgrader", "a folder for each lesson"):
+        layout, keys = LAYOUTS[name]
+        expected += keys
+        files |= (
+            layout if name == "a folder for each lesson" else {f"{name}/{path}": data for path, data in layout.items()}
+        )
+    short = in_short(lay_out(tmp_path / "class", files))
+    assert sorted({key for key, _ in short}) == sorted(set(expected))
+    assert set(short.values()) == {""}
+
+
+def test_a_class_zip_among_others_is_sorted_and_one_in_a_zip_is_named(tmp_path: Path):
+    download = zipped({MOODLE + "/" + LESSON: notebook(), "Bo_2_assignsubmission_file_/" + LESSON: notebook()})
+    files = {"assignment.zip": download, "carol/" + LESSON: notebook()}
+    assert set(in_short(as_folder(tmp_path / "folder", files))) == {("1234567", "02"), ("2", "02"), ("carol", "02")}
+    short = in_short(as_zip(tmp_path / "zip", files))
+    assert "a zip of several hand-ins in another zip" in short["assignment", ""]
+    assert short["carol", "02"] == ""
+
+
+@pytest.mark.parametrize("name", [MOODLE, "submitted", "02_Ada.zip", "1.zip"])
+def test_what_was_collected_may_be_one_hand_in(tmp_path: Path, name: str):
+    expected = {MOODLE: "1234567", "submitted": "hacker", "02_Ada.zip": "Ada", "1.zip": "1"}[name]
+    files = {LESSON: notebook(), "predictions.json": b'{"02.peak": 256.0}'}
+    if name == "submitted":
+        files = {f"hacker/copying/{path}": data for path, data in files.items()}
+    if name.endswith(".zip"):
+        (tmp_path / name).write_bytes(zipped(files))
+    else:
+        as_folder(tmp_path / name, files)
+    one = only(tmp_path / name)
+    assert (one.student.key, one.hand_in.lesson, one.hand_in.predictions) == (expected, "02", {"02.peak": 256.0})
+
+
+def test_what_a_layout_says_of_a_student(tmp_path: Path):
+    files = {MOODLE + "/" + LESSON: b"{}", CANVAS: b"{}", "submitted/hacker/copying/" + LESSON: b"{}"}
+    files |= {"Zoe Müller/" + LESSON: b"{}", "1234567_anon_/x.txt": b""}
+    said = {one.student.key: one for one in all_of(as_zip(tmp_path / "class", files))}
+    assert {key: (one.student.name, one.student.place) for key, one in said.items()} == {
+        "1234567": ("Ada Lovelace", MOODLE),
+        "12345": ("lovelaceada", "lovelaceada_LATE_12345_67890"),
+        "hacker": ("hacker", "hacker"),
+        "Zoe Müller": ("Zoe Müller", "Zoe Müller"),
+        "1234567_anon_": ("1234567_anon_", "1234567_anon_"),
+    }
+    assert said["1234567"].hand_in.file == f"{MOODLE}/{LESSON}"
+    assert [key for key, one in said.items() if one.hand_in.late] == ["12345"]
+
+
+@both
+def test_other_kinds_of_submission_are_no_notebooks(tmp_path: Path, lay_out: LayOut):
+    files = {MOODLE + "/" + LESSON: notebook(), MOODLE.replace("file", "onlinetext") + "/onlinetext.html": b"<p>"}
+    files |= {"Bo_2_assignsubmission_onlinetext_/onlinetext.html": b"<p>", CANVAS: notebook()}
+    files |= {"bo_12346_text.html": b"", "cy_12347_link.html": b"", "di_12348_67_essay.pdf": b""}
+    files |= {f"many/{n}.txt": b"" for n in range(9)}
+    assert in_short(lay_out(tmp_path / "class", files)) == {
+        ("1234567", "02"): "",
+        ("12345", "02"): "",
+        ("2", ""): "no notebook in it; there are: onlinetext.html",
+        ("12346", ""): "no notebook in it; there are: text.html",
+        ("12347", ""): "no notebook in it; there are: link.html",
+        ("12348", ""): "no notebook in it; there are: essay.pdf",
+        ("many", ""): "no notebook in it; there are: 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, …",
+    }
+
+
+def test_an_empty_folder_is_a_hand_in_and_a_hidden_one_is_nobodys(tmp_path: Path):
+    for name in ("ada", "bo", ".git", ".ipynb_checkpoints", "__MACOSX"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+    as_folder(tmp_path / "class", {"bo/" + LESSON: notebook(), ".git/config": b"", "._bo/" + LESSON: notebook()})
+    short = in_short(tmp_path / "class")
+    assert short == {("ada", ""): "no notebook in it; it is empty", ("bo", "02"): ""}
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr("ada/", b"")
+        archive.writestr("bo/" + LESSON, notebook())
+    assert in_short(tmp_path / "class.zip") == short
+
+
+@both
+def test_what_other_systems_leave_is_nothing(tmp_path: Path, lay_out: LayOut):
+    junk = ("__MACOSX/ada/._" + LESSON, "ada/.DS_Store", "ada/.ipynb_checkpoints/" + LESSON, "ada/Thumbs.db")
+    files = {"ada/" + LESSON: notebook(), "bo/x.txt": b""} | {name: b"other" for name in junk}
+    one, other = all_of(lay_out(tmp_path / "class", files))
+    assert (one.hand_in.why_not, one.superseded) == ("", ())
+    assert other.hand_in.why_not.endswith("there are: x.txt")
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "a text", "a pipe", "a damaged zip"])
+def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: str):
+    path = tmp_path / "collected.zip"
+    if wrong == "a pipe":
+        os.mkfifo(path)
+    elif wrong != "nothing":
+        path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
+    with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*a folder or a zip is expected"):
+        found(path, Course())
+
+
+# --- the last one counts --------------------------------------------------------------------------------------
+@both
+@pytest.mark.parametrize(
+    "names",
+    [
+        (LESSON, "02_copy_a_big_file (1).ipynb", "02_copy_a_big_file (10).ipynb"),
+        (LESSON, "02_copy_a_big_file-Copy1.ipynb", "02_copy_a_big_file-Copy2.ipynb"),
+        (LESSON, "02_copy_a_big_file-1.ipynb", "02_copy_a_big_file-2.ipynb", "02_copy_a_big_file-12.ipynb"),
+        ("02_a.ipynb", "02_b.ipynb"),
+    ],
+)
+def test_of_several_the_last_counts_and_the_others_are_named(tmp_path: Path, lay_out: LayOut, names: tuple[str, ...]):
+    canvas = {f"ada_1_{90 - n}_{name}": notebook(text=name) for n, name in enumerate(names)}
+    moodle = {f"{MOODLE}/{name}": notebook(text=name) for name in names}
+    for n, files in enumerate((canvas, moodle)):
+        one = only(lay_out(tmp_path / str(n), files))
+        assert one.notebook() == notebook(text=names[-1])
+        assert one.superseded == tuple(sorted(list(files)[:-1]))
+
+
+def test_the_time_decides_before_the_name(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {"ada/02_a.ipynb": b"later", "ada/02_b-1.ipynb": b"earlier"})
+    os.utime(folder / "ada" / "02_a.ipynb", (2e9, 2e9))
+    os.utime(folder / "ada" / "02_b-1.ipynb", (1e9, 1e9))
+    one = only(folder)
+    assert (one.notebook(), one.superseded) == (b"later", ("ada/02_b-1.ipynb",))
+    assert datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("ada/02_a.ipynb", (2026, 11, 30, 12, 0, 0)), b"later")
+        archive.writestr(zipfile.ZipInfo("ada/02_b-1.ipynb", (2026, 11, 30, 11, 0, 0)), b"earlier")
+    one = only(tmp_path / "class.zip")
+    assert (one.notebook(), one.hand_in.when) == (b"later", "")  # which is newer, but in no zone
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "ada_1_2_x.zip").write_bytes((tmp_path / "class.zip").read_bytes())
+    assert only(tmp_path / "other").notebook() == b"later"
+
+
+def test_the_times_of_an_lms_download_are_not_when_it_was_handed_in(tmp_path: Path):
+    files = {MOODLE + "/" + LESSON: b"{}", CANVAS.replace("LATE_", ""): b"{}", "submitted/ada/copying/" + LESSON: b"{}"}
+    course = {"due": {"02": datetime.fromisoformat("2001-01-01T00:00:00+00:00")}}
+    for collected in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
+        assert [(one.hand_in.when, one.hand_in.late) for one in all_of(collected, **course)] == [("", False)] * 3
+
+
+TIMESTAMPS = {  # what nbgrader's documentation and tests write, and the moment it is
+    "2015-02-02 14:58:23.948203 America/Los_Angeles": "2015-02-02T22:58:23.948203+00:00",
+    "2019-05-30 11:44:01.911849 UTC": "2019-05-30T11:44:01.911849+00:00",
+    "2017-07-05T12:32:56.123456": "2017-07-05T12:32:56.123456+00:00",
+    "2017-07-05 12:32:56\n": "2017-07-05T12:32:56+00:00",
+    "2017-07-05T12:32:56+02:00": "2017-07-05T10:32:56+00:00",
+    "2017-07-05 12:32:56 +0200": "2017-07-05T10:32:56+00:00",
+    "2017-07-05T12:32:56Z": "2017-07-05T12:32:56+00:00",
+}
+
+
+@both
+@pytest.mark.parametrize("text", TIMESTAMPS)
+def test_nbgrader_says_when_and_the_course_whether_that_is_late(tmp_path: Path, lay_out: LayOut, text: str):
+    at = "submitted/hacker/copying/"
+    collected = lay_out(tmp_path / "course", {at + LESSON: b"{}", at + "timestamp.txt": text.encode()})
+    moment = datetime.fromisoformat(TIMESTAMPS[text])
+    for seconds, late in ((-1, True), (0, False), (1, False)):
+        due = datetime.fromtimestamp(moment.timestamp() + seconds).astimezone()
+        one = only(collected, due={"02": due, "03": datetime.fromtimestamp(0).astimezone()})
+        assert datetime.fromisoformat(one.hand_in.when) == moment
+        assert one.hand_in.late is late
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "yesterday", "2015-02-02 14:58 Nowhere/Land", "2015-02-30 10:00 UTC", "2015-02-02 10:00 ../../etc/passwd",
+     "2015-02-02 10:00 " + "x" * 900, "9999-12-31 23:59:59 America/Los_Angeles", "0001-01-01 00:00:00 Asia/Tokyo",
+     "1 2 3 4", "2015 " * 1000, "\ud800"],
+)  # fmt: skip
+def test_a_timestamp_that_says_nothing_makes_nothing_late(tmp_path: Path, text: str):
+    at = "submitted/hacker/copying/"
+    files = {at + LESSON: b"{}", at + "timestamp.txt": text.encode("utf-8", "surrogatepass")}
+    due = datetime.fromisoformat("2030-01-01T00:00:00+00:00")
+    one = only(as_folder(tmp_path / "course", files), due={"02": due})
+    assert (one.hand_in.why_not, one.hand_in.when[:4] in ("", "9999", "0001")) == ("", True)
+    assert one.hand_in.late is one.hand_in.when.startswith("9999")
+
+
+def test_a_students_own_timestamp_is_not_believed(tmp_path: Path):
+    files = {MOODLE + "/" + LESSON: b"{}", MOODLE + "/timestamp.txt": b"2001-01-01 00:00:00 UTC"}
+    assert only(as_folder(tmp_path / "class", files)).hand_in.when == ""
+
+
+# --- which lesson, which edition, what was predicted ---------------------------------------------------------------
+def test_a_renamed_notebook_is_of_the_lesson_whose_exercises_it_checks(tmp_path: Path):
+    files = {
+        "ada/my homework (1).ipynb": notebook("02.chunks", "02.hidden", "03.lookup"),
+        "bo/99_x.ipynb": notebook("03.lookup"),
+        "cy/Untitled.ipynb": notebook(text="print(1)"),
+        "di/Untitled.ipynb": notebook("99.chunks", "02.nothing"),
+        "ed/x.ipynb": notebook("02.chunks").replace(rb"\"", b"'"),
+        "fay/Untitled.zip": zipped({"Untitled.ipynb": notebook("04.counter"), LESSON: notebook()}),
+        "gus/" + LESSON: b"",
+    }
+    assert in_short(as_folder(tmp_path / "class", files)) == {
+        ("ada", "02"): "",
+        ("bo", "03"): "",
+        ("cy", ""): "no lesson's exercise is in it",
+        ("di", ""): "no lesson's exercise is in it",
+        ("ed", "02"): "",
+        ("fay", "02"): "",
+        ("fay", "04"): "",
+        ("gus", "02"): "the notebook is empty",
+    }
+
+
+EDITION = {"edition": "2026-11-22 (11a3030)", "commit": "11a3030" + "0" * 33, "lesson": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (EDITION, (EDITION["edition"], EDITION["commit"])),
+        (EDITION | {"commit": "'; drop table rows"}, ("", "")),
+        (EDITION | {"edition": "x" * 201}, ("", "")),
+        (EDITION | {"edition": "\u202e<script>"}, ("", "")),
+        (EDITION | {"edition": ["2026"]}, ("", "")),
+        (EDITION | {"commit": {"a": 1}}, ("", "")),
+        ({}, ("", "")),
+        ("x", ("", "")),
+    ],
+)
+def test_the_edition_is_what_the_metadata_say_if_it_is_one(tmp_path: Path, said: object, expected: tuple[str, str]):
+    data = notebook("02.chunks", text='{"zero_copy": {"edition": "no"}}' * 9999, zero_copy=said, widgets="x" * 99)
+    hand_in = only(as_folder(tmp_path / "class", {"ada/" + LESSON: data})).hand_in
+    assert (hand_in.edition, hand_in.commit) == expected
+    first = b'{"metadata": {"zero_copy": ' + json.dumps(said).encode() + b'}, "cells": [' + b" " * 100_000 + b"]}"
+    hand_in = only(as_folder(tmp_path / "colab", {"ada/" + LESSON: first})).hand_in
+    assert (hand_in.edition, hand_in.commit) == expected
+
+
+PREDICTED = {"02.peak": 256.0, "02.ways": {"mmap": 0, "read": 1.5}, "02.which": "mmap", "02.order": ["b", "a"]}
+NO_PREDICTIONS = {
+    "03.peak": 1, "peak": 1, "02.": 1, "02.x y": 1, "02." + "x" * 99: 1, "02.a": True, "02.b": None, "02.c": [[1]],
+    "02.d": {"a": {"b": 1}}, "02.e": float("nan"), "02.f": float("inf"), "02.g": 10**400, "02.h": "x" * 201,
+    "02.i": "\ud800", "02.j": [1] * 101, "02.k": {"\n": 1}, "02.l": "a\nb",
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("way", ["in the student's zip", "beside", "Canvas"])
+def test_predictions_are_plain_and_small_or_dropped(tmp_path: Path, lay_out: LayOut, way: str):
+    files = {LESSON: notebook(), "predictions.json": json.dumps(PREDICTED | NO_PREDICTIONS).encode()}
+    laid = {
+        "in the student's zip": {MOODLE + "/02_Ada.zip": zipped(files)},
+        "beside": {f"ada/hand-in/{name}": data for name, data in files.items()},
+        "Canvas": {f"ada_1_{n}_{name}": data for n, (name, data) in enumerate(files.items())},
+    }
+    one = only(lay_out(tmp_path / "class", laid[way]))
+    assert (one.hand_in.predictions, one.hand_in.why_not) == (PREDICTED, "")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[1]", b"{", b"\xff\xfe", b"[" * MiB, b'{"a":' * 100_000, b'{"02.peak": ' + b"1" * 5000 + b"}",
+     b'{"02.peak": 1' + b" " * MiB + b"}"],
+    ids=["empty", "list", "broken", "no text", "nested lists", "nested", "many digits", "too large"],
+)  # fmt: skip
+def test_damaged_predictions_are_none(tmp_path: Path, data: bytes):
+    one = only(as_folder(tmp_path / "class", {"ada/" + LESSON: notebook(), "ada/predictions.json": data}))
+    assert (one.hand_in.predictions, one.hand_in.why_not) == ({}, "")
+
+
+def test_no_more_than_a_thousand_predictions_are_kept(tmp_path: Path):
+    data = json.dumps({f"02.x{n}": n for n in range(1_500)}).encode()
+    one = only(as_folder(tmp_path / "class", {"ada/" + LESSON: notebook(), "ada/predictions.json": data}))
+    assert len(one.hand_in.predictions) == 1_000
+
+
+# --- hostile ----------------------------------------------------------------------------------------------------
+def entry(name: str, **attributes: object) -> zipfile.ZipInfo:
+    made = zipfile.ZipInfo(name)
+    for attribute, value in attributes.items():
+        setattr(made, attribute, value)
+    return made
+
+
+def zip_of(*entries: tuple[zipfile.ZipInfo, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for about, data in entries:
+            archive.writestr(about, data)
+    return made.getvalue()
+
+
+GOOD = notebook("02.chunks")
+PACKED = zipped({LESSON: GOOD})
+CENTRAL = PACKED.index(b"PK\x01\x02")  # where the list of names begins
+END = PACKED.index(b"PK\x05\x06")
+
+
+def changed(data: bytes, at: int, form: str, value: int) -> bytes:
+    """A zip with another number in one place."""
+    made = bytearray(data)
+    struct.pack_into(form, made, at, value)
+    return bytes(made)
+
+
+def encrypted() -> bytes:
+    return changed(changed(PACKED, 6, "<H", 1), CENTRAL + 8, "<H", 1)
+
+
+def overlapping() -> bytes:
+    """A notebook of 30 MiB, which the list names 900 times, as the files of zip bombs lie over each other."""
+    one = zipped({LESSON: bytes(30 * MiB)})
+    start, end = one.index(b"PK\x01\x02"), one.rindex(b"PK\x05\x06")
+    listed = one[start:end] * 900
+    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 900, 900, len(listed), start, 0)
+    return one[:start] + listed + ending
+
+
+def endless() -> bytes:
+    """A notebook that unpacks to 10 GiB: the same block of zeros, packed once and repeated."""
+    pack = zlib.compressobj(wbits=-15)
+    block, again = (pack.compress(bytes(16 * MiB)) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    data = block + again * 639 + pack.flush()
+    name = LESSON.encode()
+    numbers = (0, 8, 0, 0, 0, len(data), 30 * MiB, len(name), 0)  # it declares 30 MiB
+    local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, *numbers) + name + data
+    listed = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, *numbers, 0, 0, 0, 0, 0) + name
+    return local + listed + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(listed), len(local), 0)
+
+
+def many() -> bytes:
+    """100,000 empty files."""
+    numbers = (0, 0, 0, 0, 0, 0, 0, 6, 0)
+    local = [struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, *numbers) + b"%06d" % n for n in range(100_000)]
+    about = (struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, *numbers, 0, 0, 0, 0, 36 * n) for n in range(100_000))
+    listed = b"".join(one + b"%06d" % n for n, one in enumerate(about))
+    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, len(listed), 36 * 100_000, 0)
+    return b"".join(local) + listed + ending
+
+
+def zip64() -> bytes:
+    """A list of names that has 2^60 bytes, as its zip64 record says."""
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**60, CENTRAL)
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, END, 1)
+    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    return PACKED[:END] + record + locator + ending
+
+
+def link(to: str) -> bytes:
+    return zip_of((entry(LESSON, create_system=3, external_attr=(stat.S_IFLNK | 0o777) << 16), to.encode()))
+
+
+def special() -> bytes:
+    return zip_of((entry(LESSON, create_system=3, external_attr=stat.S_IFIFO << 16), b""))
+
+
+ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
+    "encrypted": (encrypted, "it is encrypted; hand it in without a password"),
+    "cut off": (lambda: PACKED[:-20], "the zip is damaged (File is not a zip file)"),
+    "cut in the middle": (lambda: PACKED[: len(PACKED) // 2], "the zip is damaged (File is not a zip file)"),
+    "no zip": (lambda: b"Rar!\x1a\x07" + bytes(999), "the zip is damaged (File is not a zip file)"),
+    "empty file": (lambda: b"", "the zip is damaged (File is not a zip file)"),
+    "no files": (lambda: zipped({}), "no notebook in it; it is empty"),
+    "wrong checksum": (lambda: changed(PACKED, CENTRAL + 16, "<I", 1), "the zip is damaged (Bad CRC-32 for file"),
+    "broken data": (lambda: changed(PACKED, 70, "<Q", 2**64 - 1), "the zip is damaged ("),
+    "declares less": (lambda: changed(PACKED, CENTRAL + 24, "<I", 9), "the zip is damaged (Bad CRC-32 for file"),
+    "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook has 4 GiB; 32 MiB is the"),
+    "another name at the file": (lambda: PACKED.replace(b"02_copy", b"03_copy", 1), "the zip is damaged (File name in"),
+    "begins elsewhere": (lambda: changed(PACKED, CENTRAL + 42, "<I", 2**31), "the zip is damaged ("),
+    "list of names elsewhere": (
+        lambda: changed(PACKED, END + 16, "<I", 2**31),
+        ("the zip is damaged (", "files overlap"),
+    ),
+    "names without end": (lambda: changed(PACKED, END + 12, "<I", 2**30), "the zip is damaged ("),
+    "zip64 of 2^60": (zip64, "the zip"),
+    "name that is no UTF-8": (
+        lambda: changed(zipped({"ä.ipynb": GOOD}), 30, "B", 0xFF).replace("ä".encode(), b"\xff\xff"),
+        "the zip is damaged ('utf-8' codec can't decode",
+    ),
+    "10 GiB unpacked": (endless, "the zip is damaged (Bad CRC-32 for file"),
+    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook has 33 MiB; 32 MiB is the limit"),
+    "20 GiB, by overlapping": (overlapping, "files overlap in the zip; pack it again"),
+    "bzip2": (
+        lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_BZIP2),
+        "it is packed by a method that is not read here",
+    ),
+    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it is packed by a method that is not read here"),
+    "1,001 files": (lambda: zipped({f"{n}": b"" for n in range(1_001)}), "the zip has 1,001 files; hand in"),
+    "100,000 files": (many, "the zip's list of names has 4.96 MiB"),
+    "../": (
+        lambda: zipped({LESSON: GOOD, "../../x.ipynb": GOOD}),
+        "it names a file outside of the zip (../../x.ipynb)",
+    ),
+    "absolute": (
+        lambda: zipped({LESSON: GOOD, "/etc/passwd": b""}),
+        "it names a file outside of the zip (/etc/passwd)",
+    ),
+    "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside of the zip (C:/x)"),
+    "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside of the zip (..\\x)"),
+    "link to the teacher's": (lambda: link("/etc/passwd"), "it is a link; hand in the file itself"),
+    "pipe": (special, "it is a pipe or a device; hand in a file"),
+    "zip in a zip": (lambda: zipped({"02_x.zip": PACKED}), "no notebook in it; there are: 02_x.zip"),
+    "zips in zips": (lambda: zipped({"x.zip": zipped({"x.zip": PACKED})}), "no notebook in it; there are: x.zip"),
+    "folder named as a notebook": (lambda: zipped({LESSON + "/": b""}), "no notebook in it; it is empty"),
+}
+
+
+@cache
+def hostile(trick: str) -> bytes:
+    make, _ = ZIPS[trick]
+    return make()
+
+
+@pytest.mark.parametrize("trick", ZIPS)
+def test_a_hostile_zip_is_named_and_the_others_go_on(tmp_path: Path, trick: str):
+    _, expected = ZIPS[trick]
+    files = {"ada/02_Ada.zip": hostile(trick), "bo/" + LESSON: GOOD}
+    for lay_out in (as_folder, as_zip):
+        tracemalloc.start()
+        try:
+            short = in_short(lay_out(tmp_path / "class", files))
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert most < 4 * 64 * MiB
+        assert short["bo", "02"] == ""
+        why_not = " ".join(why for (key, _), why in short.items() if key == "ada")
+        assert why_not.startswith(expected), why_not
+        assert str(tmp_path) not in why_not
+
+
+def test_a_notebook_of_200_mb_is_named_unread(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: b"", "ada/02_x.zip": b"", "bo/" + LESSON: GOOD})
+    os.truncate(folder / "ada" / LESSON, 200 * MiB)
+    os.truncate(folder / "ada" / "02_x.zip", 200 * MiB)
+    os.utime(folder / "ada" / "02_x.zip", (0, 0))
+    short = in_short(folder)
+    advice = "clear its outputs (Edit > Clear All Outputs) and hand in again"
+    assert short == {("ada", "02"): f"the notebook has 200 MiB; 32 MiB is the limit: {advice}", ("bo", "02"): ""}
+    os.utime(folder / "ada" / LESSON, (-1, -1))
+    assert in_short(folder)["ada", "02"] == "the zip has 200 MiB; 64 MiB is the limit: hand in the notebook alone"
+
+
+def test_the_limits_hold_at_their_edges(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: b"", "bo/02_x.zip": zipped({LESSON: bytes(32 * MiB)})})
+    os.truncate(folder / "ada" / LESSON, 32 * MiB)
+    assert set(in_short(folder).values()) == {""}
+    os.truncate(folder / "ada" / LESSON, 32 * MiB + 1)
+    assert "32 MiB is the limit" in in_short(folder)["ada", "02"]
+    as_folder(folder, {"cy/02_x.zip": zipped({LESSON: GOOD} | {str(n): b"" for n in range(999)})})
+    assert in_short(folder)["cy", "02"] == ""
+
+
+def test_a_student_may_hand_in_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(submissions, "READ", 4 * MiB)
+    many = zipped({f"{n}/Untitled.ipynb": bytes(MiB) for n in range(9)})
+    collected = as_zip(tmp_path / "class", {"ada/x.zip": many, "bo/" + LESSON: GOOD, "cy/" + LESSON: bytes(3 * MiB)})
+    assert in_short(collected) == {
+        ("ada", ""): "more than 512 MiB were handed in; hand in the notebook alone",
+        ("bo", "02"): "",
+        ("cy", "02"): "",
+    }
+    files = {f"ada/{n}.ipynb": b"" for n in range(1_001)} | {"bo/x.txt": b""}
+    assert in_short(as_folder(tmp_path / "many", files))["ada", ""].startswith("there are more than 1,000 notebooks")
+
+
+@pytest.mark.parametrize("make", ["link", "link to a folder", "hard link", "pipe", "folder"])
+def test_what_is_no_file_of_the_students_own_is_named_and_not_followed(tmp_path: Path, make: str):
+    secret = as_folder(tmp_path / "teacher", {"02_solution.ipynb": GOOD})
+    folder = as_folder(tmp_path / "class", {"bo/" + LESSON: GOOD, "ada/readme.txt": b""})
+    at = folder / "ada" / LESSON
+    if make == "link":
+        at.symlink_to(secret / "02_solution.ipynb")
+    elif make == "link to a folder":
+        at.symlink_to(secret)
+        (folder / "cy").symlink_to(secret)
+        (folder / "around").symlink_to(folder)
+    elif make == "hard link":
+        at.hardlink_to(secret / "02_solution.ipynb")
+    elif make == "pipe":
+        os.mkfifo(at)
+    else:
+        at.mkdir()
+    short = in_short(folder)
+    assert short.pop(("bo", "02")) == ""
+    link, pipe = "it is a link; hand in the file itself", "it is a pipe or a device; hand in a file"
+    expected = {
+        "link": {("ada", "02"): link},
+        "link to a folder": {("ada", "02"): link, ("cy", ""): link, ("around", ""): link},
+        "hard link": {("ada", "02"): link},
+        "pipe": {("ada", "02"): pipe},
+        "folder": {("ada", ""): "no notebook in it; there are: readme.txt"},
+    }
+    assert short == expected[make]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_what_may_not_be_read_is_named(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {name + LESSON: GOOD for name in ("ada/", "bo/", "cy/own/", "di/")})
+    closed = [folder / "ada" / LESSON, folder / "bo", folder / "cy" / "own"]
+    for path in closed:
+        path.chmod(0)
+    try:
+        assert in_short(folder) == {
+            ("ada", "02"): "the notebook cannot be read: Permission denied",
+            ("bo", ""): "the folder cannot be read: Permission denied",
+            ("cy", ""): "the folder cannot be read: Permission denied",
+            ("di", "02"): "",
+        }
+        folder.chmod(0)
+        with pytest.raises(ValueError, match="Permission denied"):
+            found(folder, Course())
+    finally:
+        for path in (folder, *closed):
+            path.chmod(0o700)
+
+
+def test_a_notebook_that_changed_meanwhile_is_not_graded_as_the_one_found(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD})
+    one = only(folder)
+    (folder / "ada" / LESSON).write_bytes(notebook("02.hidden"))
+    with pytest.raises(CannotBeGraded, match="has changed"):
+        one.notebook()
+    (folder / "ada" / LESSON).unlink()
+    with pytest.raises(CannotBeGraded, match="No such file"):
+        one.notebook()
+
+
+@pytest.mark.parametrize("data", [b"[" * (32 * MiB), b'exercise(\\"02.' * (2 * MiB), b'"zero_copy": {' * (2 * MiB)])
+def test_a_notebook_is_not_parsed_here(tmp_path: Path, data: bytes):
+    short = in_short(as_folder(tmp_path / "class", {"ada/" + LESSON: data, "bo/Untitled.ipynb": data}))
+    assert short == {("ada", "02"): "", ("bo", ""): "no lesson's exercise is in it"}
+
+
+def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
+    files = {"ada/" + "a/" * 10_000 + LESSON: GOOD, "bo/" + LESSON: GOOD}
+    assert set(in_short(as_zip(tmp_path / "class", files)).values()) == {""}
+    short = in_short(as_zip(tmp_path / "alone", {"a/" * 10_000 + LESSON: GOOD}))
+    assert short == {("a", "02"): ""}
+
+
+# --- names ------------------------------------------------------------------------------------------------------
+NAMES = [
+    "=HYPERLINK(\"example.org\")", "<script>alert(1)", "a" * 300, "é" * 120, "tab\there", "line\nend",
+    "\x07bell", "right\u202eto left", "no\u00a0break", "zero\u200bwidth", " spaces ", "-2+3", "'", '"', "12345",
+    "student-0123abcd", "%s%n{0}", "a" * 300 + "b", "NUL", "~root", "$(id)", "|", "&amp;", "\U0001f427", "Ada", "ada",
+]  # fmt: skip
+
+
+def distinct(founds: list[Found], students: int) -> None:
+    """Each student has a key of its own, which a table and a TOML file can hold."""
+    keys = [one.student.key for one in founds]
+    assert len(keys) == len(set(keys)) == students
+    assert keys == sorted(keys)
+    for one in founds:
+        for text in (one.student.key, one.student.name):
+            assert text.isprintable() and text.strip() and len(text) <= 200
+            assert "\n" not in one.hand_in.file and one.hand_in.file.isprintable()
+            assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
+        table = io.StringIO()
+        csv.writer(table).writerow(keys)
+        assert next(csv.reader(io.StringIO(table.getvalue()))) == keys
+
+
+@both
+def test_odd_names_are_students_like_others(tmp_path: Path, lay_out: LayOut):
+    names = [name for name in NAMES if len(name.encode()) < 250] if lay_out is as_folder else NAMES
+    files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
+    founds = all_of(lay_out(tmp_path / "class", files))
+    distinct(founds, len(names))
+    assert {one.notebook() for one in founds} == set(files.values())
+    keys = {one.student.key for one in founds}
+    assert keys > {'=HYPERLINK("example.org")', "<script>alert(1)", "12345", "Ada", "ada", "$(id)"}
+    assert all(len(key) == 200 for key in keys if key.startswith("aaa"))
+
+
+def test_names_that_are_no_text_are_told_apart(tmp_path: Path):
+    names = [b"M\xfcller", b"M\xf6ller", "Müller".encode(), b"\xff", b"\xfe"]
+    for name in names:
+        folder = tmp_path / "class" / os.fsdecode(name)
+        folder.mkdir(parents=True)
+        (folder / LESSON).write_bytes(name)
+    founds = all_of(tmp_path / "class")
+    distinct(founds, len(names))
+    assert {one.notebook() for one in founds} == set(names)
+    assert "Müller" in {one.student.key for one in founds}
+
+
+def test_a_name_that_leads_out_of_the_class_zip_is_a_hand_in_that_is_not_read(tmp_path: Path):
+    files = {f"{name}/{LESSON}": GOOD for name in ("..", "../../etc", "/abs", "ada/../bo", "C:/cy", "./di")}
+    short = in_short(as_zip(tmp_path / "class", files))
+    assert {why for (key, _), why in short.items() if key != "di"} == {
+        f"it names a file outside of the zip ({name}); pack it again" for name in files if not name.startswith("./")
+    } - {f"it names a file outside of the zip (../../etc/{LESSON}); pack it again"}
+    assert short["di", "02"] == ""
+
+
+def test_names_as_macos_packs_them(tmp_path: Path):
+    """In UTF-8, decomposed, and without saying so."""
+    name = "Mu\u0308ller"
+    flagged = zipped({f"{name}/{LESSON}": GOOD, f"bo/{LESSON}": GOOD})
+    made = flagged.replace(b"\0\x08", b"\0\0")
+    assert made != flagged
+    (tmp_path / "class.zip").write_bytes(made)
+    assert [one.student.key for one in all_of(tmp_path / "class.zip")] == ["Müller", "bo"]
+
+
+def test_two_that_have_a_name_or_a_number_in_common_stay_two(tmp_path: Path):
+    names = ["Ada Lovelace_1_assignsubmission_file_", "Ada Lovelace_2_assignsubmission_file_", "1", "Ada Lovelace",
+             "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada"]  # fmt: skip
+    files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
+    files["ada_1_2_02_x.ipynb"] = notebook(text="Canvas")
+    files["bo_1_2_02_x.ipynb"] = notebook(text="a name that Canvas seems to have given")
+    founds = all_of(as_zip(tmp_path / "class", files))
+    distinct(founds, len(files))
+    kept = {one.student.key: one.hand_in.file for one in founds}
+    assert kept["1"].startswith("Ada Lovelace_1_")  # a system's number before a folder's name
+    assert kept["ada"].startswith("submitted/")
+    assert kept["Müller"].startswith("Müller")
+    assert kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"
+    for one in all_of(as_zip(tmp_path / "again", files)):
+        assert kept[one.student.key] == one.hand_in.file
+
+
+in_a_zip = st.text(st.characters(exclude_characters="/\\\0:", exclude_categories=["Cs"]), min_size=1, max_size=30)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sets(in_a_zip.filter(lambda name: name not in (".", "..")), min_size=2, max_size=9))
+@pytest.mark.parametrize(
+    "form", ["{}/", "{}_7_assignsubmission_file_", "{}_7_assignsubmission_file_/", "submitted/{}/x/"]
+)
+def test_no_two_students_are_merged_and_none_is_lost(tmp_path: Path, form: str, names: set[str]):
+    files = {form.format(name) + LESSON: notebook(text=name) for name in names}
+    founds = all_of(as_zip(tmp_path / "class", files))
+    distinct(founds, len(names))
+    assert {one.notebook() for one in founds} == set(files.values())
+
+
+# --- lazily, and without a trace ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(("lay_out", "students"), [(as_folder, 200), (as_zip, 40)])
+def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, students: int):
+    most, data = [], bytes(5 * MiB)
+    for n in (4, students):
+        collected = lay_out(tmp_path / f"{n}", {f"{at}/{LESSON}": data for at in range(n)})
+        tracemalloc.start()
+        try:
+            held = list(found(collected, Course()))
+            assert len(held[-1].notebook()) == 5 * MiB
+            most.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert most[1] < 20 * MiB
+    assert most[1] - most[0] < 2 * MiB
+
+
+def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path):
+    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD, "bo/" + LESSON: GOOD})
+    students = found(folder, Course())
+    assert next(students).student.key == "ada"
+    (folder / "bo" / LESSON).write_bytes(b"later")
+    assert next(students).notebook() == b"later"
+
+
+def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def everything() -> dict[Path, tuple]:
+        return {at: (at.stat().st_size, at.stat().st_mtime_ns, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
+
+    for name in ("home", "temporary", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path / "here")
+    files = {f"{n}/02_x.zip": hostile(trick) for n, trick in enumerate(ZIPS)} | LAYOUTS["nbgrader"][0]
+    collected = [as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)]
+    before = everything()
+    for path in collected:
+        in_short(path)
+    assert everything() == before
+
+
+def test_what_is_not_read_to_the_end_leaves_nothing_open(tmp_path: Path):
+    files = {f"{n}/{LESSON}": GOOD for n in range(3)}
+    for path in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
+        found(path, Course())
+        students = found(path, Course())
+        next(students)
+        students.close()
+    descriptors = Path("/proc/self/fd")
+    if descriptors.exists():
+        assert not [at for at in descriptors.iterdir() if str(tmp_path) in os.path.realpath(at)]
