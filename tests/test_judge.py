@@ -86,7 +86,7 @@ def test_another_check_is_another_hash(tmp_path: Path):
         (b"[1, 2]", "no notebook of format 4"),
         (b'{"worksheets": []}', "no notebook of format 4"),
         (notebook(*["x"] * (judge.CELLS + 1)), "5,001 cells"),
-        (notebook("x = '" + "a" * (judge.CODE + 1) + "'"), "MiB of code"),
+        (notebook("x = '" + "a" * (judge.CODE + 1) + "'"), "250,007 characters of code"),
         (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "cell 1 holds something that is no text"),
     ],
     ids=["empty", "no text", "deep", "a list", "format 3", "many cells", "much code", "numbers"],

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from ..folders import ROOT
 from ..teach.exercise_files import keys
 from ..teach.exercises import exercise
+from ..teach.words import short
 from . import judge, sandbox
 from .course import GRADES, BadCourse, Course, course
 from .course_of_nbgrader import NotReady, put_scores
@@ -32,17 +33,27 @@ from .submissions import CannotBeGraded, Found, found
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
+TOO_SLOW = ("still-running", "not-at-once")  # causes that may be another answer's doing, if it runs beside this one
+TOO_LONG = f"its cells cannot be taken apart within {judge.SECONDS} s"
 
 
 class Refused(Exception):
     """Why nothing was graded, and what would help."""
 
 
-def grade(collected: Path, folder: Path, *, trusted: bool = False, nbgrader: Path | None = None) -> list[str]:
+def grade(
+    collected: Path,
+    folder: Path,
+    *,
+    trusted: bool = False,
+    nbgrader: Path | None = None,
+    timeout: float = judge.TIMEOUT,
+) -> list[str]:
     """Grades what was collected into `folder`, and returns what there is to say: what was written, a line each.
 
     trusted   without a sandbox: the students' code runs with the rights of who calls this
     nbgrader  the course whose gradebook gets the scores, too
+    timeout   seconds for a student's function
 
     Refused where there can be no sandbox, or another grader works in that folder; BadCourse for what is wrong in the
     teacher's files there; NotReady for what is wrong with nbgrader's course, when all else has been written.
@@ -55,9 +66,11 @@ def grade(collected: Path, folder: Path, *, trusted: bool = False, nbgrader: Pat
             together, alone = _to_do(known, list(_handed_in(known, collected, about)), trusted)
             size = sum(len(exercises) for _, exercises in (*together, *alone))
             with tqdm(total=size, desc="judging", unit="answer", delay=2, disable=None) as bar:
-                _judge(known, together, trusted, AT_ONCE, bar.update)
+                how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
+                how(together, at_once=AT_ONCE)
                 again, _ = _to_do(known, [one for one, _ in together], trusted)
-                _judge(known, [*alone, *again], trusted, 1, bar.update)
+                bar.total += sum(len(exercises) for _, exercises in again)
+                how([*alone, *again], at_once=1)
             written = write_all(known, about, folder, trusted=trusted)
             said = [str(written[0]), str(written[-1])]
             return [*said, str(put_scores(nbgrader, known, about))] if nbgrader else said
@@ -108,10 +121,12 @@ def runs_alone(key: str) -> bool:
     return exercise(key).alone
 
 
-def _judge(known: Store, work: Sequence[Work], trusted: bool, at_once: int, done: Callable[[], object]) -> None:
+def _judge(
+    known: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
+) -> None:
     """Every answer, `at_once` notebooks at a time. A verdict is kept when it comes, by this thread alone."""
     rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
-    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, rows.put) as judges:
+    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, rows.put) as judges:
         futures = [pool.submit(judges.judge, *one) for one in work]
         for future in futures:
             future.add_done_callback(lambda _: rows.put(None))
@@ -128,10 +143,13 @@ def _judge(known: Store, work: Sequence[Work], trusted: bool, at_once: int, done
 
 
 class _Judges:
-    """Processes that judge, a notebook each. They end with the block, whatever ends that."""
+    """Processes that judge, a notebook each. They end with the block, whatever ends that.
 
-    def __init__(self, trusted: bool, put: Callable[[Row], None]):
-        self.trusted, self.put = trusted, put
+    alone  one after another: what is slow then is slow by itself
+    """
+
+    def __init__(self, trusted: bool, timeout: float, alone: bool, put: Callable[[Row], None]):
+        self.trusted, self.timeout, self.alone, self.put = trusted, timeout, alone, put
         self.running: set[subprocess.Popen] = set()
         self.over = False
 
@@ -149,8 +167,8 @@ class _Judges:
 
         def put(exercise: str, **said) -> None:
             left.remove(exercise)
-            by = {"digest": one.hand_in.digest, "check": check(exercise), "trusted": self.trusted}
-            self.put(Row(one.student.key, exercise, **said, **by))
+            by = check(exercise) if self.alone or said.get("cause") not in TOO_SLOW else ""  # "": it is asked again
+            self.put(Row(one.student.key, exercise, **said, digest=one.hand_in.digest, check=by, trusted=self.trusted))
 
         try:
             notebook = one.notebook()
@@ -164,7 +182,7 @@ class _Judges:
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes its verdicts on. Why there are no more: for when there should be."""
-        asked = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted}
+        asked = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
         command = [sys.executable, "-m", "helpers.classroom.judge"]
         with (
             tempfile.TemporaryFile() as complaints,
@@ -188,7 +206,11 @@ class _Judges:
                 process.kill()
             complaints.seek(0)
             last = complaints.read().decode(errors="replace").strip().splitlines()[-1:]
-        return f"its judge ended before it had a verdict ({', '.join((*last, how_it_ended(process.returncode)))})"
+        ended = how_it_ended(process.returncode)
+        if ended == "SIGPROF":
+            for name in list(exercises):
+                put(name, outcome="not graded", because=TOO_LONG, cause="judge-ended")
+        return short(f"its judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
     def _line(self, process: subprocess.Popen) -> bytes:
         """The next one, within PATIENCE; nothing if it ends, or takes longer and is killed."""
@@ -215,13 +237,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
     parser.add_argument("--trust", action="store_true", help="without a sandbox: students' code runs with your rights")
     parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="grade what it collected; it gets the scores")
+    parser.add_argument(
+        "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
+    )
     options = parser.parse_args(arguments)
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
         parser.error("say what to grade: a folder or a zip (make grade FROM=…), or a course of nbgrader (NBGRADER=…)")
     try:
         out = options.out or its_grades or GRADES
-        print(*grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader), sep="\n")
+        said = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
+        print(*said, sep="\n")
     except NotReady as error:
         print(f"Graded, but nbgrader's gradebook was left as it was. {error}", file=sys.stderr)
         return 1

@@ -1,29 +1,34 @@
 """Judges the answers of one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
 
 In comes a line of JSON, which says what to judge, and then the notebook; out go verdicts, a line of JSON each. The
-notebook is read as data: whatever it does to its reader ends this process, and not the grader.
+notebook is read as data: whatever it does to its reader ends this process, and not the grader. One that takes too long
+to read ends it by SIGPROF: Python's compiler listens to nobody.
 """
 
-import ast
 import hashlib
 import json
 import os
 import re
+import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
+
+import psutil
 
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
 from ..teach.exercises import Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import taken
-from ..teach.statements import Cell
-from ..units import GiB, MiB
+from ..teach.statements import NOT_PYTHON, Cell
+from ..teach.words import short
+from ..units import GiB
 from . import sandbox
 
 try:
@@ -31,8 +36,9 @@ try:
 except ImportError:  # Windows, where answers are judged without a sandbox, or not at all
     resource = None
 
-CODE, CELLS = 2 * MiB, 5_000  # characters of code in a notebook, and cells: no hand-in comes near
-READING = 4 * GiB  # of address space, while the notebook is taken apart
+CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
+READING, SECONDS = 1 * GiB, 20  # of memory, and of processor time, to take a notebook apart
+TIMEOUT = 20.0  # seconds for a function, as at home
 NOT_CHECKED = "not-checked"  # a cause that says nothing of the answer: it is asked again
 
 
@@ -43,19 +49,34 @@ class CannotBeGraded(Exception):
 def main() -> None:
     """Nothing that a student's function prints may come between the verdicts, and nobody judges for a dead grader."""
     tie_to_the_parent()
+    sandbox.leave_keys()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         asked = json.loads(sys.stdin.buffer.readline())
-        for verdict in verdicts(sys.stdin.buffer.read(), **asked):
+        notebook = sys.stdin.buffer.read()
+        if _nobody_reads(out):
+            return
+        for verdict in verdicts(notebook, **asked):
             out.write(json.dumps(verdict) + "\n")
             out.flush()
 
 
-def verdicts(notebook: bytes, exercises: Sequence[str], commit: str = "", trusted: bool = False) -> Iterator[dict]:
+def _nobody_reads(out: TextIO) -> bool:
+    """Has the grader died before this process was tied to it? poll(2), on a pipe's end."""
+    if not hasattr(select, "poll"):
+        return False
+    asked = select.poll()
+    asked.register(out, 0)
+    return bool(asked.poll(0))
+
+
+def verdicts(
+    notebook: bytes, exercises: Sequence[str], commit: str = "", trusted: bool = False, timeout: float = TIMEOUT
+) -> Iterator[dict]:
     """What the judges say, in the words of store.Row; `commit` is that of the edition which the notebook came from."""
     try:
-        with _within(READING):
+        with _limits():
             cells = code_cells(notebook)
     except CannotBeGraded as error:
         yield from ({"exercise": key, "outcome": "not graded", "because": str(error)} for key in exercises)
@@ -63,21 +84,23 @@ def verdicts(notebook: bytes, exercises: Sequence[str], commit: str = "", truste
     for key in exercises:
         began = time.monotonic()
         asked = as_given(exercise(key), commit)
-        yield {"exercise": key, **judged(asked, cells, trusted), "seconds": round(time.monotonic() - began, 1)}
+        yield {"exercise": key, **judged(asked, cells, trusted, timeout), "seconds": round(time.monotonic() - began, 1)}
 
 
-def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False) -> dict[str, Any]:
+def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
     """The verdict on the function that the notebook's cells make for this exercise."""
     try:
-        with _within(READING):
+        with _limits():
             made = next(filter(None, (_taken(cells, name) for name in names(asked, cells))), None)
+            why = "" if made else not_python(cells, asked.name)
     except Exception as error:
-        return {"outcome": "not graded", "because": f"its cells cannot be taken apart: {type(error).__name__}"}
+        why = short(f"its cells cannot be taken apart: {type(error).__name__}: {error}", 400)
+        return {"outcome": "not graded", "because": why}
+    if why:
+        return {"outcome": "not yet", "because": why, "cause": "not-python"}
     if made is None:
-        if why := not_python(cells, asked.name):
-            return {"outcome": "not yet", "because": why, "cause": "not-python"}
         return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
-    verdict = asked.verdict(made, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
+    verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
     said = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
     return said | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
 
@@ -120,7 +143,7 @@ def code_cells(notebook: bytes) -> list[Cell]:
                 _refuse(f"its cell {number} holds something that is no text")
             texts.append((f"<cell {number}>", "".join(lines)))
     if (size := sum(len(text) for _, text in texts)) > CODE:
-        _refuse(f"it holds {size / MiB:.1f} MiB of code; {CODE // MiB} MiB are the most")
+        _refuse(f"it holds {size:,} characters of code; {CODE:,} are the most")
     return texts
 
 
@@ -134,12 +157,13 @@ def names(asked: Exercise, cells: Sequence[Cell]) -> Iterator[str]:
 def not_python(cells: Sequence[Cell], name: str) -> str:
     """Why no cell defines the function, if one would but for its syntax."""
     for _, text in reversed(cells):
-        if re.search(rf"^\s*def {re.escape(name)}\b", text, re.M):
+        if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
             try:
-                ast.parse(text)
-            except (SyntaxError, ValueError) as error:
+                compile(text, "", "exec", dont_inherit=True)
+            except NOT_PYTHON as error:
                 line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
-                return f"the cell with `{name}` is not Python{line}: {getattr(error, 'msg', error)}."
+                why = getattr(error, "msg", "") or str(error) or type(error).__name__
+                return f"the cell with `{name}` is not Python{line}: {why}."
     return ""
 
 
@@ -151,16 +175,20 @@ def _taken(cells: Sequence[Cell], name: str):
 
 
 @contextmanager
-def _within(size: int) -> Iterator[None]:
-    """No more address space than that, setrlimit(2); afterwards as much as before, for what is started then."""
+def _limits() -> Iterator[None]:
+    """READING more of address space than there is now, setrlimit(2), and SECONDS, setitimer(2); no limits afterwards,
+    for what is started then."""
     if not resource:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    size = psutil.Process().memory_info().vms + READING
     resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
