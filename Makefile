@@ -51,7 +51,7 @@ lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
-test-class: $(MADE)-class  ## the tests that need nbgrader, which installs itself into JupyterLab: so they come last
+test-class: $(MADE)-class  ## the tests that need nbgrader, which installs itself into this JupyterLab
 	$(BIN)/pytest tests/test_nbgrader.py
 
 test-all: export ZERO_COPY_TESTS = all
