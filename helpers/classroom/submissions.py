@@ -5,11 +5,11 @@ wrong with one hand-in is its `why_not`; the others go on.
 
 Each layout is known by its names:
 
-plain     `Ada/02_copy_a_big_file.ipynb`, `Ada.zip`, `02_Ada.zip` or `Ada.ipynb`. The student is the outermost folder,
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder,
           but a folder named after a lesson ("02", "lesson 02") is passed over, and so is one that holds all the others.
           A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
           no zone; they only say which of two notebooks is newer.
-Moodle    "Download all submissions": `Ada Lovelace_1234567_assignsubmission_file_/…`, a folder for each student and
+Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
           kind of submission, or no folders, and the file's name in place of "/" (mod/assign/classes/downloader.php).
           The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet:
           each assignment has its own. Nothing says when; the zip's times are those of the download.
