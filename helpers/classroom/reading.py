@@ -1,7 +1,7 @@
-"""Folders and zips that others packed, as one tree, read within limits: nothing is extracted, and no link is followed.
+"""Folders and zips that students packed, read as one tree within limits: nothing is extracted, no link is followed.
 
-A file in a zip is read the way a file in a folder is, and so is a file in a zip in a zip. Nothing about a size is
-believed: bytes are counted as they come. What cannot be read is a CannotBeGraded, in words for the student.
+A file in a zip, or in a zip in a zip, is read just as one in a folder. The sizes that a zip declares are not believed:
+bytes are counted as they come. A file that can't be read raises CannotBeGraded, in words for the student.
 """
 
 import errno
@@ -68,7 +68,7 @@ class File:
 
 @dataclass(frozen=True, eq=False)
 class Zip:
-    """A zip, a student's or the class's: that one may be as large as it likes, for no student has packed it."""
+    """A student's zip, or one of the class: no student packed that one, so it may have any size."""
 
     file: File
     of_class: bool = False
@@ -113,10 +113,8 @@ class Folder:
 
 @dataclass(frozen=True)
 class ZippedFolder:
-    """A folder in a zip, or all of the zip: `members` are its files by their names' parts below it.
-
-    None stands for a folder's own entry.
-    """
+    """A folder in a zip, or the whole zip. `members` are its files, each behind the parts of its name below the folder;
+    an entry for a folder itself has None."""
 
     parts: tuple[str, ...]
     members: list[tuple[tuple[str, ...], File | None]]
@@ -141,7 +139,7 @@ class ZippedFolder:
 
 
 class Reader:
-    """Reads files, `left` bytes at most: set it anew for each student. Zips that are held are not opened again."""
+    """Reads files, at most `left` bytes in all: set it for each student. A zip that is held is not opened again."""
 
     def __init__(self) -> None:
         self.left = READ
@@ -217,7 +215,7 @@ class Reader:
 
 
 class _ReadsNoMore:
-    """A file for zipfile, which asks for a list of names at once, however long the zip says that it is."""
+    """A file for zipfile, which reads the whole list of names at once, however long the zip says it is."""
 
     def __init__(self, file: BinaryIO, most: int):
         self._file, self._most = file, most
@@ -230,7 +228,7 @@ class _ReadsNoMore:
 
 
 def printable(text: str, most: int = 200) -> str:
-    """Text that any page, table or terminal can show: no line ends, no marks that turn it around, at most so long."""
+    """Text for any page, table or terminal: one line, no marks that change its direction, at most `most` characters."""
     seen = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
     shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
@@ -246,7 +244,7 @@ def _no_link(path: str, flags: int) -> int:
 
 @contextmanager
 def _in_words(what: str) -> Iterator[None]:
-    """Turns each error that a damaged or hostile file can raise into a CannotBeGraded."""
+    """Turns every error that a damaged or hostile file can raise into CannotBeGraded."""
     try:
         yield
     except OSError as error:
@@ -292,7 +290,7 @@ def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File
 
 
 def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """CannotBeGraded for what only a zip has that was made to do harm."""
+    """CannotBeGraded for a zip that was made to do harm."""
     if len(entries) > ENTRIES:
         raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
     end = 0
@@ -305,8 +303,8 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """macOS writes names in UTF-8 and does not say so; they come as code page 437, the format's old default
-    (APPNOTE.TXT, appendix D)."""
+    """macOS writes names in UTF-8 without the flag that says so, and zipfile reads them as code page 437, the old
+    default (APPNOTE.TXT, appendix D)."""
     if not entry.flag_bits & UTF_8:
         with suppress(UnicodeError):
             return entry.filename.encode("cp437").decode("utf-8")

@@ -1,26 +1,27 @@
 """What students handed in: found in a folder or a zip as Moodle, Canvas, nbgrader or a teacher lays it out.
 
 Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. What is
-wrong with one hand-in is its `why_not`, and the others go on.
+wrong with one hand-in is its `why_not`; the others go on.
 
-Each layout is known by its own names:
+Each layout is known by its names:
 
-plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder
-          that is not named after a lesson ("02", "lesson 02") and not the only one. When: the file was last written to;
-          `cp -p` keeps that, `cp` does not. Times in a zip have no zone, and say only which notebook is newer.
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder,
+          but a folder named after a lesson ("02", "lesson 02") is passed over, and so is one that holds all the others.
+          A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
+          no zone; they only say which of two notebooks is newer.
 Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
-          kind of submission, or the same with a file's name instead of "/" (mod/assign/classes/downloader.php). The
-          number is that of the table assign_user_mapping, "Participant 1234567" in the grading worksheet, and another
-          one in each assignment. When: not known; the zip's times are those of the download.
-Canvas    "Download Submissions": `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, mark, user, file,
-          the file's own name; `anon_x1Yz2_67890_…` in an anonymous assignment; `lovelaceada_12345_text.html` where no
-          file was asked for (lib/content_zipper.rb). "-1" is a later file of the same name
-          (Attachment.make_unique_filename). When: not known, but late or not; the zip's times are the download's.
-nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (its user guide, "Philosophy"). When: `timestamp.txt` beside
-          it says, "2015-02-02 14:58:23.948203 America/Los_Angeles" (the "Late submission plugin"); without a zone that
-          is UTC (nbgrader.utils.parse_utc).
+          kind of submission, or no folders, and the file's name in place of "/" (mod/assign/classes/downloader.php).
+          The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet:
+          each assignment has its own. Nothing says when; the zip's times are those of the download.
+Canvas    "Download Submissions": `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late or not, user,
+          file, the file's own name. `anon_x1Yz2_67890_…` in an anonymous assignment; `lovelaceada_12345_text.html` if
+          it asked for no file (lib/content_zipper.rb). "-1" is a later file of the same name
+          (Attachment.make_unique_filename). Nothing says when; the zip's times are those of the download.
+nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"). `timestamp.txt` beside it says
+          when, "2015-02-02 14:58:23.948203 America/Los_Angeles" ("Late submission plugin"); without a zone it is UTC
+          (nbgrader.utils.parse_utc).
 
-A student's file may be a zip: of `helpers.teach.hand_in`, with a notebook and predictions.json, or any other.
+A student's file may be a zip: one made by `hand_in`, with a notebook and predictions.json, or any other.
 """
 
 import json
@@ -53,10 +54,10 @@ LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # who keeps a key that two 
 LEVELS = 10  # of folders above a student's
 KEY, HASH = 200, 8  # characters
 ENDS = 64 * 1024  # bytes of a notebook, at both ends, where its metadata are looked for
-PREDICTED, VALUES, WORD = 1_000, 100, 200  # predictions; numbers in one; characters in one
-ZIP_IN_ZIP = "it is a zip of several hand-ins in another zip; unpack that one, and grade the folder"
-SHOWN = 5  # names of what is no notebook
+PREDICTED, VALUES, WORD = 1_000, 100, 200  # predictions; values in one; characters in one
 LARGEST = 1e300
+SHOWN = 5  # names of files that are no notebooks
+ZIP_IN_ZIP = "it is a zip of several hand-ins in another zip; unpack that one, and grade the folder"
 
 MOODLE = re.compile(r"(?P<place>(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+)_?(?P<file>.*)", re.S)
 CANVAS = re.compile(
@@ -77,8 +78,8 @@ ASKED = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 class Found:
     """A student's last notebook for a lesson.
 
-    notebook    reads it again, within the limits; CannotBeGraded says why not
-    superseded  the files of that student and lesson that do not count: this one was handed in later
+    notebook    reads it again, within the limits; CannotBeGraded says why that is impossible
+    superseded  the student's earlier files for this lesson, which don't count
     """
 
     student: Student
@@ -88,11 +89,11 @@ class Found:
 
 
 def found(collected: Path, course: Course) -> Iterator[Found]:
-    """Each student x lesson that something was handed in for, once, in the order of the students' keys.
+    """Each student x lesson with a hand-in, once, sorted by the students' keys.
 
-    A notebook is read when its turn comes, and none is kept. The last one that a student handed in for a lesson counts:
-    by time if that is known, then by the number that Canvas or a browser gave it, then by name. FileNotFoundError or
-    ValueError if `collected` is nothing that hand-ins can be in.
+    A notebook is read when its turn comes, and isn't kept. The last one that a student handed in for a lesson counts:
+    by time if that is known, then by the number that Canvas or a browser put behind its name, then by name.
+    FileNotFoundError if there is no `collected`; ValueError if it is neither a folder nor a zip.
     """
     reader = Reader()
     handed_in = _Class(reader)
@@ -115,7 +116,7 @@ def _all(handed_in: "_Class", reader: Reader, course: Course) -> Iterator[Found]
 # --- whose it is, by the names alone --------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A notebook or a zip, under the name that the student gave it. `late` says the system that collected it."""
+    """A notebook or a zip, under the name that the student gave it; `late` if the name says so."""
 
     file: File
     name: str
@@ -125,7 +126,7 @@ class _Piece:
 
 @dataclass(eq=False)
 class _Owner:
-    """A student, as a layout names one, and the student's files; `others` are the first that are no notebooks."""
+    """A student, as a layout names one, and the student's files; `others` are a few names of other files."""
 
     layout: str
     key: str
@@ -149,7 +150,7 @@ class _Owner:
 
 
 class _Class:
-    """Sorts files by their students; `zips` are those of the class, which students' files lie in."""
+    """Sorts files by student; `zips` are the zips on the disk that hold files of several students."""
 
     def __init__(self, reader: Reader):
         self.reader = reader
@@ -194,11 +195,13 @@ class _Class:
             elif not self._is_class_zip(file, alone, levels) and (_is_hand_in(file.name) or file.trouble):
                 self._plain(_named_after(file.name), file.parts).add(file)
         for inside in folders:
+            if nbgrader and inside.name in NBGRADER:
+                continue
             if _is_submitted(inside):
                 self._of_nbgrader(inside)
             elif levels and _is_of_class(inside, inside.name, alone):
                 self._of_class(inside, levels - 1)
-            elif not (nbgrader and inside.name in NBGRADER):
+            else:
                 self._of_student(inside, inside.name)
 
     def _is_class_zip(self, file: File, alone: bool, levels: int) -> bool:
@@ -247,7 +250,7 @@ class _Class:
         return self._owner("plain", name, name, name, at)
 
     def _owner(self, layout: str, key: str, name: str, place: str, at: tuple[str, ...]) -> _Owner:
-        """Two that have a key in common, but not the name, stay two."""
+        """Students who share a key but not a name stay two."""
         return self.owners.setdefault((layout, key, name), _Owner(layout, key, name, place, at))
 
 
@@ -256,7 +259,7 @@ def _is_hand_in(name: str) -> bool:
 
 
 def _named_after(file: str) -> str:
-    """The student that a file among those of others is named after: `hand_in` puts the lesson before the name."""
+    """The student's name in a file's name; `hand_in` puts the lesson before it."""
     stem = _stem(file)
     return (NUMBERED.sub("", stem, count=1) if file.lower().endswith(".zip") else stem) or file
 
@@ -309,7 +312,7 @@ def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
 
 
 def _are_of_several(hand_ins: Sequence[str]) -> bool:
-    """Are these files those of several students? They are named after them, or as `hand_in` does."""
+    """Are these files named after their students, alone or behind the lesson, as `hand_in` does?"""
     zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
     return len(set(zips)) < len(zips) or (len(hand_ins) > 1 and not any(map(_numbered, hand_ins)))
 
@@ -325,8 +328,10 @@ def _is_student(owner: _Owner) -> bool:
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """Each student by a key of its own: the one that the layout has, if it can be printed and no other has it; else
-    with a hash behind it. A key in another normal form of Unicode, as macOS writes names, counts as the same."""
+    """The students by key. A key that can't be printed, or that somebody else has, gets a hash behind it.
+
+    Unicode's normal form C alone, which macOS's names are not in, costs no hash.
+    """
     keyed: dict[str, _Owner] = {}
     for owner in sorted(owners, key=_claim):
         key = printable(owner.key, KEY)
@@ -339,7 +344,7 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
 
 
 def _claim(owner: _Owner) -> tuple:
-    """Sorts those first who keep their keys."""
+    """Sorts the students who keep their keys first."""
     return (
         not _is_kept(owner.key),
         LAYOUTS.index(owner.layout),
@@ -356,7 +361,7 @@ def _is_kept(key: str) -> bool:
 # --- what it is -----------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class _Notebook:
-    """A notebook that may be the one that counts, or what lies in its place; `order` sorts those of a lesson."""
+    """A notebook that may be the one that counts, or what is there instead; they sort by `order`, the last counts."""
 
     file: File
     lesson: str = ""
@@ -407,7 +412,7 @@ def _again(notebook: _Notebook) -> bytes:
 
 
 def _notebooks(owner: _Owner, reader: Reader) -> Iterator[_Notebook]:
-    """All that a student handed in; if there is no notebook, what says so."""
+    """All that a student handed in: one at least, which may say that there is none."""
     why_not = ""
     if not owner.pieces:
         why_not = owner.trouble or _no_notebook(owner.others)
@@ -488,7 +493,7 @@ def _version(stem: str) -> int:
 def _when(owner: _Owner, piece: _Piece, reader: Reader) -> tuple[str, float]:
     """When it was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if that is not known.
 
-    In the class's zip of plain folders, only the seconds are known: they put a student's notebooks in order.
+    Plain folders in a zip have only the seconds, which put a student's notebooks in order.
     """
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
         if piece.timestamp:
@@ -513,7 +518,7 @@ def _moment(text: str) -> datetime:
     return moment.astimezone() if zone in time.tzname else moment.replace(tzinfo=ZoneInfo(zone))
 
 
-# --- what is in it, without parsing all of it -------------------------------------------------------------------
+# --- what is in it, without parsing all of it -----------------------------------------------------------------
 @cache
 def _exercises() -> frozenset[str]:
     return frozenset(keys())
