@@ -16,7 +16,7 @@ COLUMNS = (
     "student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
     "seconds", "edition",
 )  # fmt: skip
-MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+_?")  # Name_1234_assignsubmission_file, a folder
+MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, of a folder or a file
 CANVAS = re.compile(r"(?:[^/]*_)?(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
 
 
@@ -45,13 +45,13 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 
 # --- Moodle ---------------------------------------------------------------------------------------------------
 def moodle_place(grade: Grade) -> tuple[str, str] | None:
-    """The folder in Moodle's download that a hand-in came from, and the participant's number in it; None if none.
+    """What Moodle's download calls the folder of a hand-in, and the participant's number in it; None if none.
 
     An assignment numbers its participants in its own way (table assign_user_mapping): the number belongs to the lesson.
     """
     for part in (*PurePosixPath(grade.file).parts, grade.student.place):
-        if found := MOODLE.fullmatch(part):
-            return one_line(part), found[1]
+        if found := MOODLE.match(part):
+            return one_line(found[0]), found[1]
     return None
 
 
@@ -99,9 +99,12 @@ def _comments(hand_in: Sequence[Grade]) -> str:
 
 # --- Canvas ---------------------------------------------------------------------------------------------------
 def canvas_user(grade: Grade) -> str | None:
-    """The number that Canvas has for a student, from the name of a file in its download (lib/content_zipper.rb)."""
+    """The number that Canvas has for a student, from the name of a file in its download (lib/content_zipper.rb).
+
+    It is the student's key, too; a key that two would have goes on with a hyphen.
+    """
     for part in (PurePosixPath(grade.file).name, grade.student.place):
-        if (found := CANVAS.fullmatch(part)) and found[1] == grade.student.key:
+        if (found := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == found[1]:
             return found[1]
     return None
 

@@ -1,7 +1,9 @@
 """What goes wrong in a class, and how often, in words that tell nothing of anybody."""
 
+import ast
 import builtins
 import re
+import signal
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,8 +57,8 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
 def impersonal(text: str, exercise: str = "") -> str:
     """`text` without what only a student can have written into it.
 
-    The message of an error goes, with the line of code behind it. Elsewhere, words stay that stand in our own sources
-    or in the exercise's, names of Python's own, and numbers of up to five digits; all else becomes "…".
+    The message of an error goes, with the line of code behind it. Elsewhere, words stay that our own sentences have, or
+    the exercise, and Python's own names, and numbers of up to five digits; all else becomes "…".
     """
     known = _words(exercise)
 
@@ -75,7 +77,22 @@ def _commonest(grades: Iterable[Grade]) -> str:
 
 @cache
 def _words(exercise: str) -> frozenset[str]:
-    folder = folders.EXERCISES.joinpath(*exercise.split(".")) if exercise else Path()
-    files = [*OURS, *(folder / name for name in ("check.py", "prompt.md", "starter.py") if exercise)]
-    texts = [file.read_text(encoding="utf-8") for file in files if file.exists()]
-    return frozenset(WORD.findall(" ".join([*texts, *dir(builtins), LEFT_OUT])))
+    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT]
+    for file in OURS:
+        texts += _strings(file)
+    folder = folders.EXERCISES.joinpath(*exercise.split("."))
+    if exercise and folder.exists():
+        texts += [
+            *_strings(folder / "check.py"),
+            *((folder / name).read_text() for name in ("prompt.md", "starter.py")),
+        ]
+    return frozenset(WORD.findall(" ".join(texts)))
+
+
+@cache
+def _strings(file: Path) -> list[str]:
+    """Those of a module, without its docstrings, which may have names in their examples."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings)
+    return [node.value for node in constants if isinstance(node.value, str)]
