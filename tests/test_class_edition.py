@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -236,6 +237,7 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: P
     assert "venv --clear" in make(here, "-n", "lab").stdout
 
 
+@pytest.mark.notebooks
 @pytest.mark.skipif(not everything(), reason="make test-all makes a student's environment")
 def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
     """With what the README asks for, Python and make, and no git."""
@@ -248,6 +250,12 @@ def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_pat
     own |= {"ZERO_COPY_STATE": str(tmp_path / "state"), "ZERO_COPY_STRICT": "0"}
     done = make(student, "env", **own)
     assert done.returncode == 0, done.stderr
+    with subprocess.Popen(["make", "lab", "LABARGS=--no-browser --port 0"], cwd=student, env=os.environ | own,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as server:  # fmt: skip
+        try:
+            assert any("is running at" in line for line in server.stderr), "JupyterLab did not start"
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
     lesson = student / "notebooks" / "02_copy_a_big_file.ipynb"
     solved = json.loads(lesson.read_text(encoding="utf-8"))
     (cell,) = [cell for cell in solved["cells"] if 'exercise("02.chunks").check' in "".join(cell["source"])]

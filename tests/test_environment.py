@@ -115,7 +115,7 @@ def test_lock_has_hashes_and_no_addresses(file: str):
 def test_every_place_names_the_same_pythons():
     allowed = SpecifierSet(PROJECT["project"]["requires-python"])
     assert tuple(f"3.{minor}" for minor in range(8, 20) if f"3.{minor}.1" in allowed) == VERSIONS == calls.VERSIONS
-    for name in ("README.md", "CONTRIBUTING.md", FINDER.name):
+    for name in ("README.md", "CONTRIBUTING.md", "helpers/classroom/template/student.md", FINDER.name):
         text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
         assert re.findall(r"(3\.\d+) to (3\.\d+)", text) == [(VERSIONS[0], VERSIONS[-1])], name
     script = FINDER.read_text(encoding="utf-8")
