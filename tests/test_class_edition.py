@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from chosen import commit, everything
 from helpers.classroom import hand_out
 from helpers.classroom.hand_out import NAME
 from helpers.folders import ROOT
-from helpers.teach import exercise
+from helpers.teach import exercise, exercise_files, quiz
 
 OF = student_edition.OF
 in_a_checkout = pytest.mark.skipif(commit() == "no commit", reason="no checkout of git here, or no git")
@@ -158,7 +157,7 @@ assert one.right == one.wrong == [] and one.solution_source is None
 print(one, one.hint(), one.hint(), one.hint(), one.solution(now=True), one.check(one.made(one.starter)), sep="\\n--\\n")
 for name, text in answers.items():
     print(name, one.check(one.made(text), size="8 MiB").outcome)
-print(len(exercises()), quiz("10.del") and "quiz")
+print(len(exercises()), quiz("10.del").question)
 """
     told = in_it(student, code, tmp_path)
     assert told.returncode == 0, told.stderr
@@ -167,11 +166,8 @@ print(len(exercises()), quiz("10.del") and "quiz")
     assert "That was the last. Your teacher has the solution." in second
     assert third == "Those were all the hints. Your teacher has the solution." and "shows a solution" not in told.stdout
     assert solution == "Your teacher has the solution."
-    assert rest.splitlines()[-3:] == ["right right", "wrong not yet", f"{len(list(exercises_here()))} quiz"]
-
-
-def exercises_here() -> Iterator[Path]:
-    return ROOT.glob("exercises/*/*/prompt.md")
+    assert rest.splitlines()[-3:-1] == ["right right", "wrong not yet"]
+    assert rest.splitlines()[-1] == f"{len(exercise_files.keys())} {quiz('10.del').question}"
 
 
 def test_whatever_is_imported_is_there(student: Path, tmp_path: Path):
@@ -202,11 +198,15 @@ print(count)
 
 
 # --- its commands ---------------------------------------------------------------------------------------------
-def make(student: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def terminal(**own: str) -> dict[str, str]:
+    """The variables of a terminal of the student's, not those of the `make test` that this may run in."""
+    return {name: os.environ[name] for name in os.environ.keys() - {"MAKEFLAGS", "MAKELEVEL", "PYTHONPATH"}} | own
+
+
+def make(student: Path, *arguments: str, **own: str) -> subprocess.CompletedProcess[str]:
     if os.name == "nt" or not shutil.which("make"):
         pytest.skip("no make here")
-    kept = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH")}
-    return subprocess.run(["make", *arguments], cwd=student, env=kept | environment, text=True, capture_output=True)
+    return subprocess.run(["make", *arguments], cwd=student, env=terminal(**own), text=True, capture_output=True)
 
 
 def test_its_readme_and_its_makefile_agree(student: Path):
@@ -250,7 +250,7 @@ def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_pat
     own |= {"ZERO_COPY_STATE": str(tmp_path / "state"), "ZERO_COPY_STRICT": "0"}
     done = make(student, "env", **own)
     assert done.returncode == 0, done.stderr
-    with subprocess.Popen(["make", "lab", "LABARGS=--no-browser --port 0"], cwd=student, env=os.environ | own,
+    with subprocess.Popen(["make", "lab", "LABARGS=--no-browser --port 0"], cwd=student, env=terminal(**own),
                           stderr=subprocess.PIPE, text=True, start_new_session=True) as server:  # fmt: skip
         try:
             assert any("is running at" in line for line in server.stderr), "JupyterLab did not start"
@@ -263,7 +263,7 @@ def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_pat
     lesson.write_text(json.dumps(solved), encoding="utf-8")
     python, ran = student / ".venv/bin/python", tmp_path / "ran.ipynb"
     command = [python, "-m", "nbconvert", "--to", "notebook", "--execute", "--output", ran, lesson]
-    done = subprocess.run(command, cwd=student, env=os.environ | own, text=True, capture_output=True)
+    done = subprocess.run(command, cwd=student, env=terminal(**own), text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     outputs = [one for cell in json.loads(ran.read_text("utf-8"))["cells"] for one in cell.get("outputs", ())]
     assert 'data-outcome="right"' in json.dumps(outputs).replace('\\"', '"')
