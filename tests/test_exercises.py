@@ -37,9 +37,9 @@ SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, on l
 each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
-def answers(kind: str) -> pytest.MarkDecorator:
-    """Each exercise with each of its answers that can be given here; with five, unless all tests are asked for."""
-    pairs = [(one, answer) for one in exercises() for answer in some(getattr(one, kind), 5, one.key)]
+def answers(kind: str, most: int) -> pytest.MarkDecorator:
+    """Each exercise with each of its answers that can be given here; with `most`, unless all tests are asked for."""
+    pairs = [(one, answer) for one in exercises() for answer in some(getattr(one, kind), most, one.key)]
     found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in pairs if pair[1].can_be_given]
     return pytest.mark.parametrize(("one", "answer"), found)
 
@@ -80,7 +80,7 @@ def test_solution_is_right_at_full_size(one: Exercise):
 
 
 @pytest.mark.parametrize("lacks", ["kinds of memory", "all of /proc"])
-@pytest.mark.parametrize("one", some(exercises(), 8, "meters"), ids=lambda one: one.key)
+@pytest.mark.parametrize("one", some(exercises(), 6, "meters"), ids=lambda one: one.key)
 def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     if lacks == "all of /proc":
@@ -90,13 +90,13 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, m
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("right")
+@answers("right", 2)
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("wrong")
+@answers("wrong", 3)
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL), timeout=SOON)
     assert (verdict.outcome, verdict.cause) == ("not yet", answer.expect), repr(verdict)
