@@ -72,7 +72,7 @@ def test_what_cannot_be_handed_in_is_refused(own: Path):
     with pytest.raises(ValueError, match=r"no lesson '2'; there are: 00, 01"):
         hand_in("2")
     (own / LESSON).write_text("{")
-    with pytest.raises(NoNotebook, match="not JSON"):
+    with pytest.raises(NoNotebook, match=rf"{LESSON} cannot be read as a notebook: not JSON"):
         hand_in("02")
     (own / LESSON).unlink()
     with pytest.raises(FileNotFoundError, match=rf"no .*{LESSON}.*make lab"):

@@ -24,7 +24,7 @@ def lines() -> dict[str, str]:
 
 def test_at_first_nothing_is_attempted():
     assert list(lines()) == [lesson.name[:2] for lesson in folders.lessons()]
-    stand = "02.chunks: not attempted, 02.hidden: not attempted, 02.report: not attempted"
+    stand = "chunks: not attempted · hidden: not attempted · report: not attempted"
     assert re.fullmatch(rf"02 Copy a big file +0 of \d +{stand}", lines()["02"])
     assert progress().text.splitlines()[-1].startswith("0 of ")
 
@@ -41,10 +41,10 @@ def test_what_was_done_is_shown():
     kept.keep("predictions", "02.chunk", 256.0)
     kept.keep("predictions", "02.of-an-older-edition", 256.0)
     assert "1 of " in lines()["02"]
-    assert lines()["02"].endswith("02.chunks: right, 02.hidden: tried once, 02.report: tried 4 times")
+    assert lines()["02"].endswith("chunks: right · hidden: tried once · report: tried 4 times")
     assert progress().text.splitlines()[-1].startswith("1 of ")
     html = progress().html
-    assert "<td>02.chunks: right, 02.hidden: tried once, 02.report: tried 4 times</td>" in html
+    assert ">chunks: right · hidden: tried once · report: tried 4 times</td>" in html
     assert html.count("<tr>") == len(folders.lessons()) + 1
 
 
@@ -52,7 +52,7 @@ def test_what_was_done_is_shown():
 def test_a_damaged_state_is_no_state(state: Path, text: str):
     for name in ("exercises", "predictions"):
         (state / f"{name}.json").write_text(text)
-    assert "02.chunks: not attempted" in lines()["02"]
+    assert "chunks: not attempted" in lines()["02"]
 
 
 # --- the starter again ----------------------------------------------------------------------------------------

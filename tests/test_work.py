@@ -196,7 +196,7 @@ def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
     (said,) = after(student)
     assert texts(student) == {"2-a": "new a", "2-b": "my own", "2-c": "mine too", "2-e": "cell e"}
     assert said.startswith(f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (bbbbbbb).")
-    assert said.endswith("yours stays: 1 cell, “my own”")
+    assert said.endswith("yours stays (1 cell): “my own”")
     assert read(student.folder / LESSON)["metadata"]["zero_copy"]["commit"] == NEW.commit
     (kept,) = (student.folder / ".zero-copy" / "before").iterdir()
     assert kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb" and kept.read_bytes() == before

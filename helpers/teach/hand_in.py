@@ -10,7 +10,7 @@ from io import BytesIO
 
 from .. import folders
 from . import exercise_files, kept, source
-from .notebook_files import Notebook, content, parsed
+from .notebook_files import NoNotebook, Notebook, content, parsed
 from .predict import FILE
 from .words import Said, paragraphs, plain
 
@@ -35,7 +35,10 @@ def hand_in(lesson: str, name: str = "") -> Said:
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}. Start JupyterLab by `make lab`: it puts a fresh copy there")
     data = content(path)
-    _is_saved(parsed(data), lesson)
+    try:
+        _is_saved(parsed(data), lesson)
+    except NoNotebook as error:
+        raise NoNotebook(f"{path} cannot be read as a notebook: {error}") from error
     predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = path.parent / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
     made.parent.mkdir(exist_ok=True)

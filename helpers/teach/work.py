@@ -93,8 +93,8 @@ class Work:
             old.unlink()
         said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
         if done.kept:
-            shown = ", ".join(map(_beginning, done.kept[:3]))
-            said += f" Where you and the edition differ, yours stays: {_count(done.kept, 'cell')}, {shown}"
+            shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
+            said += f" Where you and the edition differ, yours stays ({_count(done.kept, 'cell')}): {shown}"
         return said
 
     def _write(self, lesson: Path, path: Path, mine: Notebook | None = None) -> Merged:
