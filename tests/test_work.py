@@ -185,6 +185,9 @@ def test_copies_say_which_edition_they_are_of(student: Work):
 def test_where_nothing_is_new_nothing_is_written_or_said(student: Work):
     write(student, {"2-b": "my own"})
     before = files(student.folder)
+    lesson = read(student.lessons / LESSON)
+    lesson["metadata"]["zero_copy"] = {"edition": str(NEW), "commit": NEW.commit}  # as in an edition for a class
+    (student.lessons / LESSON).write_text(json.dumps(lesson))
     assert after(student) == []
     assert files(student.folder) == before
 
@@ -258,7 +261,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(student: Work, conte
     issue(student, {"1-a": "new a"}, broken.name)
     issue(student, other)
     said = after(student)
-    assert said[0].startswith(f"{broken.name} cannot be read as a notebook (not ") and "make fresh LESSON=01" in said[0]
+    assert said[0].startswith(f"{broken} cannot be read as a notebook: not ") and "make fresh LESSON=01" in said[0]
     assert broken.read_bytes() == content
     assert texts(student) == other, "the others are brought up to date"
 
@@ -269,7 +272,8 @@ def test_a_pipe_or_a_folder_in_its_place_is_named_too(student: Work):
         path = folders.lessons(student.folder)[number]
         path.unlink()
         place(path)
-    assert [line[:2] for line in after(student)] == ["00", "01"]
+    said = after(student)
+    assert ["00_start_here" in said[0], "01_see_a_page" in said[1], len(said)] == [True, True, 2]
     assert student.fresh(student.lessons / "01_see_a_page.ipynb").name == "01_see_a_page-fresh.ipynb"
 
 

@@ -10,7 +10,7 @@ from io import BytesIO
 
 from .. import folders
 from . import exercise_files, kept, source
-from .notebook_files import NoNotebook, Notebook, content, parsed
+from .notebook_files import Notebook, content, read
 from .predict import FILE
 from .words import Said, paragraphs, plain
 
@@ -34,16 +34,12 @@ def hand_in(lesson: str, name: str = "") -> Said:
     path = folders.work() / folders.lesson(lesson).name
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}. Start JupyterLab by `make lab`: it puts a fresh copy there")
-    data = content(path)
-    try:
-        _is_saved(parsed(data), lesson)
-    except NoNotebook as error:
-        raise NoNotebook(f"{path} cannot be read as a notebook: {error}") from error
+    _is_saved(read(path), lesson)
     predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = path.parent / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
     made.parent.mkdir(exist_ok=True)
     predicted = json.dumps(predictions, indent=1, sort_keys=True) + "\n"
-    folders.write_whole(made, _zipped({path.name: data, "predictions.json": predicted.encode()}))
+    folders.write_whole(made, _zipped({path.name: content(path), "predictions.json": predicted.encode()}))
     saved = time.strftime("%H:%M on %d %B", time.localtime(path.stat().st_mtime))
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
     text = (

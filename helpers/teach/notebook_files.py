@@ -10,32 +10,26 @@ Notebook = dict[str, Any]
 
 
 class NoNotebook(ValueError):
-    """What cannot be read as a notebook of format 4."""
+    """A file that cannot be read as a notebook of format 4."""
 
 
 def read(path: Path) -> Notebook:
-    """The notebook in this file. NoNotebook says why it cannot be read."""
+    """The notebook in this file. NoNotebook names the file, and says why it cannot be read."""
     try:
-        return parsed(content(path))
+        found = json.loads(content(path))
     except OSError as error:
-        raise NoNotebook(error.strerror) from error
+        raise NoNotebook(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise NoNotebook(f"{path} cannot be read as a notebook: not JSON: {error}") from error
+    if not _is_notebook(found):
+        raise NoNotebook(f"{path} cannot be read as a notebook: not one of format 4")
+    return found
 
 
 def content(path: Path) -> bytes:
     """What stands in a file. OSError for what is none."""
     with regular_file(path) as file:
         return file.read()
-
-
-def parsed(data: bytes) -> Notebook:
-    """The notebook that these bytes are. NoNotebook says why they are none."""
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise NoNotebook(f"not JSON: {error}") from error
-    if not _is_notebook(found):
-        raise NoNotebook("not a notebook of format 4")
-    return found
 
 
 def _is_notebook(found: Any) -> bool:

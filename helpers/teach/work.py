@@ -42,7 +42,7 @@ class Work:
     def bring_up_to_date(self) -> Iterator[str]:
         """Makes the copies that are missing, and merges a new edition into the others; a line on each thing done.
 
-        OSError where the folder cannot be written.
+        OSError where the folder cannot be written; NoNotebook if one of the lessons themselves cannot be read.
         """
         new, behind = [], []
         for lesson in folders.lessons(self.lessons):
@@ -54,14 +54,13 @@ class Work:
                     new.append(lesson)
                 self._write(lesson, path)
                 continue
+            now = _digest_of(read(lesson))
             try:
-                if _made_from(read(path)) != _digest(content(lesson)):
+                if _made_from(read(path)) != now:
                     behind.append(lesson)
             except NoNotebook as error:
-                yield (
-                    f"{lesson.name} cannot be read as a notebook ({error}). It stays as it is; "
-                    f"`make fresh LESSON={lesson.name[:2]}` puts a fresh copy beside it."
-                )
+                beside = f"`make fresh LESSON={lesson.name[:2]}` puts a fresh copy beside it."
+                yield f"{error}. It stays as it is; {beside}"
         if new:
             yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
         in_use = set(open_in_jupyterlab(self.folder)) if behind else set()
@@ -99,8 +98,8 @@ class Work:
 
     def _write(self, lesson: Path, path: Path, mine: Notebook | None = None) -> Merged:
         """The lesson as it is now, with what is the student's, at `path`, whole or not at all."""
-        data = content(lesson)
-        theirs, digest = json.loads(data), _digest(data)
+        theirs = read(lesson)
+        digest = _digest_of(theirs)
         handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
         done = merged(handed_out, mine["cells"] if mine else [], theirs["cells"])
         notebook = mine or theirs
@@ -110,7 +109,7 @@ class Work:
             "metadata": notebook["metadata"] | {"zero_copy": source},
             "nbformat_minor": max(5, notebook["nbformat_minor"]),  # cells have ids since 4.5
         }
-        _put(self._base(lesson, digest), data)
+        _put(self._base(lesson, digest), content(lesson))
         _put(path, json.dumps(notebook, sort_keys=True, indent=1) + "\n")
         return done
 
@@ -135,9 +134,10 @@ class Work:
 
     def _handed_out(self, lesson: Path, digest: str) -> list[Cell]:
         """The cells that were handed out under this digest; none if that is not known."""
-        path = self._base(lesson, digest)
-        data = content(path) if digest and path.exists() else b""
-        return json.loads(data)["cells"] if _digest(data) == digest else []
+        with suppress(NoNotebook):
+            found = read(self._base(lesson, digest))
+            return found["cells"] if _digest_of(found) == digest else []
+        return []
 
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
@@ -173,6 +173,11 @@ def _made_from(notebook: Notebook) -> str:
 
 def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
+
+
+def _digest_of(lesson: Notebook) -> str:
+    """Of its cells: the metadata names the edition, and another edition may have the same lesson."""
+    return _digest(json.dumps(lesson["cells"], sort_keys=True).encode())
 
 
 def _put(path: Path, data: str | bytes) -> None:
