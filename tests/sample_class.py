@@ -58,13 +58,13 @@ def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random
             continue
         if number % 3 == 0:
             place = f"{plain}_{key}_assignsubmission_file"
-            file = f"{place}/lesson.ipynb"
+            file = f"{place}/{lesson}_1.ipynb"
         elif number % 3 == 1:
             place = f"{''.join(plain.lower().split())}_{key}_{7_000_000 + number}"
-            file = f"{place}_lesson.ipynb"
+            file = f"{place}_{lesson}_1.ipynb"
         else:
             place = plain
-            file = f"{plain}/lesson.ipynb"
+            file = f"{plain}/{lesson}_1.ipynb"
         bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""
         when = f"2026-11-{chance.randrange(20, 31)}T{chance.randrange(10, 24)}:15:00+01:00"
         kept.append(

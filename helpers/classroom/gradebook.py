@@ -17,7 +17,7 @@ COLUMNS = (
     "seconds", "edition",
 )  # fmt: skip
 MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, of a folder or a file
-CANVAS = re.compile(r"(?:[^/]*_)?(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
+CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
 
 
 def gradebook(grades: Iterable[Grade]) -> bytes:

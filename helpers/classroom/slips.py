@@ -82,10 +82,8 @@ def _words(exercise: str) -> frozenset[str]:
         texts += _strings(file)
     folder = folders.EXERCISES.joinpath(*exercise.split("."))
     if exercise and folder.exists():
-        texts += [
-            *_strings(folder / "check.py"),
-            *((folder / name).read_text() for name in ("prompt.md", "starter.py")),
-        ]
+        texts += _strings(folder / "check.py")
+        texts += [(folder / name).read_text(encoding="utf-8") for name in ("prompt.md", "starter.py")]
     return frozenset(WORD.findall(" ".join(texts)))
 
 
