@@ -27,6 +27,7 @@ from ..teach.words import short
 from . import judge, sandbox
 from .course import GRADES, BadCourse, Course, course
 from .course_of_nbgrader import NotReady, put_scores
+from .grades import strays
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
 from .submissions import CannotBeGraded, Found, found
@@ -72,7 +73,7 @@ def grade(
                 bar.total += sum(len(exercises) for _, exercises in again)
                 how([*alone, *again], at_once=1)
             written = write_all(known, about, folder, trusted=trusted)
-            said = [str(written[0]), str(written[-1])]
+            said = [str(written[0]), str(written[-1]), *strays(known, about)]
             return [*said, str(put_scores(nbgrader, known, about))] if nbgrader else said
     except BlockingIOError as error:
         raise Refused(str(error)) from None
