@@ -1,0 +1,113 @@
+"""What grading a class takes, as an ordinary user: `python benchmarks/bench_classroom.py`, with fewer students: `… 20`.
+
+Each hands in lesson 02, of whose three answers six in ten are right, three are wrong and one is hostile.
+"""
+
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import psutil
+
+from helpers.classroom import sandbox
+from helpers.folders import NOTEBOOKS, ROOT
+from helpers.measure import here
+from helpers.scratch import room
+from helpers.teach import exercise
+from helpers.units import MiB
+
+LESSON = NOTEBOOKS / "02_copy_a_big_file.ipynb"
+ASKED = [exercise(f"02.{name}") for name in ("chunks", "hidden", "report")]
+HOSTILE = sorted((ROOT / "tests" / "hostile_class").glob("02.*/*.py"))
+MIX = {"right": 6, "wrong": 3, "hostile": 1}
+PICTURE = Path(__file__).with_name("classroom.png")
+
+
+def answers(chance: random.Random) -> tuple[str, dict[str, str]]:
+    """The kind of a student's answers, and a function for each exercise."""
+    (kind,) = chance.choices(list(MIX), list(MIX.values()))
+    pools = {
+        "right": {one.key: [one.solution_source, *(answer.body for answer in one.right)] for one in ASKED},
+        "wrong": {one.key: [answer.body for answer in one.wrong if answer.can_be_given] for one in ASKED},
+        "hostile": {one.key: [path.read_text() for path in HOSTILE if path.parent.name == one.key] for one in ASKED},
+    }
+    return kind, {key: chance.choice(pool) for key, pool in pools[kind].items()}
+
+
+def hand_in(at: Path, functions: dict[str, str]) -> None:
+    notebook = json.loads(LESSON.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        for one in ASKED:
+            if f'exercise("{one.key}").check(' in "".join(cell["source"]):
+                cell["source"] = f'{functions[one.key]}\n\n\nexercise("{one.key}").check({one.name})'
+    at.parent.mkdir(parents=True)
+    at.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]]:
+    """Seconds, and the grader's own memory in MiB over time: anonymous, as of a process that shares nothing of it."""
+    command = [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out]
+    began, memory = time.monotonic(), []
+    grader = subprocess.Popen(command, cwd=ROOT)
+    while grader.poll() is None:
+        memory.append((time.monotonic() - began, psutil.Process(grader.pid).memory_full_info().uss / MiB))
+        time.sleep(1)
+    assert grader.returncode == 0
+    return time.monotonic() - began, memory
+
+
+def draw(memory: list[tuple[float, float]]) -> None:
+    _, axes = plt.subplots(figsize=(7, 2.2), layout="constrained")
+    axes.plot([seconds / 60 for seconds, _ in memory], [size for _, size in memory])
+    axes.set(xlabel="minutes", ylabel="the grader's own memory, MiB", ylim=(0, None))
+    plt.savefig(PICTURE, dpi=120)
+
+
+def alone(rounds: int = 3) -> None:
+    """A right answer, in the sandbox and as at home."""
+    print("\n| solution of | in the sandbox | as at home |\n|---|---:|---:|")
+    for one in ASKED:
+        made, best = one.made(one.solution_source), {}
+        for _ in range(rounds):
+            for place, options in (("inside", {"fence": sandbox.fence}), ("home", {})):
+                began = time.perf_counter()
+                assert one.verdict(made, **options).outcome == "right"
+                best[place] = min(best.get(place, 99), time.perf_counter() - began)
+        print(f"| `{one.key}` | {best['inside']:.2f} s | {best['home']:.2f} s |")
+
+
+def main(students: int) -> None:
+    if why := sandbox.why_not():
+        raise SystemExit(why)
+    chance, kinds = random.Random(12), {}
+    with room("classroom") as folder:
+        for number in range(students):
+            name = f"student {number:03}"
+            kinds[name], functions = answers(chance)
+            hand_in(folder / "collected" / name / LESSON.name, functions)
+        seconds, memory = graded(folder / "collected", folder / "out")
+        with open(folder / "out" / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
+            lines = list(csv.DictReader(file))
+    print(f"\n{students} hand-ins, {len(lines)} answers: {seconds / 60:.1f} minutes, {here()}\n")
+    found = Counter((kinds[line["student"]], line["outcome"]) for line in lines)
+    print("| answers | " + " | ".join(outcomes := sorted({outcome for _, outcome in found})) + " |")
+    print("|---|" + "---:|" * len(outcomes))
+    for kind in MIX:
+        print(f"| {kind} | " + " | ".join(f"{found[kind, outcome]}" for outcome in outcomes) + " |")
+    quarters = [memory[len(memory) * i // 4 : len(memory) * (i + 1) // 4] for i in range(4)]
+    most = ", ".join(f"{max(size for _, size in part):.0f}" for part in quarters if part)
+    print(f"\nThe grader's own memory, the most in each quarter of that time: {most} MiB")
+    draw(memory)
+    alone()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("MPLBACKEND", "agg")
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
