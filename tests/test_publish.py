@@ -232,7 +232,7 @@ def test_a_worksheet_shows_what_was_measured_at_its_end(pages):
     for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output"):
         assert len(measured.select(what)) == len(student.select(what)) > 0, what
         assert len(sheet.select(what)) == len(measured.select(what)), what
-    for what in (".zc-predict", ".zc-exercise", ".zc-verdict", ".run pre.code", ".prose"):
+    for what in (".run .zc-predict", ".run .zc-exercise", ".run .zc-verdict", ".run pre.code", ".prose"):
         one, other = ([found.get_text() for found in page.select(what)] for page in (sheet, student))
         assert one == other, what
     places = [place["data-cell"] for place in sheet.select(".run:has(> .reference)")]
