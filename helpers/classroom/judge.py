@@ -37,7 +37,7 @@ except ImportError:  # Windows, where answers are judged without a sandbox, or n
     resource = None
 
 CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
-READING, SECONDS = 1 * GiB, 20  # of memory, and of processor time, to take a notebook apart
+READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to take a notebook apart
 TIMEOUT = 20.0  # seconds for a function, as at home
 NOT_CHECKED = "not-checked"  # a cause that says nothing of the answer: it is asked again
 

@@ -27,10 +27,10 @@ PROCESSES = 256  # and threads: more than any answer needs
 FILES = 1_000  # in the working folder
 ROOM = 4 * GiB  # on the disk, for all files in the working folder
 LARGEST = 8 * GiB  # of one file, past which writing is an error
-SHARED = 256 * MiB  # in /dev/shm, and in /tmp, which is its home too
+SHARED = 16 * MiB  # in /dev/shm, and in /tmp, which is its home too: memory that no measurement sees
 OPEN = 1_024  # file descriptors of a process
 DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
-DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 6 * GiB  # while a function works, by whatever: in deleted files, in buffers, …
+DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 4 * GiB  # while a function works, by whatever: in deleted files, in buffers, …
 EVERY = 0.05  # seconds between two looks at the disk
 SETTINGS = (  # name, the value that forbids user namespaces, one that allows them
     ("kernel.unprivileged_userns_clone", "0", "1"),

@@ -1,0 +1,66 @@
+"""Hand-ins that are made for a test or a benchmark, and the grader as a process that can be killed."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+from test_judge import notebook
+
+from helpers.classroom.store import Row, store
+from helpers.folders import NOTEBOOKS, ROOT
+
+MARK = "ZERO_COPY_CASE"  # in the environment of a grader, and of all that it starts outside of a sandbox
+
+
+def of_lesson(key: str) -> str:
+    """The file name of the lesson that an exercise belongs to."""
+    return next(path.name for path in NOTEBOOKS.glob(f"{key[:2]}_*.ipynb"))
+
+
+def hand_in(at: Path, *cells: str) -> None:
+    at.parent.mkdir(parents=True)
+    at.write_bytes(notebook(*cells))
+
+
+def grader(collected: Path, out: Path, folder: Path, *options: str) -> subprocess.Popen:
+    """`make grade`, started; generated data and temporary files lie in `folder`, and what it prints in its log."""
+    places = {"ZERO_COPY_DATA": folder / "data", "TMPDIR": folder / "temporary"}
+    for place in places.values():
+        place.mkdir(exist_ok=True)
+    environment = os.environ | {name: str(place) for name, place in places.items()} | {MARK: str(folder)}
+    command = [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out, *options]
+    with open(folder / "log", "a") as log:
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+
+
+def left_in(folder: Path) -> list[Path]:
+    """Generated data and temporary files."""
+    return [path for name in ("data", "temporary") for path in (folder / name).rglob("*")]
+
+
+def processes_of(folder: Path, patience: float = 5) -> list[str]:
+    """Those of the grader in this folder, and of its sandboxes, when they have had some seconds to end."""
+    until = time.monotonic() + patience
+    while (found := list(_processes_of(str(folder)))) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+def _processes_of(folder: str) -> Iterator[str]:
+    """They have the mark in their environment, or a folder in that one among their mounts."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            mounts = Path(f"/proc/{process.pid}/mountinfo").read_text(errors="replace")
+            if process.environ().get(MARK) == folder or f"{folder}/data/" in mounts:
+                yield f"{process.pid} {process.name()}"
+
+
+def rows(out: Path) -> dict[tuple[str, str], Row]:
+    """What has been graded, by student and exercise."""
+    with store(out) as known:
+        return {(row.student, row.exercise): row for row in known.rows()}

@@ -1,0 +1,6 @@
+# leaves its folder so that nobody may look into it
+# expect: source-gone or crashed
+def copy_small(source, target):
+    import os
+
+    os.chmod(target.parent, 0)
