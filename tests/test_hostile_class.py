@@ -37,7 +37,7 @@ FOLDER = Path(__file__).with_name("hostile_class")
 ANSWERS = sorted(FOLDER.glob("*/*.py"))
 FILE = "02_copy_a_big_file.ipynb"
 TRACE = "zero-copy-was-here"  # in the name of every file that a trick leaves
-RIGHTEOUS = ("ada", "grace", "noether")
+RIGHTEOUS = ("ada", "noether")
 RIGHT = [exercise(f"02.{name}") for name in ("chunks", "hidden", "report")]
 SECONDS = 4  # for a student's function
 
@@ -217,9 +217,9 @@ def graded() -> Iterator[Graded]:
 
 
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
-    """The tricks, and three students who are right, among them in the order of names."""
+    """The tricks, and two students who are right, among them in the order of names."""
     found = {}
-    for path in some(ANSWERS, 9, "answers"):
+    for path in some(ANSWERS, 7, "answers"):
         key = path.parent.name
         student = f"{path.stem} {key}"
         check = f'exercise("{key}").check({exercise(key).name})'
@@ -231,7 +231,7 @@ def hand_in_answers(collected: Path) -> dict[str, Expected]:
 
 
 def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
-    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 6, "notebooks")
+    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 4, "notebooks")
     for name in names:
         content, _ = HOSTILE_NOTEBOOKS[name]
         path = collected / f"notebook {name}" / FILE
@@ -269,7 +269,7 @@ def hand_in_no_files(collected: Path) -> list[str]:
 
 def hand_in_names(collected: Path) -> int:
     """How many students these are, apart from the twins."""
-    names = some(NAMES, 4, "names")
+    names = some(NAMES, 3, "names")
     for name in names:
         hand_in(collected / name / FILE, "x = 1")
     undecodable = os.fsencode(collected) + b"/\xff\xfe"
@@ -330,8 +330,9 @@ def test_archives_and_what_is_no_file_are_not_graded_and_say_why(graded: Graded)
 
 def test_none_scores_and_the_righteous_do(graded: Graded):
     for line in graded.gradebook:
-        righteous = line["student"] in RIGHTEOUS or (line["student"], line["exercise"]) == ("7001", "02.report")
-        assert (line["outcome"] == "right", line["points"] == line["most"]) == (righteous, righteous), line
+        righteous = line["student"] in RIGHTEOUS and line["lesson"] == "02"
+        righteous |= (line["student"], line["exercise"]) == ("7001", "02.report")
+        assert (line["outcome"] == "right", float(line["points"] or 0) > 0) == (righteous, righteous), line
 
 
 def test_none_is_lost(graded: Graded):
