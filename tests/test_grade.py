@@ -105,6 +105,35 @@ def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, monke
         assert "SIGSEGV" in ended.because and "no such luck" in ended.because
 
 
+def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    shell = tmp_path / "python"
+    shell.write_text(f"#!/bin/sh\necho asked >>{tmp_path}/times\nkill -PROF $$\n")
+    shell.chmod(0o755)
+    monkeypatch.setattr(grading.sys, "executable", str(shell))
+    grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
+    found = rows(tmp_path / "out").values()
+    assert {(row.outcome, row.because) for row in found} == {("not graded", grading.TOO_LONG)} and len(found) == 3
+    assert (tmp_path / "times").read_text().split() == ["asked"]
+
+
+def test_what_was_slow_beside_others_is_asked_again_alone(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def ask(judges, notebook, commit, exercises, put):
+        for name in list(exercises):
+            asked.append((name, judges.alone))
+            slow = name == "02.hidden" and not judges.alone
+            put(name, **({"outcome": "not yet", "cause": "still-running"} if slow else {"outcome": "right"}))
+        return ""
+
+    monkeypatch.setattr(grading._Judges, "_ask", ask)
+    grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
+    assert asked[-1] == ("02.hidden", True) and len(asked) == 4
+    assert {row.outcome for row in rows(tmp_path / "out").values()} == {"right"}
+    grade(collected(), tmp_path / "out", trusted=True)
+    assert len(asked) == 4
+
+
 def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shell = tmp_path / "python"
     shell.write_text("#!/bin/sh\nexec sleep 600\n")
@@ -163,7 +192,7 @@ def below(pid: int) -> dict[psutil.Process, str]:
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(5)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
-    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out]
+    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out, "--timeout", "3"]
     grader = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while "bwrap" not in (started := below(grader.pid)).values() and time.monotonic() < until:
@@ -171,6 +200,6 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_pa
     grader.kill()
     grader.wait()
     assert not psutil.wait_procs(list(started), timeout=10)[1]
-    grade(folder, out)
+    grade(folder, out, timeout=3)
     found = rows(out)
     assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")

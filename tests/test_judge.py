@@ -1,8 +1,11 @@
 """A notebook is judged in a process of its own: what is taken from its cells, and what is said of what is none."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,3 +117,30 @@ def test_what_a_function_prints_does_not_come_between_the_verdicts():
     asked = json.dumps({"exercises": [KEY, "02.hidden"], "trusted": True}).encode() + b"\n" + notebook(loud)
     done = subprocess.run([sys.executable, "-m", "helpers.classroom.judge"], input=asked, capture_output=True, cwd=ROOT)
     assert [json.loads(line)["outcome"] for line in done.stdout.splitlines()] == ["not yet", "not attempted"]
+
+
+def test_a_notebook_that_takes_too_long_to_read_ends_its_judge():
+    """What stands in `finally` is compiled twice, and so is what stands in that one's."""
+    within = "".join(f"{' ' * n}try:\n{' ' * n} pass\n{' ' * n}finally:\n" for n in range(1, 19))
+    asked = json.dumps({"exercises": [KEY], "trusted": True}).encode() + b"\n"
+    asked += notebook(f"def {REPORT.name}(report):\n{within}{' ' * 20}pass")
+    small = "from helpers.classroom import judge; judge.SECONDS = 0.5; judge.main()"
+    done = subprocess.run([sys.executable, "-c", small], input=asked, capture_output=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (-signal.SIGPROF, b"")
+
+
+def test_nobody_judges_for_a_grader_that_has_gone(tmp_path: Path):
+    leaves = f"def {REPORT.name}(report):\n    open({str(tmp_path / 'called')!r}, 'w').close()"
+    asked = json.dumps({"exercises": [KEY], "trusted": True}).encode() + b"\n" + notebook(leaves)
+    for somebody in (True, False):
+        (tmp_path / "called").unlink(missing_ok=True)
+        ours, its_end = os.pipe()
+        command = [sys.executable, "-m", "helpers.classroom.judge"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=its_end, cwd=ROOT) as process:
+            os.close(its_end)
+            if not somebody:
+                os.close(ours)
+            process.communicate(asked)
+        assert (tmp_path / "called").exists() is somebody
+    with suppress(OSError):
+        os.close(ours)
