@@ -20,10 +20,11 @@ def everything() -> bool:
     return asked == "all"
 
 
-def some(items: Sequence[T], most: int, of: str = "") -> list[T]:
-    """All of them if everything() is asked for; else at most `most`, in their order, chosen by `of` and the commit."""
+def some(items: Sequence[T], most: int, of: str = "", *, of_all: int | None = None) -> list[T]:
+    """All of them if everything() is asked for, or `of_all` if given; else at most `most`. They are in their order,
+    chosen by `of` and the commit."""
     if everything():
-        return list(items)
+        most = len(items) if of_all is None else of_all
     drawn = sorted(range(len(items)), key=lambda i: hashlib.sha256(f"{commit()} {of} {i}".encode()).digest())
     return [items[i] for i in sorted(drawn[:most])]
 

@@ -29,6 +29,7 @@ def test_everything_is_taken_if_asked_for(part: pytest.MonkeyPatch):
     assert not chosen.everything()
     part.setenv("ZERO_COPY_TESTS", "all")
     assert chosen.everything() and chosen.some("abcdefghijk", 3) == list("abcdefghijk")
+    assert len(chosen.some("abcdefghijk", 3, of_all=5)) == 5
     part.setenv("ZERO_COPY_TESTS", "yes")
     with pytest.raises(ValueError, match="ZERO_COPY_TESTS is 'yes'; it is 'all'"):
         chosen.everything()

@@ -29,17 +29,17 @@ def test_a_solution_is_right_inside(one: Exercise):
     assert verdict(one, one.solution_source) == ("right", "")
 
 
-def drawn(kind: str, most: int) -> pytest.MarkDecorator:
+def drawn(kind: str, most: int, of_all: int) -> pytest.MarkDecorator:
     pairs = [(one, answer) for one in exercises() for answer in getattr(one, kind) if answer.can_be_given]
-    found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in some(pairs, most, kind)]
+    found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in some(pairs, most, kind, of_all=of_all)]
     return pytest.mark.parametrize(("one", "answer"), found)
 
 
-@drawn("right", 4)
+@drawn("right", 4, 20)
 def test_another_right_answer_is_right_inside(one: Exercise, answer: Answer):
     assert verdict(one, answer.source, size=min(one.size, SMALL)) == ("right", "")
 
 
-@drawn("wrong", 8)
+@drawn("wrong", 8, 40)
 def test_a_wrong_answer_meets_its_cause_inside(one: Exercise, answer: Answer):
     assert verdict(one, answer.source, size=min(one.size, SMALL), timeout=SOON) == ("not yet", answer.expect)
