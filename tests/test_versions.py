@@ -11,15 +11,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from chosen import everything
+from chosen import everything, some
 
 from helpers.folders import BUILD, ROOT
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
 # Reference counts, frames and bytecode, what a view exports, how classes and generics behave, messages that are read.
-DIFFERS = ("arena", "calls", "checks_05", "checks_06", "claims", "cow", "dispatch", "exercises", "exports", "holders",
-           "safetensors", "source", "teach", "varbuilder", "yoke")  # fmt: skip
+ALWAYS = ("exercises", "source")
+DIFFERS = ("arena", "calls", "checks_05", "checks_06", "claims", "cow", "dispatch", "exports", "holders", "safetensors",
+           "teach", "varbuilder", "yoke")  # fmt: skip
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "classroom")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
@@ -61,9 +62,9 @@ def environment(version: str, python: str) -> Path:
 
 
 def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
-    """Those tests on that Python, of the exercises the solutions, and no random cases; None where there is none.
-
-    Random cases look for faults of ours, in what a version does not change: this Python's suite has them.
+    """ALWAYS on that Python, of the exercises the solutions, and a part of DIFFERS, another one with each commit; None
+    where there is none. No random cases: they look for faults of ours, in what a version does not
+    change, and this Python's suite has them.
     """
     python = find(version)
     if python is None:
@@ -72,7 +73,8 @@ def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
     assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == version
     imports = run(inside, "-c", "import " + ", ".join(f"helpers.{room}" for room in ROOMS))
     assert imports.returncode == 0, imports.stderr
-    suite = [*(f"tests/test_{name}.py" for name in DIFFERS), "-k", "not test_exercises or full_size",
+    files = (*ALWAYS, *some(DIFFERS, 4, version, of_all=4))
+    suite = [*(f"tests/test_{name}.py" for name in files), "-k", "not test_exercises or full_size",
              "-m", "not hypothesis", "-q", "-o", f"cache_dir={BUILD / f'cache-{version}'}"]  # fmt: skip
     tests = run(inside, "-m", "pytest", *suite)
     # What failed is asked once more, and named: a measurement suffers from what runs at the same time.

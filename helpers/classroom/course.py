@@ -74,6 +74,11 @@ def course(folder: Path) -> Course:
     )
 
 
+def path_of(name: str) -> Path:
+    """A path as typed: in `make grade OUT=~/courses`, some shells leave the ~ to us."""
+    return Path(name).expanduser()
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

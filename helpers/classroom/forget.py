@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..folders import write_whole
-from .course import CLASS, GRADES, OVERRIDES, BadCourse, course
+from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
 from .outputs import OURS, write_all
 from .pages import text
 from .plain import one_line
@@ -128,7 +128,7 @@ def _mentions(words: list[str], folder: Path) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
-    parser.add_argument("--out", type=Path, default=GRADES, help="the folder that was graded into")
+    parser.add_argument("--out", type=path_of, default=GRADES, help="the folder that was graded into")
     said = parser.parse_args(arguments)
     if not (said.out / FILE).exists():
         print(f"{said.out} holds no {FILE}; name the folder that you graded into", file=sys.stderr)

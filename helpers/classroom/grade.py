@@ -25,7 +25,7 @@ from ..teach.exercise_files import keys
 from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
-from .course import GRADES, BadCourse, Course, course
+from .course import GRADES, BadCourse, Course, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .grades import strays
 from .outputs import write_all
@@ -234,10 +234,12 @@ def how_it_ended(code: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 1 where nothing was graded."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade what was handed in.")
-    parser.add_argument("collected", type=Path, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
-    parser.add_argument("--out", type=Path, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
+    parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
+    parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
     parser.add_argument("--trust", action="store_true", help="without a sandbox: students' code runs with your rights")
-    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="grade what it collected; it gets the scores")
+    parser.add_argument(
+        "--nbgrader", type=path_of, metavar="COURSE", help="grade what it collected; it gets the scores"
+    )
     parser.add_argument(
         "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
     )
