@@ -55,7 +55,7 @@ test-class: $(MADE)-class  ## the tests that need nbgrader, which installs itsel
 	$(BIN)/pytest tests/test_nbgrader.py
 
 test-all: export ZERO_COPY_TESTS = all
-test-all: test  ## and what takes long: other Pythons, every lesson without /proc, every wrong answer
+test-all: test  ## and what takes long: other Pythons, every wrong answer, and more of the rest
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)

@@ -1,4 +1,4 @@
-"""`make test` takes a part of what takes long, another one with each commit; `make test-all` takes everything."""
+"""`make test` takes a part of what takes long, another one with each commit; `make test-all` all, or more."""
 
 import hashlib
 import os

@@ -40,7 +40,7 @@ def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html
 
 STEMS = [lesson.stem for lesson in lessons()]
 STUDENTS = names("student", STEMS, COMMON)
-WORKSHEETS = names("worksheet", some(STEMS, 3, "worksheets"))
+WORKSHEETS = names("worksheet", some(STEMS, 3, "worksheets", of_all=3))
 REAL = [*STUDENTS, *names("instructor", STEMS), *WORKSHEETS]
 OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all"])]
 SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
