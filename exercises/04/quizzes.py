@@ -29,5 +29,5 @@ def counted_references(path: Path) -> int | None:
         return None
     report = exercise_files.check(Path(__file__).with_name("report"))
     size = path.stat().st_size
-    took = {kind: report.growth(report.live_crowd(kind, path, size)) for kind in ("list", "array")}
+    took = {kind: report.growth(report.live_crowd(kind, path, size), "private_dirty") for kind in ("list", "array")}
     return 2 if took["list"] > report.COUNT * size / 2 > 4 * took["array"] else 0
