@@ -137,6 +137,7 @@ def handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
         monkeypatch.setitem(space, name, space.get(name))  # a shell puts its own there
+    monkeypatch.delitem(vars(builtins), "_", raising=False)  # beside which IPython keeps none of its own
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
 
     def executed(*texts: str) -> Callable:
