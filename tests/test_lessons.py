@@ -94,7 +94,7 @@ def test_what_cannot_be_opened_says_so_in_its_row(tmp_path: Path, monkeypatch: p
     assert rows["a file"] == "mapped" and "Error: " in rows["a pipe"]
 
 
-@pytest.mark.parametrize("lesson", some(lessons(), 2, of_all=4), ids=lambda path: path.stem)
+@pytest.mark.parametrize("lesson", some(lessons(), 2, of_all=3), ids=lambda path: path.stem)
 def test_a_lesson_goes_on_where_memory_is_not_told_apart(
     lesson: Path, tmp_path: Path, record_property: Callable[[str, str], None]
 ):
