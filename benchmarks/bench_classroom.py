@@ -1,8 +1,10 @@
 """What grading a class takes, as an ordinary user: `python benchmarks/bench_classroom.py`, with fewer students: `… 20`.
 
-Each hands in lesson 02, of whose three answers six in ten are right, three are wrong and one is hostile.
+Each hands in lesson 02, of whose three answers six in ten are right, three are wrong and one is hostile. With
+`--kills 20` the class is graded once more, by a grader that is killed at 20 random moments.
 """
 
+import argparse
 import csv
 import json
 import os
@@ -11,12 +13,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import psutil
 
 from helpers.classroom import sandbox
+from helpers.classroom.store import Row, store
 from helpers.folders import NOTEBOOKS, ROOT
 from helpers.measure import here
 from helpers.scratch import room
@@ -63,6 +67,40 @@ def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]
     return time.monotonic() - began, memory
 
 
+def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
+    """Grades with a grader that is killed `times` within about as many seconds as it needs; how many rows it had then.
+
+    AssertionError if a row that was there changes afterwards.
+    """
+    chance, before = random.Random(times), {}
+    for _ in range(times):
+        grader = subprocess.Popen([sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out], cwd=ROOT)
+        with suppress(subprocess.TimeoutExpired):
+            grader.wait(chance.uniform(0, 2 * seconds / times))
+        grader.kill()
+        grader.wait()
+        now = final_rows(out)
+        assert {key: now.get(key) for key in before} == before
+        before = now
+    graded(collected, out)
+    after = final_rows(out)
+    assert {key: after.get(key) for key in before} == before
+    return len(before)
+
+
+def final_rows(out: Path) -> dict[tuple[str, str], Row]:
+    """Those that are not asked again."""
+    with store(out) as known:
+        return {(row.student, row.exercise): row for row in known.rows() if row.check}
+
+
+def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
+    """Student and exercise: outcome and points."""
+    with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    return {(line["student"], line["exercise"]): (line["outcome"], line["points"]) for line in lines}
+
+
 def draw(memory: list[tuple[float, float]]) -> None:
     _, axes = plt.subplots(figsize=(7, 2.2), layout="constrained")
     axes.plot([seconds / 60 for seconds, _ in memory], [size for _, size in memory])
@@ -83,7 +121,7 @@ def alone(rounds: int = 3) -> None:
         print(f"| `{one.key}` | {best['inside']:.2f} s | {best['home']:.2f} s |")
 
 
-def main(students: int) -> None:
+def main(students: int, kills: int) -> None:
     if why := sandbox.why_not():
         print(f"not run here: {why}")
         return
@@ -94,14 +132,17 @@ def main(students: int) -> None:
             kinds[name], functions = answers(chance)
             hand_in(folder / "collected" / name / LESSON.name, functions)
         seconds, memory = graded(folder / "collected", folder / "out")
-        with open(folder / "out" / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
-    print(f"\n{students} hand-ins, {len(lines)} answers: {seconds / 60:.1f} minutes, {here()}\n")
-    found = Counter((kinds[line["student"]], line["outcome"]) for line in lines)
-    print("| answers | " + " | ".join(outcomes := sorted({outcome for _, outcome in found})) + " |")
-    print("|---|" + "---:|" * len(outcomes))
+        told = outcomes(folder / "out")
+        print(f"\n{students} hand-ins, {len(told)} answers: {seconds / 60:.1f} minutes, {here()}\n")
+        if kills:
+            rows = killed(folder / "collected", folder / "killed", kills, seconds)
+            other = {key: (told[key], came) for key, came in outcomes(folder / "killed").items() if came != told[key]}
+            print(f"{kills} kills, the last with {rows} rows, all as they were at the end; told otherwise: {other}\n")
+    found = Counter((kinds[student], outcome) for (student, _), (outcome, _) in told.items())
+    print("| answers | " + " | ".join(columns := sorted({outcome for _, outcome in found})) + " |")
+    print("|---|" + "---:|" * len(columns))
     for kind in MIX:
-        print(f"| {kind} | " + " | ".join(f"{found[kind, outcome]}" for outcome in outcomes) + " |")
+        print(f"| {kind} | " + " | ".join(f"{found[kind, outcome]}" for outcome in columns) + " |")
     quarters = [memory[len(memory) * i // 4 : len(memory) * (i + 1) // 4] for i in range(4)]
     most = ", ".join(f"{max(size for _, size in part):.0f}" for part in quarters if part)
     print(f"\nThe grader's own memory, the most in each quarter of that time: {most} MiB")
@@ -111,4 +152,8 @@ def main(students: int) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "agg")
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("students", type=int, nargs="?", default=200)
+    parser.add_argument("--kills", type=int, default=0)
+    options = parser.parse_args()
+    main(options.students, options.kills)
