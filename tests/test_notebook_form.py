@@ -13,9 +13,11 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.folders import NOTEBOOKS
 from helpers.publish.tidy import METADATA, is_tidy
+from helpers.teach.claims import asserted_in
 
 LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 FIRST, LAST = "00", "11"
+NOT_YET = {"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10"}  # lessons whose claims are not folded
 
 Notebook = dict[str, Any]
 Check = Callable[[Notebook], Iterator[str]]  # yields a sentence for each thing that is wrong
@@ -41,6 +43,10 @@ def opening(notebook: Notebook) -> str:
 
 def unfenced(markdown: str) -> str:
     return re.sub(r"^(```|~~~).*?^\1\s*$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def folded(cell: dict[str, Any]) -> bool:
+    return bool(cell["metadata"].get("jupyter", {}).get("source_hidden"))
 
 
 def lines(code: str) -> list[str]:
@@ -91,15 +97,35 @@ def has_a_recap(notebook: Notebook) -> Iterator[str]:
 
 
 def has_short_cells(notebook: Notebook) -> Iterator[str]:
-    cells = list(sources(notebook, "code"))
-    lengths = [len(lines(code)) for _, code in cells]
-    for (name, _), length in zip(cells, lengths, strict=True):
-        if length > 20:
+    """Folded cells, of imports and claims, are read by those who open them: they may be as many as they like."""
+    for name, code in sources(notebook, "code"):
+        if (length := len(lines(code))) > 20:
             yield f"{name}: {length} lines, 20 are allowed"
-    if lengths and median(lengths) > 5:
-        yield f"the median code cell has {median(lengths):g} lines, 5 are allowed"
-    if len(lengths) > 30:
-        yield f"{len(lengths)} code cells, 30 are allowed"
+    in_sight = [
+        len(lines(source(cell))) for cell in notebook["cells"] if cell["cell_type"] == "code" and not folded(cell)
+    ]
+    if in_sight and median(in_sight) > 5:
+        yield f"the median code cell has {median(in_sight):g} lines, 5 are allowed"
+    if len(in_sight) > 30:
+        yield f"{len(in_sight)} code cells, 30 are allowed"
+
+
+def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
+    """Measured in one cell, in sight; claimed in the next, of which only the box is: it computes from what is there."""
+    first, *later = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in (first, *later):
+        claims = asserted_in(source(cell))
+        wanted = "claim" if claims else "imports" if cell is first else None
+        tags = {"claim", "imports"} & set(cell["metadata"].get("tags", []))
+        if (folded(cell), tags) != (bool(wanted), {wanted} if wanted else set()):
+            yield f"{cell['id']}: " + (
+                f'needs the tag "{wanted}" and "jupyter": {{"source_hidden": true}} in its metadata'
+                if wanted
+                else "is neither the imports nor a claims cell, and yet it is folded"
+            )
+        called = set(re.findall(r"(\w+)\(", source(cell))) if claims else set()
+        for name in sorted(called & {"compare", "exercise", "measure", "predict", "quiz", "recorded", "workers"}):
+            yield f"{cell['id']}: calls {name}; a claims cell computes from what an earlier cell measured"
 
 
 def is_short(notebook: Notebook) -> Iterator[str]:
@@ -156,6 +182,7 @@ CHECKS: list[Check] = [
     links_to_lessons_that_exist,
     has_a_recap,
     has_short_cells,
+    folds_imports_and_claims,
     is_short,
     imports_at_the_top,
     keeps_notes_for_teachers_apart,
@@ -183,6 +210,8 @@ def test_lesson_is_stored_tidily(path: Path):
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson(path: Path, check: Check):
+    if check is folds_imports_and_claims and path.name[:2] in NOT_YET:
+        pytest.xfail("this lesson is not folded yet")
     assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
 
 
@@ -198,8 +227,9 @@ def markdown(text: str, *tags: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "id": "prose", "source": text, "metadata": {"tags": list(tags)}}
 
 
-def code(text: str, *tags: str) -> dict[str, Any]:
-    return {"cell_type": "code", "id": "code", "source": text, "metadata": {"tags": list(tags)}}
+def code(text: str, *tags: str, hidden: bool = False) -> dict[str, Any]:
+    metadata = {"tags": list(tags)} | ({"jupyter": {"source_hidden": True}} if hidden else {})
+    return {"cell_type": "code", "id": "code", "source": text, "metadata": metadata}
 
 
 TITLE = "# Copy a big file\n\n50 minutes\n\n**Previous:** 01 · **Next:** 03"
@@ -207,9 +237,10 @@ OPENING = "## You will do\nthis\n## You will learn\nthat\n## You need\nnothing"
 RIGHT = [
     markdown(TITLE),
     markdown(OPENING),
-    code("from helpers.measure import measure"),
+    code("from helpers.measure import measure", "imports", hidden=True),
     markdown("```python\n# no title\n```"),
     code("%time measure(len, [])\nx = 1; y = 2  # in one line; fine"),
+    code('claim("a", 1 < 2, "x")', "claim", hidden=True),
     code("def f():\n    import os\n    return os", "exercise"),
     markdown("## Recap\n- that"),
 ]
@@ -240,7 +271,16 @@ def test_a_lesson_that_is_right(check: Check):
         (has_a_recap, lesson(instead=len(RIGHT) - 1), "Recap"),
         (has_short_cells, lesson(code("x = 1\n" * 21)), "21 lines"),
         (has_short_cells, lesson(*[code("x = 1\n\n" * 6)] * 4), "the median code cell has 6"),
-        (has_short_cells, lesson(*[code("x")] * 25, *[code("x", "exercise")] * 3), "31 code cells"),
+        (has_short_cells, lesson(*[code("x")] * 26, *[code("x", "exercise")] * 3), "31 code cells"),
+        (folds_imports_and_claims, lesson(code('claim("a", True, "")')), 'needs the tag "claim"'),
+        (folds_imports_and_claims, lesson(code('claim("a", True, "")', "claim")), 'needs the tag "claim"'),
+        (folds_imports_and_claims, lesson(code("import os"), instead=2), 'needs the tag "imports"'),
+        (folds_imports_and_claims, lesson(code("x", hidden=True)), "and yet it is folded"),
+        (
+            folds_imports_and_claims,
+            lesson(code('claim("a", compare(x), "")', "claim", hidden=True)),
+            "calls compare; a claims cell computes",
+        ),
         (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
         (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
         (keeps_notes_for_teachers_apart, lesson(markdown("**Ask:** what?", "teacher")), "teacher/"),

@@ -21,8 +21,11 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from ..folders import BUILD, DATA, EXERCISES, RECORDED, ROOT, generated, write_whole
+from ..teach.claims import asserted_in
+from ..teach.controls import TRIES
 
 try:
     import fcntl
@@ -40,6 +43,7 @@ class LessonFailed(Exception):
 def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = False) -> Path:
     """The lesson with its outputs, as `folder/<name>.ipynb`; run if something it depends on has changed, or `again`.
 
+    After each cell that asserts claims stands one with their controls (teach/controls.py).
     The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and
     `peak` (bytes; see `_Watch`). LessonFailed where a cell fails; what there is then lies in
     `<name>.failed.ipynb`, and an older executed copy stays as it was.
@@ -50,7 +54,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
         key = _key(lesson)
         if not again and copy.exists() and _facts(copy).get("key") == key:
             return copy
-        notebook = nbformat.read(lesson, as_version=4)
+        notebook = _with_controls(nbformat.read(lesson, as_version=4), lesson.name[:2])
         try:
             wall, peak = _run(notebook, lesson.parent)
         except LessonFailed as error:
@@ -60,6 +64,18 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
         write_whole(copy, nbformat.writes(notebook))
         failed.unlink(missing_ok=True)
     return copy
+
+
+def _with_controls(notebook: NotebookNode, lesson: str) -> NotebookNode:
+    """With a cell, tagged "controls", after each cell that asserts claims: it tries whether they can fail."""
+    cells = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        if cell.cell_type == "code" and asserted_in(cell.source):
+            tries = TRIES.format(lesson=lesson)
+            cells.append(new_code_cell(tries, id=f"{cell.id}-controls", metadata={"tags": ["controls"]}))
+    notebook.cells = cells
+    return notebook
 
 
 def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:

@@ -208,6 +208,8 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     known = sorted(claims_of(path).values(), key=lambda claim: claim.lessons[:1])
     for claim in known:
         texts = {field: inline(getattr(claim, field)) for field in ("said", "better", "show", "source")}
+        texts["noticed"] = inline("; ".join(case for cases in claim.controls.values() for case in cases))
+        texts["untested"] = inline(claim.untested)
         groups.setdefault(_heading(claim.lessons, finished), []).append(
             {"id": claim.id, "kind": claim.verdict, "verdict": VERDICTS[claim.verdict], **texts}
         )

@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -31,7 +31,11 @@ class ClaimError(AssertionError):
 
 @dataclass(frozen=True)
 class Known:
-    """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts."""
+    """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts.
+
+    controls  by lesson, what would be noticed: words for a case, and the statements that put it there (controls.py)
+    untested  why no counter-case can be made; else empty
+    """
 
     id: str
     said: str
@@ -40,6 +44,8 @@ class Known:
     show: str
     source: str
     lessons: tuple[str, ...]
+    controls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    untested: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ class Claim:
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
             ("Verdict", f"{VERDICTS[self.known.verdict]} {self.known.better}"),
         ]
+        if self.known.untested:
+            rows.append(("Not tested", self.known.untested))
         if self.holds is False:
             rows.append(
                 (
@@ -97,14 +105,15 @@ def claim(
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
     made = Claim(
-        known[id], None if holds is None else bool(holds), _in_words(measured), machine or here(folders.generated())
+        known[id], None if holds is None else bool(holds), in_words(measured), machine or here(folders.generated())
     )
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made
 
 
-def _in_words(measured: str | Mapping[str, float | str]) -> str:
+def in_words(measured: str | Mapping[str, float | str]) -> str:
+    """What was measured as a sentence; see `claim`."""
     if isinstance(measured, str):
         return measured
     words = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
@@ -143,29 +152,34 @@ def _known(id: str, entry: Mapping) -> Known:
         raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
     if entry["verdict"] not in VERDICTS:
         raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
-    return Known(id, *(entry[name] for name in FIELDS), tuple(lessons))
+    controls = entry.get("controls", {})
+    if elsewhere := sorted(controls.keys() - set(lessons)):
+        raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
+    return Known(id, *(entry[name] for name in FIELDS), tuple(lessons), controls, entry.get("untested", ""))
 
 
 def _asserted(path: Path) -> set[str]:
     import nbformat  # here, because it takes a second, which every lesson would begin with
 
-    cells = (cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    calls = (node for cell in cells for node in ast.walk(_parsed(cell.source, path, cell.id)))
-    return {
+    asserted: set[str] = set()
+    for cell in nbformat.read(path, as_version=4).cells:
+        try:
+            asserted.update(asserted_in(cell.source) if cell.cell_type == "code" else ())
+        except SyntaxError as error:
+            raise ValueError(f"{path.name}, cell {cell.id}: {error}") from error
+    return asserted
+
+
+def asserted_in(source: str) -> list[str]:
+    """The claims that a cell asserts. Magics and shell lines assert nothing; a cell magic begins another language."""
+    if source.startswith("%%"):
+        return []
+    calls = ast.walk(ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)))
+    return [
         call.args[0].value
         for call in calls
         if isinstance(call, ast.Call)
         and getattr(call.func, "id", getattr(call.func, "attr", None)) == "claim"
         and call.args
         and isinstance(call.args[0], ast.Constant)
-    }
-
-
-def _parsed(source: str, path: Path, cell: str) -> ast.AST:
-    """A cell's syntax tree. Magics and shell lines assert nothing; a cell magic begins another language."""
-    if source.startswith("%%"):
-        return ast.Module([], [])
-    try:
-        return ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
-    except SyntaxError as error:
-        raise ValueError(f"{path.name}, cell {cell}: {error}") from error
+    ]

@@ -1,0 +1,166 @@
+"""Controls: how a claim is seen to fail.
+
+A control puts another measured case in the place of the one that a claim is about; the same cell must then say that the
+claim does not hold. Controls stand in data/claims.toml beside their claim, by lesson: words for the case (they follow
+"with": "slurp in the mapping's place") and the statements that put it there. They rebind names and change no object.
+A comparison that holds under every control asserts nothing.
+"""
+
+import ast
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from .claims import asserted_in, claims, in_words
+from .words import inline
+
+TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
+_ASKED = "_asked"  # the name, in the cell that is run again, of what looks at a claim's comparisons
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the cell says of a claim with another case in its place.
+
+    failed  the comparisons that don't hold then, as source
+    error   why there is nothing to compare; a control should not raise
+    """
+
+    claim: str
+    case: str
+    holds: bool | None = None
+    measured: str = ""
+    failed: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """All controls of a cell's claims; `comparisons` has what each claim compares, as source."""
+
+    tried: tuple[Tried, ...]
+    comparisons: Mapping[str, tuple[str, ...]]
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        lines = [f"{one.claim}, with {one.case}: {one.measured or one.error}" for one in self.tried]
+        return {
+            "text/plain": "\n".join(lines),
+            "text/html": self._html(),
+            "application/json": {"comparisons": self.comparisons, "tried": [asdict(one) for one in self.tried]},
+        }
+
+    def _html(self) -> str:
+        rows = "".join(
+            f"<dt>{escape(claims()[one.claim].said)}</dt>"
+            f"<dd>With {inline(one.case)}: {inline((one.measured or one.error).rstrip('.'))}. "
+            f"{'Holds all the same' if one.holds else 'Does not hold'}.</dd>"
+            for one in self.tried
+        )
+        return f'<div class="zc-noticed" role="note"><p class="label">How we would notice</p><dl>{rows}</dl></div>'
+
+
+def noticed(lesson: str) -> Noticed:
+    """In a lesson's kernel: the controls of the cell that ran before this one."""
+    from IPython import get_ipython
+
+    names = get_ipython().user_ns
+    return tried(names["In"][-2], names, lesson)
+
+
+def tried(source: str, names: Mapping[str, Any], lesson: str) -> Noticed:
+    """Runs a cell that asserts claims again, in a copy of its names, once for each control of each claim."""
+    asked = _Asked()
+    cell = compile(ast.fix_missing_locations(asked.visit(ast.parse(source))), "<claims>", "exec")
+    found = [
+        _under(cell, names, claim, case, control)
+        for claim in asserted_in(source)
+        for case, control in claims()[claim].controls.get(lesson, {}).items()
+    ]
+    return Noticed(tuple(found), asked.comparisons)
+
+
+def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: str) -> Tried:
+    said: dict[str, tuple[bool | None, str]] = {}
+    failed: list[str] = []
+
+    def asked(id: str, holds: Callable[[], Any], comparisons: Mapping[str, Callable[[], Any]]) -> Any:
+        if id == claim:
+            for text, comparison in comparisons.items():
+                with suppress(Exception):  # one that is only reached if those before it hold
+                    if not comparison():
+                        failed.append(text)
+        return holds()
+
+    def says(id: str, holds: bool | None, measured: Any, machine: Any = None) -> str:
+        said[id] = holds, in_words(measured)
+        return id
+
+    copy = dict(names)
+    try:
+        exec(control, copy)
+        exec(cell, copy | {"claim": says, "display": lambda *_: None, _ASKED: asked})
+    except Exception as error:
+        return Tried(claim, case, error=f"{type(error).__name__}: {error}")
+    holds, measured = said[claim]
+    return Tried(claim, case, holds if holds is None else bool(holds), measured, tuple(failed))
+
+
+class _Asked(ast.NodeTransformer):
+    """claim(id, holds=a and b < c < d, …) becomes claim(id, holds=_asked(id, lambda: …, {"a": lambda: a, …}), …)."""
+
+    def __init__(self) -> None:
+        self.comparisons: dict[str, tuple[str, ...]] = {}
+        self.named: dict[str, ast.expr] = {}
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        if isinstance(node.targets[0], ast.Name):
+            self.named[node.targets[0].id] = node.value
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if getattr(node.func, "id", "") != "claim":
+            return node
+        id, *rest = node.args
+        keyword = next((each for each in node.keywords if each.arg == "holds"), None)
+        holds = keyword.value if keyword else rest[0]
+        parts = {ast.unparse(part): part for part in self._parts(holds)}
+        self.comparisons[id.value] = tuple(parts)
+        each = ast.Dict([ast.Constant(text) for text in parts], [_later(part) for part in parts.values()])
+        asked = ast.Call(ast.Name(_ASKED, ast.Load()), [id, _later(holds), each], [])
+        if keyword:
+            keyword.value = asked
+        else:
+            node.args[1] = asked
+        return node
+
+    def _parts(self, holds: ast.expr) -> Iterator[ast.expr]:
+        """What must all be true, each by itself; a name that the cell assigns means what it was assigned."""
+        if isinstance(holds, ast.Name) and isinstance(self.named.get(holds.id), ast.BoolOp | ast.Compare | ast.Call):
+            yield from self._parts(self.named[holds.id])
+        elif isinstance(holds, ast.BoolOp) and isinstance(holds.op, ast.And):
+            for value in holds.values:
+                yield from self._parts(value)
+        elif isinstance(holds, ast.IfExp):
+            yield from self._parts(holds.orelse if isinstance(holds.body, ast.Constant) else holds.body)
+        elif isinstance(holds, ast.Compare):
+            sides = [holds.left, *holds.comparators]
+            for left, how, right in zip(sides, holds.ops, sides[1:], strict=False):
+                yield ast.Compare(left, [how], [right])
+        else:
+            yield holds
+
+
+def _later(value: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
+def found(outputs: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """What the controls of an executed cell said, as plain data: `comparisons` and `tried` of Noticed."""
+    for output in outputs:
+        data = output.get("data", {}).get("application/json")
+        if data is not None:
+            yield json.loads(data) if isinstance(data, str) else data
