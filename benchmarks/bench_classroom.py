@@ -104,7 +104,7 @@ def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
 def draw(memory: list[tuple[float, float]]) -> None:
     _, axes = plt.subplots(figsize=(7, 2.2), layout="constrained")
     axes.plot([seconds / 60 for seconds, _ in memory], [size for _, size in memory])
-    axes.set(xlabel="minutes", ylabel="the grader's own memory, MiB", ylim=(0, None))
+    axes.set(xlabel="minutes", ylabel="own memory, MiB", ylim=(0, None))
     plt.savefig(PICTURE, dpi=120)
 
 
