@@ -236,7 +236,7 @@ def test_what_other_systems_leave_is_nothing(tmp_path: Path, lay_out: LayOut):
     junk = ("__MACOSX/ada/._" + LESSON, "ada/.DS_Store", "ada/.ipynb_checkpoints/" + LESSON, "ada/Thumbs.db")
     files = {"ada/" + LESSON: notebook(), "bo/x.txt": b""} | {name: b"other" for name in junk}
     one, other = all_of(lay_out(tmp_path / "class", files))
-    assert (one.hand_in.why_not, one.superseded) == ("", ())
+    assert one.hand_in.why_not == ""
     assert other.hand_in.why_not.endswith("there are: x.txt")
 
 
@@ -262,13 +262,12 @@ def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: s
         ("02_a.ipynb", "02_b.ipynb"),
     ],
 )
-def test_of_several_the_last_counts_and_the_others_are_named(tmp_path: Path, lay_out: LayOut, names: tuple[str, ...]):
+def test_of_several_the_last_counts(tmp_path: Path, lay_out: LayOut, names: tuple[str, ...]):
     canvas = {f"ada_1_{90 - n}_{name}": notebook(text=name) for n, name in enumerate(names)}
     moodle = {f"{MOODLE}/{name}": notebook(text=name) for name in names}
     for n, files in enumerate((canvas, moodle)):
         one = only(lay_out(tmp_path / str(n), files))
         assert one.notebook() == notebook(text=names[-1])
-        assert one.superseded == tuple(sorted(list(files)[:-1]))
 
 
 def test_the_time_decides_before_the_name(tmp_path: Path):
@@ -276,7 +275,7 @@ def test_the_time_decides_before_the_name(tmp_path: Path):
     os.utime(folder / "ada" / "02_a.ipynb", (2e9, 2e9))
     os.utime(folder / "ada" / "02_b-1.ipynb", (1e9, 1e9))
     one = only(folder)
-    assert (one.notebook(), one.superseded) == (b"later", ("ada/02_b-1.ipynb",))
+    assert one.notebook() == b"later"
     assert datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr(zipfile.ZipInfo("ada/02_a.ipynb", (2026, 11, 30, 12, 0, 0)), b"later")

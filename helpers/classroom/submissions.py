@@ -76,16 +76,11 @@ ASKED = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
 @dataclass(frozen=True)
 class Found:
-    """A student's last notebook for a lesson.
-
-    notebook    reads it again, within the limits; CannotBeGraded says why that is impossible
-    superseded  the student's earlier files for this lesson, which don't count
-    """
+    """A student's last notebook for a lesson; `notebook` reads it again, within limits, or raises CannotBeGraded."""
 
     student: Student
     hand_in: HandIn
     notebook: Callable[[], bytes]
-    superseded: tuple[str, ...] = ()
 
 
 def found(collected: Path, course: Course) -> Iterator[Found]:
@@ -378,13 +373,10 @@ class _Notebook:
 def _hand_ins(owner: _Owner, key: str, reader: Reader, course: Course) -> Iterator[Found]:
     student = Student(key, printable(owner.name) or key, place=printable(owner.place))
     last: dict[str, _Notebook] = {}
-    superseded: dict[str, list[str]] = {}
     for notebook in _notebooks(owner, reader):
-        earlier, later = last.get(notebook.lesson), notebook
-        if earlier and earlier.order > later.order:
-            earlier, later = later, earlier
-        last[notebook.lesson] = later
-        superseded.setdefault(notebook.lesson, []).extend([_path(earlier.file)] if earlier else [])
+        earlier = last.get(notebook.lesson)
+        if not earlier or earlier.order <= notebook.order:
+            last[notebook.lesson] = notebook
     for lesson, notebook in sorted(last.items()):
         due = course.due.get(lesson)
         hand_in = HandIn(
@@ -399,7 +391,7 @@ def _hand_ins(owner: _Owner, key: str, reader: Reader, course: Course) -> Iterat
             predictions=notebook.predictions,
             commit=notebook.commit,
         )
-        yield Found(student, hand_in, partial(_again, notebook), tuple(sorted(superseded[lesson])))
+        yield Found(student, hand_in, partial(_again, notebook))
 
 
 def _again(notebook: _Notebook) -> bytes:
