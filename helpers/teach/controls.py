@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from html import escape
+from itertools import groupby
 from typing import Any
 
 from .claims import asserted_in, claims, in_words
@@ -53,13 +53,15 @@ class Noticed:
         }
 
     def _html(self) -> str:
-        rows = "".join(
-            f"<dt>{escape(claims()[one.claim].said)}</dt>"
-            f"<dd>With {inline(one.case)}: {inline((one.measured or one.error).rstrip('.'))}. "
-            f"{'Holds all the same' if one.holds else 'Does not hold'}.</dd>"
-            for one in self.tried
-        )
-        return f'<div class="zc-noticed" role="note"><p class="label">How we would notice</p><dl>{rows}</dl></div>'
+        rows = []
+        for claim, cases in groupby(self.tried, lambda each: each.claim):
+            rows.append(f"<dt>“{inline(claims()[claim].said)}”</dt>")
+            for case in cases:
+                came = "Holds all the same" if case.holds else "Does not hold"
+                measured = inline((case.measured or case.error).rstrip("."))
+                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {measured}. {came}.</dd>")
+        title = '<p class="label">How we would notice</p>'
+        return f'<div class="zc-noticed" role="note">{title}<dl>{"".join(rows)}</dl></div>'
 
 
 def noticed(lesson: str) -> Noticed:
