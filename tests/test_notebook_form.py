@@ -110,6 +110,9 @@ def has_short_cells(notebook: Notebook) -> Iterator[str]:
         yield f"{len(in_sight)} code cells, 30 are allowed"
 
 
+TITLES = {"claim": "# how this is asserted\n", "imports": "# imports\n"}
+
+
 def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
     """Measured in one cell, in sight; claimed in the next, of which only the box is: it computes from what is there."""
     first, *later = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -123,6 +126,8 @@ def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
                 if wanted
                 else "is neither the imports nor a claims cell, and yet it is folded"
             )
+        if wanted and not source(cell).startswith(TITLES[wanted]):
+            yield f"{cell['id']}: begins without “{TITLES[wanted].strip()}”, which is all that JupyterLab shows of it"
         called = set(re.findall(r"(\w+)\(", source(cell))) if claims else set()
         for name in sorted(called & {"compare", "exercise", "measure", "predict", "quiz", "recorded", "workers"}):
             yield f"{cell['id']}: calls {name}; a claims cell computes from what an earlier cell measured"
@@ -237,10 +242,10 @@ OPENING = "## You will do\nthis\n## You will learn\nthat\n## You need\nnothing"
 RIGHT = [
     markdown(TITLE),
     markdown(OPENING),
-    code("from helpers.measure import measure", "imports", hidden=True),
+    code("# imports\nfrom helpers.measure import measure", "imports", hidden=True),
     markdown("```python\n# no title\n```"),
     code("%time measure(len, [])\nx = 1; y = 2  # in one line; fine"),
-    code('claim("a", 1 < 2, "x")', "claim", hidden=True),
+    code('# how this is asserted\nclaim("a", 1 < 2, "x")', "claim", hidden=True),
     code("def f():\n    import os\n    return os", "exercise"),
     markdown("## Recap\n- that"),
 ]
@@ -276,6 +281,7 @@ def test_a_lesson_that_is_right(check: Check):
         (folds_imports_and_claims, lesson(code('claim("a", True, "")', "claim")), 'needs the tag "claim"'),
         (folds_imports_and_claims, lesson(code("import os"), instead=2), 'needs the tag "imports"'),
         (folds_imports_and_claims, lesson(code("x", hidden=True)), "and yet it is folded"),
+        (folds_imports_and_claims, lesson(code("import os", "imports", hidden=True), instead=2), "begins without"),
         (
             folds_imports_and_claims,
             lesson(code('claim("a", compare(x), "")', "claim", hidden=True)),

@@ -7,7 +7,6 @@ A comparison that holds under every control asserts nothing.
 """
 
 import ast
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from .claims import asserted_in, claims, in_words
 from .words import inline
 
 TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
+PLAIN = "application/vnd.zero-copy.controls+json"  # what was tried, as data: no notebook shows it
 _ASKED = "_asked"  # the name, in the cell that is run again, of what looks at a claim's comparisons
 
 
@@ -49,7 +49,7 @@ class Noticed:
         return {
             "text/plain": "\n".join(lines),
             "text/html": self._html(),
-            "application/json": {"comparisons": self.comparisons, "tried": [asdict(one) for one in self.tried]},
+            PLAIN: {"comparisons": self.comparisons, "tried": [asdict(one) for one in self.tried]},
         }
 
     def _html(self) -> str:
@@ -163,6 +163,6 @@ def _later(value: ast.expr) -> ast.Lambda:
 def found(outputs: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """What the controls of an executed cell said, as plain data: `comparisons` and `tried` of Noticed."""
     for output in outputs:
-        data = output.get("data", {}).get("application/json")
+        data = output.get("data", {}).get(PLAIN)
         if data is not None:
-            yield json.loads(data) if isinstance(data, str) else data
+            yield data
