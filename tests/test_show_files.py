@@ -193,6 +193,14 @@ def test_every_copy_has_its_arrow_and_its_bytes_and_every_loan_its_word():
     assert_fits(shown)
 
 
+def test_what_is_made_is_no_copy():
+    shown = copy_budget({"parsed": {"page cache": MiB, "text": MiB, "objects": 4 * MiB}}, made=["objects"])
+    assert texts(shown).count("copied") == texts(shown).count("made") == 1
+    assert "1 MiB copied, 4 MiB made: 5 × the page cache's 1 MiB" in texts(shown)
+    assert "copied (1 MiB) to text, objects made (4 MiB); 1 MiB copied, 4 MiB made" in shown.alt
+    assert_fits(shown)
+
+
 def test_a_place_that_bytes_are_lent_to_is_the_memory_that_they_lie_in():
     assert [*kinds(WAYS["np.frombuffer(read())"]).values()] == [ABSENT, FILE, ANONYMOUS, ANONYMOUS]
     assert [*kinds(WAYS["mapping"]).values()] == [FILE, FILE, FILE]

@@ -1,7 +1,7 @@
 """What a way of loading copies, step by step: a chain of places from the disk to the object, and the bytes between."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
@@ -16,7 +16,7 @@ MOST = 5  # places
 KEYS, TITLE, FOOT, ARROW = 34, 26, 16, 62  # the page's pixels: the legend, a way's name, below its boxes, an arrow
 
 
-def copy_budget(ways: Mapping[str, Chain], caption: str = "") -> Picture:
+def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[str] = ()) -> Picture:
     """A row a way: boxes for the places that the bytes come to, an arrow with the bytes that were copied into each.
 
     `{"json.loads": {"page cache": n, "bytes": n, "str": n, "objects": 4 * n}, "mapping": {"page cache": n, "array":
@@ -44,7 +44,7 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "") -> Picture:
         for index, (way, chain) in enumerate(ways.items()):
             top = KEYS + index * (TITLE + tall + FOOT)
             ax.plot((4, WIDE - 4), (top - 6, top - 6), color=GRID, linewidth=0.6)
-            total = _total(chain)
+            total = _total(chain, made)
             ax.text(4, top + 2, shortened(way, WIDE - 24 - width(total), bold=True), va="top", fontweight="bold")
             ax.text(WIDE - 4, top + 2, total, ha="right", va="top", color=QUIET)
             for number, (place, kind) in enumerate(kinds(chain).items()):
@@ -53,10 +53,10 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "") -> Picture:
                 middle = head + (tall + BAND) / 2
                 ax.text(left + across / 2, middle, "\n".join(lines[place]), ha="center", va="center", linespacing=1.25)
                 if number:
-                    _arrow(ax, left - ARROW, left, middle, chain[place], kind)
+                    _arrow(ax, left - ARROW, left, middle, chain[place], kind, "made" if place in made else "copied")
         disk = any("disk" in chain for chain in ways.values())
         legend(fig, key(ANONYMOUS), key(FILE), *[key(ABSENT._replace(word="no memory"))] * disk)
-        return picture(fig, _alt(ways), caption)
+        return picture(fig, _alt(ways, made), caption)
 
 
 def kinds(chain: Chain) -> dict[str, Kind]:
@@ -69,7 +69,7 @@ def kinds(chain: Chain) -> dict[str, Kind]:
     return found
 
 
-def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, kind: Kind) -> None:
+def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, kind: Kind, how: str) -> None:
     """Heavy where bytes are copied; dotted, and in the look of the memory that is lent, where none are."""
     color = INK if copied else ABSENT.edge if copied is None else kind.edge
     if copied == 0:
@@ -81,31 +81,40 @@ def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, k
         FancyArrowPatch((start, y), (end, y), arrowstyle=head, color=color, linewidth=2.4, shrinkA=2, shrinkB=2)
     )
     said = "?" if copied is None else in_words(copied, "bytes")
-    for words, shift, side in ((said, -5, "bottom"), ("copied", 5, "top")):
+    for words, shift, side in ((said, -5, "bottom"), (how, 5, "top")):
         ax.text((start + end) / 2 - 2, y + shift, words, ha="center", va=side, color=color)
 
 
-def _total(chain: Chain) -> str:
+def _total(chain: Chain, made: Collection[str] = ()) -> str:
     (first, start), *steps = chain.items()
     copied = [each for _, each in steps]
     if None in copied or start is None:
         return f"copied: {NOT_MEASURED}"
     if not any(copied):
         return "nothing copied"
-    total, times = f"{in_words(sum(copied), 'bytes')} copied", sum(copied) / start if start else 0
+    new = sum(each for place, each in steps if place in made)
+    parts = {"copied": sum(copied) - new, "made": new}
+    total = ", ".join(f"{in_words(size, 'bytes')} {how}" for how, size in parts.items() if size)
+    times = sum(copied) / start if start else 0
     if times < 0.01:
         return total
     return f"{total}: {times:{'.2g' if times < 10 else ',.0f'}} × the {first}'s {in_words(start, 'bytes')}"
 
 
-def _alt(ways: Mapping[str, Chain]) -> str:
+def _alt(ways: Mapping[str, Chain], made: Collection[str]) -> str:
     told = []
     for way, chain in ways.items():
         first, *places = chain
-        steps = ", ".join(f"{_step(chain[place])} to {place}" for place in places)
-        told.append(f"{way}, from {first}: {steps}; {_total(chain)}.")
+        steps = ", ".join(f"{_step(chain[place], place, made)}" for place in places)
+        told.append(f"{way}, from {first}: {steps}; {_total(chain, made)}.")
     return f"What is copied on the way to the object, a chain of places a row. {' '.join(told)}"
 
 
-def _step(copied: float | None) -> str:
-    return "lent" if copied == 0 else f"copied ({in_words(copied, 'bytes')})"
+def _step(copied: float | None, place: str, made: Collection[str]) -> str:
+    if copied == 0:
+        return f"lent to {place}"
+    return (
+        f"{place} made ({in_words(copied, 'bytes')})"
+        if place in made
+        else f"copied ({in_words(copied, 'bytes')}) to {place}"
+    )
