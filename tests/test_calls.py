@@ -12,8 +12,8 @@ from helpers.measure.calls import VERSIONS
 THIS = "{}.{}".format(*sys.version_info)
 OTHER = "3.12" if THIS != "3.12" else "3.13"
 CASES = [
-    "loop alone", "a function", "a method, 1 type", "a method, 2 types", "a method, 64 types", "getattr",
-    "dict of functions", "singledispatch", "isinstance, runtime protocol",
+    "loop alone", "a function", "a function, annotated", "a method, 1 type", "a method, 2 types", "a method, 64 types",
+    "getattr", "dict of functions", "singledispatch", "isinstance, runtime protocol",
 ]  # fmt: skip
 
 
@@ -24,6 +24,7 @@ def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
     assert all(0 < seconds < 1e-3 for seconds in costs.values())
     assert costs["loop alone"] < costs["a method, 1 type"] < costs["singledispatch"]
     assert costs["isinstance, runtime protocol"] > 2 * costs["a method, 1 type"]
+    assert costs["a function, annotated"] < 1.5 * costs["a function"]
     assert costs["a method, 2 types"] > costs["loop alone"] < costs["a function"]
 
 

@@ -1,6 +1,6 @@
 """The bytes of dynamic dispatch: a table of functions and a pointer of two words, as in Rust's `&dyn Backend`.
 
-    the pointer            the table of Affine, one for all values of the type
+    the pointer            the table of Affine as a backend, here one for all its values
     data   ──► a value     + 0  drop    ──► code that ends a value
     vtable ──────────────► + 8  size    16
                            +16  align    8
@@ -52,7 +52,7 @@ class FatPointer(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("vtable", ctypes.c_void_p))
 
 
-@cache  # a compiler writes one table a type, and it stays where it is while the program runs
+@cache  # one table a type, here; Rust writes one for each type and trait, and sometimes several copies of it
 def vtable_of(kind: type[ctypes.Structure]) -> VTable:
     """The table of a type with a method `infer` and perhaps a method `drop`, which ends a value (else: zeros in it).
 

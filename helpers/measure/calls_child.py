@@ -12,7 +12,7 @@ from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
 LOOP = """
-def loop(things, rounds, plain, table, chosen, Runtime):
+def loop(things, rounds, plain, hinted, table, chosen, Runtime):
     for _ in range(rounds):
         for x in things:
             {}
@@ -20,6 +20,7 @@ def loop(things, rounds, plain, table, chosen, Runtime):
 CASES = {  # name: what the loop does with each x, and how many types the x have
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
+    "a function, annotated": ("hinted(x)", 1),
     "a method, 1 type": ("x.infer()", 1),
     "a method, 2 types": ("x.infer()", 2),
     "a method, 64 types": ("x.infer()", 64),
@@ -47,7 +48,11 @@ def backend() -> type:
     return Backend
 
 
-def plain(x: object) -> None:
+def plain(x):  # no annotation, beside the one that has them
+    pass
+
+
+def hinted(x: Runtime) -> None:
     pass
 
 
@@ -69,7 +74,7 @@ def prepared(body: str, types: int):
 
     def seconds(passes: int) -> float:
         began = time.perf_counter()
-        loop(things, passes, plain, table, chosen, Runtime)
+        loop(things, passes, plain, hinted, table, chosen, Runtime)
         return time.perf_counter() - began
 
     return seconds

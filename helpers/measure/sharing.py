@@ -29,10 +29,10 @@ class Shares:
 
     rss            every resident page in full
     pss            each page divided by the number of processes that map it: these add up without counting twice
-    uss            pages that nobody else maps: what would come free if this process ended (Private_Clean + _Dirty)
+    uss            pages that nobody else maps (Private_Clean + _Dirty); the anonymous ones come free when it ends
     anonymous      of rss: pages of its own, those that it shares with a relative after a fork included
     file           of rss: pages of files (rss less anonymous and shared memory)
-    private_dirty  pages that nobody else maps, and that were written
+    private_dirty  pages that nobody else maps, and that were written to: a file's page by anybody
     """
 
     name: str

@@ -66,8 +66,8 @@ def workers(
     rows are "parent" and the workers, and their figures add up: all that the family has in the end, less what the
     parent had before `make`. Of that, a fork shares the anonymous pages, which is taken into account so: `pss`: those
     pages count in equal parts for each of the family; `rss`, `anonymous`: in full for each; `uss`, `private_dirty`:
-    for none, because after a fork nobody has a page for himself until he writes into it, or is the last who has it;
-    a worker's `private_dirty` is what it has written.
+    for none, because after a fork a process has a page to itself only when it has written to it, or when the others
+    no longer have it; a worker's `private_dirty` is what it has written.
 
     A row's `value` is what was returned, as plain data; None also for anything else and for more than 1 MiB. `ended` is
     "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`

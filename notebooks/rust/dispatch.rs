@@ -1,6 +1,6 @@
 //! One call, decided by the compiler or while the program runs: what lies in memory,
 //! and what it costs.
-use std::mem::{forget, size_of, transmute};
+use std::mem::{forget, size_of, transmute, transmute_copy};
 use std::{ptr, slice, time::Instant};
 
 // part: trait
@@ -54,18 +54,52 @@ impl Backend for Any {
 }
 
 // part: vtable
-/// A `&dyn Backend` is two words: the value's address, and that of its type's table.
-/// The order of a table's words is today's compiler's; the language promises none.
-/// (drop is 0 where there is nothing to do; in older ones an empty function.)
+/// A `&dyn Backend` is two words: the value's address, and the address of a table
+/// for the value's type and this trait. The order of the table's words is today's
+/// compiler's; the language promises none. (drop is 0 where there is nothing to do;
+/// in older ones an empty function.)
 fn vtable(section: &str, backend: &dyn Backend) {
-    // SAFETY: two words (the compiler checks it), and any word is a valid usize.
-    let [_value, table]: [usize; 2] = unsafe { transmute(backend) };
+    // SAFETY: two words (the compiler checks it), and any word is a valid address.
+    let [_value, table]: [*const usize; 2] = unsafe { transmute(backend) };
     // SAFETY: one trait with one method, so the table has these four words.
-    let words = unsafe { slice::from_raw_parts(table as *const usize, 4) };
+    let words = unsafe { slice::from_raw_parts(table, 4) };
     println!("{section}\tdrop\t{:#x}", words[0]);
     println!("{section}\tsize\t{}", words[1]);
     println!("{section}\talign\t{}", words[2]);
     println!("{section}\tinfer\t{:#x}", words[3]);
+}
+
+// part: by hand
+/// `backend.infer(x)` as the compiler makes it: call what stands in the fourth word.
+fn by_hand(backend: &dyn Backend, x: f64) -> f64 {
+    type Infer = fn(*const usize, f64) -> f64; // it takes the value's address, and x
+    // SAFETY: two words, as above; the second points at four, and the last is infer.
+    let [value, table]: [*const usize; 2] = unsafe { transmute(backend) };
+    let infer = unsafe { *table.add(3).cast::<Infer>() };
+    infer(value, x)
+}
+
+/// Another trait, with two methods, so a `&dyn Describe` has a table of five words.
+trait Describe {
+    fn weights(&self) -> usize;
+    fn name(&self) -> &'static str;
+}
+impl Describe for Scale {
+    fn weights(&self) -> usize {
+        1
+    }
+    fn name(&self) -> &'static str {
+        "scale"
+    }
+}
+// end
+
+/// Where the table of a trait object lies.
+fn table_of<T: ?Sized>(object: &T) -> *const usize {
+    assert_eq!(size_of::<&T>(), size_of::<[*const usize; 2]>());
+    // SAFETY: a reference to a trait object is two words, as was just checked.
+    let [_value, table]: [*const usize; 2] = unsafe { transmute_copy(&object) };
+    table
 }
 
 // part: ns
@@ -107,6 +141,17 @@ fn main() {
     println!("size_of\tAffine\t{}", size_of::<Affine>());
     vtable("vtable of Scale", &scale);
     vtable("vtable of Affine", &affine);
+    let hidden_scale: &dyn Backend = hidden(&scale);
+    let hidden_affine: &dyn Backend = hidden(&affine);
+    println!("infer(10)\tScale\t{}", scale.infer(10.0));
+    println!("infer(10)\tScale, by hand\t{}", by_hand(hidden_scale, 10.0));
+    println!("infer(10)\tAffine\t{}", affine.infer(10.0));
+    println!("infer(10)\tAffine, by hand\t{}", by_hand(hidden_affine, 10.0));
+    let described: &dyn Describe = hidden(&scale);
+    assert_eq!((described.weights(), described.name()), (1, "scale"));
+    println!("table of\tScale as Backend\t{:p}", table_of(hidden_scale));
+    println!("table of\tAffine as Backend\t{:p}", table_of(hidden_affine));
+    println!("table of\tScale as Describe\t{:p}", table_of(described));
 
     let sorted: Vec<usize> = (0..N).map(|i| i * 3 / N).collect();
     // Shuffled before the values are made, so that these lie one after another:
