@@ -1,7 +1,8 @@
 """Arena: a snapshot of arrays in one file, which a later run maps and uses as it lies. `snapshot()` is the way in.
 
-A heap that is written to a file and read again lies elsewhere, so that every pointer in it is wrong. Offsets are not:
-an arena refers to what it holds by its distance from the file's first byte, and a mapping may begin where it likes.
+A heap that is written to a file and mapped again lies elsewhere, unless a program insists on the same address and finds
+it free; elsewhere every pointer in it is wrong. Offsets are not: an arena refers to what it holds by its distance from
+the file's first byte, and a mapping may begin where it likes.
 
     0     the header (arena_header.py), 128 bytes
     128   what was placed, each at a multiple of 64: an array as an .npy file holds it (numpy.lib.format), with its
