@@ -68,6 +68,7 @@ def test_copies_take_what_they_hold_at_once(made):
     for way in ("io::copy", "mapping"):
         assert figures[way]["peak heap"] < bytes_ / 100
     assert all(figures[way]["seconds"] > 0 for way in ("read_to_end", "chunk loop", "io::copy", "mapping"))
+    assert figures["first line"]["peak heap"] == 1024, "the line buffer of standard output"
 
 
 def test_a_cow_copies_when_asked_to_write(made):

@@ -69,7 +69,8 @@ fn main() -> io::Result<()> {
     let (source, copy) = (folder.join("source"), folder.join("copy"));
     make(&source, 64 * MIB)?;
     let bytes = fs::read(&source)?; // what every copy must be equal to
-    println!("file\tbytes\t{}", bytes.len());
+    let (_, line) = counting::during(|| println!("file\tbytes\t{}", bytes.len()));
+    println!("first line\tpeak heap\t{}", line.peak);
 
     let ways: [(&str, fn(&Path, &Path) -> io::Result<()>); 4] = [
         ("read_to_end", read_to_end),
