@@ -11,9 +11,6 @@ from helpers.teach import claims as claims_module
 from helpers.teach.claims import Known, asserted_in, claims
 from helpers.teach.controls import Noticed, found, tried
 
-# Lessons whose claims have no controls yet.
-NOT_YET = {"03"}
-
 CELL = """
 taken = {way: size / 100 for way, size in runs.items()}
 low = taken["map"] < 0.1 < taken["read"]
@@ -77,8 +74,6 @@ def test_controls_belong_to_a_lesson_that_asserts_the_claim(tmp_path: Path):
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
 def test_every_comparison_of_every_claim_fails_under_some_control(lesson: Path):
     """In the lesson's own kernel, beside the measured values: see publish/execute.py."""
-    if lesson.name[:2] in NOT_YET:
-        pytest.xfail("this lesson has no controls yet")
     cells = nbformat.read(executed(lesson), as_version=4).cells
     every = [data for cell in cells for data in found(cell.get("outputs", ()))]
     tries = [one for data in every for one in data["tried"]]

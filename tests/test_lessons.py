@@ -1,11 +1,7 @@
 """Every lesson runs from top to bottom on a fresh kernel, within its time and its memory."""
 
-import mmap
-import os
 import re
-import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -74,24 +70,6 @@ def test_a_lesson_has_its_recorded_runs(lesson: Path):
             lacks = set(run.missing) - {"virtual"}  # a meter that came when some runs had been recorded
             stopped = run.ended.startswith("SIG") or (shows_errors and run.ended == "timed out")  # without a last word
             assert stopped or (run.ended in meant and not lacks)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="terminals and /dev/zero")
-def test_what_cannot_be_opened_says_so_in_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """03 looks at what cannot be mapped; in a bare chroot there is no terminal to try."""
-
-    def no_terminal():
-        raise OSError(2, "out of pty devices")
-
-    cells = nbformat.read(lessons()[3], as_version=4).cells
-    (source,) = [cell.source for cell in cells if cell.id == "choose-cannot"]
-    names = {"mmap": mmap, "os": os, "partial": partial, "tempfile": tempfile}
-    exec(source.partition("\n(ran,) = ")[0], names)
-    monkeypatch.setattr(os, "openpty", no_terminal)
-    (tmp_path / "file").write_bytes(bytes(mmap.PAGESIZE))
-    rows = names["attempts"](tmp_path / "file")
-    assert rows["a terminal"] == "cannot be opened here"
-    assert rows["a file"] == "mapped" and "Error: " in rows["a pipe"]
 
 
 @pytest.mark.parametrize("lesson", some(lessons(), 2, of_all=3), ids=lambda path: path.stem)

@@ -17,7 +17,6 @@ from helpers.teach.claims import asserted_in
 
 LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 FIRST, LAST = "00", "11"
-NOT_YET = {"03"}  # lessons whose claims are not folded
 
 Notebook = dict[str, Any]
 Check = Callable[[Notebook], Iterator[str]]  # yields a sentence for each thing that is wrong
@@ -215,8 +214,6 @@ def test_lesson_is_stored_tidily(path: Path):
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson(path: Path, check: Check):
-    if check is folds_imports_and_claims and path.name[:2] in NOT_YET:
-        pytest.xfail("this lesson is not folded yet")
     assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
 
 

@@ -9,6 +9,8 @@ from .explorer import Explorer
 from .exports import exports
 from .film import Film
 from .holders import who_holds
+from .interrupts import shootdowns
+from .kernel_maps import map_a_page
 from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
 from .memory_limit import in_memory_limit, own_limit
@@ -40,6 +42,7 @@ __all__ = [
     "exports",
     "here",
     "in_memory_limit",
+    "map_a_page",
     "measure",
     "on_small_disk",
     "own_limit",
@@ -49,6 +52,7 @@ __all__ = [
     "refusal",
     "regions",
     "sharing",
+    "shootdowns",
     "twin",
     "where",
     "while_mapped",

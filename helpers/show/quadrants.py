@@ -1,12 +1,11 @@
 """Two questions at once, such as sequential or random, cold or warm: four panels, in each a bar a method."""
 
-import math
 import textwrap
 from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from ..measure.recording import Comparison, Recording
 from ..units import NOT_MEASURED, in_words
@@ -15,7 +14,6 @@ from .meters import OTHER
 from .paths import faults
 from .words import ended, with_machine
 
-FAR = 20  # times as long as the fastest: from here on the bars stand on a logarithmic scale
 FASTEST = OTHER._replace(face="#4a4460")
 TITLE, EACH, AXIS = 30, 38, 30  # the page's pixels: above a panel, a method's bar with its words, below a panel
 
@@ -24,8 +22,9 @@ Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
 
 def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
-    """Time as a bar a method, in two rows and two columns of panels, all on one scale; the fastest of each is marked.
+    """Time as a bar a method, in two rows and two columns of panels; the fastest of each is marked.
 
+    Methods are compared within a panel, so each panel has a scale of its own, from 0, and says so.
     The keys are pairs, such as ("sequential", "cold"): row and column. Small words below a bar say what came from the
     device, how many faults (minor and major) and how many read calls it took. A run that did not return is never the
     fastest. ValueError unless there are two rows and two columns, with something to show in each.
@@ -38,9 +37,6 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
             + (f", with nothing for {missing[0]}" if missing else "")
         )
     methods = list(dict.fromkeys(name for of in comparisons.values() for name in of))
-    walls = [r.wall for of in comparisons.values() for r in of.values() if r.wall]
-    far = bool(walls) and max(walls) > FAR * min(walls)
-    ends = (10 ** math.floor(math.log10(min(walls) / 1.3)) if far else 0, max(walls, default=1))
     with look():
         labels = {name: textwrap.wrap(name, 16) for name in methods}
         left = 18 + 6.1 * max(len(line) for lines in labels.values() for line in lines)
@@ -52,14 +48,14 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
             ax = fig.add_axes((*place, EACH * len(methods) / (2 * tall + 4)))
             ax.set_title(f"{row}, {column}", pad=5)
             ax.set(ylim=(len(methods) - 0.5, -0.5))
-            _scale(ax, ends, far)
+            _scale(ax, max((one.wall or 0 for one in comparisons[row, column].values()), default=0) or 1)
             ax.set_yticks(range(len(methods)), ["\n".join(labels[n]) for n in methods] if index % 2 == 0 else [])
             ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
-            _draw(ax, comparisons[row, column], methods, ends[0])
+            _draw(ax, comparisons[row, column], methods)
             if index // 2:
-                ax.set_xlabel(f"time, s{', logarithmic scale' * far}", labelpad=2)
+                ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
         recordings = {f"{pair}: {name}": one for pair, of in comparisons.items() for name, one in of.items()}
-        return picture(fig, _alt(comparisons, far), with_machine(caption, recordings))
+        return picture(fig, _alt(comparisons), with_machine(caption, recordings))
 
 
 def fastest(methods: Mapping[str, Recording]) -> str | None:
@@ -68,33 +64,27 @@ def fastest(methods: Mapping[str, Recording]) -> str | None:
     return min(times, key=times.__getitem__) if len(times) > 1 else None
 
 
-def _scale(ax: Axes, ends: tuple[float, float], far: bool) -> None:
-    if far:
-        ax.set_xscale("log")
-        ax.set_xlim(ends[0], ends[1] * (ends[1] / ends[0]) ** 0.5)  # behind the longest bar, room for its words
-        ax.xaxis.set_major_locator(LogLocator())
-        ax.xaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_xlim(0, 1.5 * ends[1])
-        ax.xaxis.set_major_locator(MaxNLocator(4))
+def _scale(ax: Axes, longest: float) -> None:
+    ax.set_xlim(0, 1.6 * longest)  # behind the longest bar, room for its words
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.grid(False, axis="y")
 
 
-def _draw(ax: Axes, methods: Mapping[str, Recording], names: list[str], start: float) -> None:
+def _draw(ax: Axes, methods: Mapping[str, Recording], names: list[str]) -> None:
     best = fastest(methods)
     for y, name in enumerate(names):
         if name not in methods:
             continue
         one = methods[name]
         kind = FASTEST if name == best else OTHER
-        wall, bar = one.wall if one.wall is not None else start, y - 0.17
-        ax.barh(bar, wall - start, 0.4, left=start, linewidth=0, facecolor=kind.face)
+        wall, bar = one.wall or 0, y - 0.17
+        ax.barh(bar, wall, 0.4, linewidth=0, facecolor=kind.face)
         back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # the grid's lines stop at words
         said = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
         words = in_words(one.wall, "seconds") + " · fastest" * (name == best)
         weight = "bold" if name == best else "normal"
-        ax.annotate(words, (max(wall, start), bar), xytext=(4, 0), fontweight=weight, **said)
+        ax.annotate(words, (wall, bar), xytext=(4, 0), fontweight=weight, **said)
         costs = " · ".join(f"{'?' if value is None else value} {noun}" for noun, value in _costs(one).items())
         note, color = (ended(one), WARNING) if ended(one) else (costs, QUIET)
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
@@ -111,7 +101,7 @@ def _costs(one: Recording) -> dict[str, str | None]:
     }
 
 
-def _alt(comparisons: Quarters, far: bool) -> str:
+def _alt(comparisons: Quarters) -> str:
     told = []
     for (row, column), methods in comparisons.items():
         best = fastest(methods)
@@ -120,4 +110,4 @@ def _alt(comparisons: Quarters, far: bool) -> str:
             end = f", {ended(one)}" if ended(one) else ""
             mark = ", the fastest" * (name == best)
             told.append(f"{row}, {column}, {name}: {in_words(one.wall, 'seconds')}{mark}, {', '.join(costs)}{end}.")
-    return f"Time, a bar a method{', on a logarithmic scale' * far}, in four panels. {' '.join(told)}"
+    return f"Time, a bar a method, in four panels, each on a scale of its own. {' '.join(told)}"
