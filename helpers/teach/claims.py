@@ -174,12 +174,15 @@ def asserted_in(source: str) -> list[str]:
     """The claims that a cell asserts. Magics and shell lines assert nothing; a cell magic begins another language."""
     if source.startswith("%%"):
         return []
-    calls = ast.walk(ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)))
-    return [
-        call.args[0].value
-        for call in calls
-        if isinstance(call, ast.Call)
-        and getattr(call.func, "id", getattr(call.func, "attr", None)) == "claim"
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
-    ]
+    tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
+    return [node.args[0].value for node in ast.walk(tree) if is_claim(node)]
+
+
+def is_claim(node: ast.AST) -> bool:
+    """Is it a call `claim("…", …)`, or `teach.claim("…", …)`?"""
+    return (
+        isinstance(node, ast.Call)
+        and getattr(node.func, "id", getattr(node.func, "attr", None)) == "claim"
+        and bool(node.args)
+        and isinstance(node.args[0], ast.Constant)
+    )

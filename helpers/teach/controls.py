@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from .claims import asserted_in, claims, in_words
+from .claims import asserted_in, claims, in_words, is_claim
 from .words import inline
 
 TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
@@ -124,7 +124,7 @@ class _Asked(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        if getattr(node.func, "id", "") != "claim":
+        if not is_claim(node):
             return node
         id, *rest = node.args
         keyword = next((each for each in node.keywords if each.arg == "holds"), None)
