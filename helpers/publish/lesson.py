@@ -25,6 +25,7 @@ from ..units import NOT_MEASURED
 
 Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
+FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -115,7 +116,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     """
     notebook = lesson.notebook.copy()
     if edition != "instructor":
-        notebook.cells = [cell for cell in notebook.cells if not _is_note(cell) and not _is_controls(cell)]
+        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS & {*cell.metadata.get("tags", ())}]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
     _open(tree)
@@ -234,10 +235,6 @@ def _filled(template: str, **values: object) -> str:
 
 def _is_note(cell: NotebookNode) -> bool:
     return "teacher" in cell.metadata.get("tags", ())
-
-
-def _is_controls(cell: NotebookNode) -> bool:
-    return "controls" in cell.metadata.get("tags", ())
 
 
 def _is_progress(output: NotebookNode) -> bool:

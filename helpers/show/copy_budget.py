@@ -85,7 +85,7 @@ def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, k
         ax.text((start + end) / 2 - 2, y + shift, words, ha="center", va=side, color=color)
 
 
-def _total(chain: Chain, made: Collection[str] = ()) -> str:
+def _total(chain: Chain, made: Collection[str]) -> str:
     (first, start), *steps = chain.items()
     copied = [each for _, each in steps]
     if None in copied or start is None:
@@ -105,7 +105,7 @@ def _alt(ways: Mapping[str, Chain], made: Collection[str]) -> str:
     told = []
     for way, chain in ways.items():
         first, *places = chain
-        steps = ", ".join(f"{_step(chain[place], place, made)}" for place in places)
+        steps = ", ".join(_step(chain[place], place, made) for place in places)
         told.append(f"{way}, from {first}: {steps}; {_total(chain, made)}.")
     return f"What is copied on the way to the object, a chain of places a row. {' '.join(told)}"
 
@@ -113,8 +113,5 @@ def _alt(ways: Mapping[str, Chain], made: Collection[str]) -> str:
 def _step(copied: float | None, place: str, made: Collection[str]) -> str:
     if copied == 0:
         return f"lent to {place}"
-    return (
-        f"{place} made ({in_words(copied, 'bytes')})"
-        if place in made
-        else f"copied ({in_words(copied, 'bytes')}) to {place}"
-    )
+    size = in_words(copied, "bytes")
+    return f"{place} made ({size})" if place in made else f"copied ({size}) to {place}"
