@@ -1,5 +1,6 @@
 """What every test starts from."""
 
+import builtins
 import os
 import re
 import shutil
@@ -68,6 +69,14 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("ZERO_COPY_DATA", folder)
         yield
         assert not list(Path(folder).iterdir())
+
+
+@pytest.fixture
+def room_for_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An IPython shell puts names of its own into its process; here they go when the test ends."""
+    for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
+        monkeypatch.setitem(space, name, space.get(name))
+    monkeypatch.delitem(vars(builtins), "_", raising=False)  # beside which IPython keeps none of its own
 
 
 @pytest.fixture(scope="module")

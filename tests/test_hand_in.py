@@ -1,6 +1,5 @@
 """One file to hand in: the notebook as saved and its predictions, or a clear no."""
 
-import builtins
 import json
 import os
 import subprocess
@@ -35,10 +34,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+def shell(room_for_a_shell: None) -> Iterator[InteractiveShell]:
     """IPython, as a kernel has it; it does not write to a student's history."""
-    for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
-        monkeypatch.setitem(space, name, space.get(name))  # a shell puts its own there
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
     shell.reset(new_session=True)
     yield shell

@@ -1,6 +1,5 @@
 """What of a student's cells travels with a function: what it needs, as the kernel had it, and nothing else."""
 
-import builtins
 import linecache
 import sys
 import textwrap
@@ -130,14 +129,13 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
 
 
 @pytest.fixture
-def handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Iterator[Callable]:
+def handed_over(
+    room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> Iterator[Callable]:
     """`f`, as `of` finds it in an IPython that executed these cells as far as they go, made in a fresh place."""
     from IPython.core.interactiveshell import InteractiveShell
 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
-        monkeypatch.setitem(space, name, space.get(name))  # a shell puts its own there
-    monkeypatch.delitem(vars(builtins), "_", raising=False)  # beside which IPython keeps none of its own
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
 
     def executed(*texts: str) -> Callable:
