@@ -56,11 +56,13 @@ def hand_in(at: Path, functions: dict[str, str]) -> None:
     at.write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def start(collected: Path, out: Path) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out], cwd=ROOT)
+
+
 def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]]:
     """Seconds, and the grader's own memory in MiB over time: anonymous, as of a process that shares nothing of it."""
-    command = [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out]
-    began, memory = time.monotonic(), []
-    grader = subprocess.Popen(command, cwd=ROOT)
+    began, memory, grader = time.monotonic(), [], start(collected, out)
     while grader.poll() is None:
         memory.append((time.monotonic() - began, psutil.Process(grader.pid).memory_full_info().uss / MiB))
         time.sleep(1)
@@ -75,24 +77,23 @@ def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
     """
     chance, before = random.Random(times), {}
     for _ in range(times):
-        grader = subprocess.Popen([sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out], cwd=ROOT)
+        grader = start(collected, out)
         with suppress(subprocess.TimeoutExpired):
             grader.wait(chance.uniform(0, 2 * seconds / times))
         grader.kill()
         grader.wait()
-        now = final_rows(out)
-        assert not (changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]), changed
-        before = now
+        before = final_rows(out, before)
     graded(collected, out)
-    after = final_rows(out)
-    assert not (changed := [(row, after.get(key)) for key, row in before.items() if after.get(key) != row]), changed
+    final_rows(out, before)
     return len(before)
 
 
-def final_rows(out: Path) -> dict[tuple[str, str], Row]:
-    """Those that are not asked again."""
+def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str, str], Row]:
+    """Those that are not asked again. AssertionError if one that was there `before` is another now."""
     with store(out) as known:
-        return {(row.student, row.exercise): row for row in known.rows() if row.check and row.cause != NOT_CHECKED}
+        now = {(row.student, row.exercise): row for row in known.rows() if row.check and row.cause != NOT_CHECKED}
+    assert not (changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]), changed
+    return now
 
 
 def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
