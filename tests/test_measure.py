@@ -528,7 +528,7 @@ def test_wrong_options_are_named():
     with pytest.raises(ValueError, match="below what this machine can do"):
         measure(abs, 1, interval=1e-7)
     for timeout in (0, float("nan")):
-        with pytest.raises(ValueError, match="timeout is in seconds"):
+        with pytest.raises(ValueError, match="timeout is in seconds, more than 0"):
             measure(abs, 1, timeout=timeout)
     with pytest.raises(ValueError, match="'8 MB' is no size"):
         measure(abs, 1, memory_limit="8 MB")
