@@ -148,7 +148,7 @@ def test_no_such_process_is_said():
         with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
             ask(gone.pid)
     for word in ("gone", 1.5):
-        with pytest.raises(ValueError, match="no process; write its number"):
+        with pytest.raises(ValueError, match="is not a process; write its number"):
             regions(word)
     assert sharing([np.int64(os.getpid())]).rows[0].pid == os.getpid()
 
