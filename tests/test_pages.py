@@ -411,7 +411,7 @@ def test_it_does_not_wait_for_what_cannot_go(monkeypatch: pytest.MonkeyPatch):
         file.write(bytes(PAGE))
         file.flush()
         began = time.monotonic()
-        assert "a file on tmpfs is nowhere else" in drop_from_cache(file.name).why
+        assert "a file on tmpfs exists nowhere else" in drop_from_cache(file.name).why
         assert time.monotonic() - began < cache.PATIENCE / 2
 
 

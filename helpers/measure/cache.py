@@ -92,7 +92,7 @@ def page_cache(path: str | os.PathLike) -> PageCache:
     status = path.stat()
     size = status.st_size
     if sys.platform != "linux":
-        return PageCache(path, size, None, f"mincore(2) is read on Linux only, and this is {sys.platform}")
+        return PageCache(path, size, None, f"we call mincore(2) on Linux only, and this is {sys.platform}")
     if status.st_uid != os.geteuid() and not os.access(path, os.W_OK):
         return PageCache(path, size, None, "the kernel tells only users who own the file or may write to it")
     states = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
@@ -172,7 +172,7 @@ def _staying(pages: int, holders: tuple[str, ...], system: str | None) -> str:
     if holders:
         because = f"mapped by {', '.join(holders)}"
     elif in_memory(system):
-        because = f"a file on {system} is nowhere else"
+        because = f"a file on {system} exists nowhere else"
     else:
         because = "mapped, locked or in use right now"
     return f"{pages:,} page{'s stay' if pages > 1 else ' stays'}: {because}"

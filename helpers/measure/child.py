@@ -372,7 +372,7 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
         box.write(data)
     elif kind is list or kind is tuple or kind is dict:
         if not depth:
-            raise Refused(f"holds containers in containers, more than {DEPTH} deep")
+            raise Refused(f"nests containers more than {DEPTH} deep")
         letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
         box.write(struct.pack("<cQ", letter, len(value)))
         for part in value:

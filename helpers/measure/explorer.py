@@ -34,7 +34,7 @@ from .pages import PageMap, page_map
 from .process import Process, carried
 
 OWN = Path("the explorer's own file")
-cloudpickle.register_pickle_by_value(explorer_child)  # its process imports nothing of this package: a fork copies less
+cloudpickle.register_pickle_by_value(explorer_child)  # its process imports none of this package: a fork copies less
 
 
 class Explorer:
@@ -47,7 +47,7 @@ class Explorer:
 
     Each action returns a Step and adds it to `film`. The file is the explorer's own: page k is filled with byte
     k % 256. It's on the disk and not in the page cache (on tmpfs, a file system in memory, it is in the page cache).
-    It has no name, so nothing is left behind whatever happens; until the end, `path` opens it. Threads that share an
+    It has no name, so nothing is left behind whatever happens; until `close()`, `path` opens it. Threads that share an
     explorer take turns, and an interrupted action is finished all the same.
 
     Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it with `close()`, or
@@ -102,7 +102,7 @@ class Explorer:
         return self._write("write", "write", pages, value)
 
     def scan(self) -> Step:
-        """Reads a byte of every page, forwards."""
+        """Reads a byte of every page, from first to last."""
         return self._step("scan", "touch", range(self.pages))
 
     def scan_randomly(self) -> Step:

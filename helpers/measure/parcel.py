@@ -52,7 +52,7 @@ class _Box:
     def value(self, depth: int) -> Any:
         self.nodes -= 1
         if self.nodes < 0 or depth < 0:
-            raise ValueError(f"more than {NODES:,} values, or {DEPTH} containers in containers")
+            raise ValueError(f"more than {NODES:,} values, or containers nested more than {DEPTH} deep")
         letter = self.take(1)
         match letter:
             case b"N":
