@@ -30,8 +30,8 @@ NAMELESS = (
 )
 UNSEEN = "references that C code keeps to itself: in other libraries, in arrays of objects, as addresses in ctypes"
 NO_MAPS = (
-    f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap was found, and mappings kept beside the "
-    "file's `path` or `filename`"
+    f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
+    "beside the file's `path` or `filename`"
 )
 PACKAGE = __name__.partition(".")[0] + "."
 Spans = list[tuple[int, int]]
