@@ -285,7 +285,7 @@ def test_errors_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         with pytest.raises(RuntimeError, match=said):
             twin("cow")
     (tmp_path / "dangling.rs").write_text("fn main() {}")
-    with pytest.raises(RuntimeError, match="there to be refused"):
+    with pytest.raises(RuntimeError, match="should be refused"):
         refusal("dangling")
 
 

@@ -311,7 +311,7 @@ def carried(function: Callable, args: tuple, label: str, *more: Callable) -> byt
         return cloudpickle.dumps((function, args, *more), protocol=5)
     except Exception as error:
         raise TypeError(
-            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, map them and make locks "
+            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
             "inside the function, and pass it paths and plain data"
         ) from error
 
