@@ -1235,7 +1235,7 @@ def test_the_page_cache_of_an_empty_file(tmp_path):
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root is told everything")
 def test_the_page_cache_of_a_file_of_others_is_not_told():
     seen = page_cache("/etc/passwd")
-    assert seen.cached is None and "owner" in repr(seen)
+    assert seen.cached is None and "users who own the file" in repr(seen)
 
 
 @linux
