@@ -118,7 +118,7 @@ class Explorer:
         return self._advise("drop", "dontneed")
 
     def page_out(self) -> Step:
-        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits go only to swap."""
+        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits only if there is swap."""
         return self._advise("page out", "pageout")
 
     def evict(self) -> Step:

@@ -55,7 +55,7 @@ def in_memory_limit(function: Callable, *args: Any, limit: int | str = "64 MiB")
 
 @contextmanager
 def _group(limit: int) -> Iterator[tuple[str, ...]]:
-    """Yields the command that starts a process in a group of its own. We try to make the group, then systemd does."""
+    """Yields the command that starts a process in a group of its own. We make it if we can, else systemd."""
     if sys.platform != "linux":
         raise NotMeasuredHere(f"a memory limit needs Linux control groups, and this is {sys.platform}")
     refused = []

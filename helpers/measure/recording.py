@@ -56,7 +56,7 @@ class Switches:
 @dataclass(frozen=True)
 class IO:
     """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range count in both), and
-    the bytes that really reached the device. A mapping moves bytes that appear in none of the calls."""
+    the bytes that really reached the device. Bytes moved through a mapping appear in none of the calls."""
 
     read_calls: int | None = None
     write_calls: int | None = None

@@ -64,10 +64,10 @@ def workers(
     With `make`, one fresh interpreter calls `data = make(*args)` and is forked `count` times; each fork calls
     `use(data)`. No garbage is collected between `make` and `use`; after that, Python collects now and then, as usual.
     The rows are "parent" and the workers. Their figures add up to everything the family has in the end, less what the
-    parent had before `make`. Forks share the anonymous pages of that, so they are subtracted from every row: from `pss`
-    in equal parts, from `rss` and `anonymous` in full, from `uss` and `private_dirty` not at all, because after a fork,
-    a process has a page to itself only once it has written to it, or once the others no longer have it. A worker's
-    `private_dirty` is what it has written.
+    parent had before `make`. Its anonymous pages from before `make` are shared with the forks, so every row subtracts
+    them: `pss` in equal parts, `rss` and `anonymous` in full, `uss` and `private_dirty` not at all, because after a
+    fork, a process has a page to itself only once it has written to it, or once the others no longer have it. A
+    worker's `private_dirty` is what it has written.
 
     A row's `value` is what `use` returned, as plain data; None for anything else and for more than 1 MiB. `ended` is
     "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` is in seconds, for `make` and for
