@@ -92,7 +92,7 @@ KINDS = {
         "it.close()",
         (
             "?[0]",
-            "inside of this tuple_iterator; in a loop or an expression of f(), in the suspended generator `lesson.it`",
+            "inside this tuple_iterator; in a loop or an expression of f(), in the suspended generator `lesson.it`",
         ),
     ),
     "class with code of its own": ("guard = Guarded(a=load())", "del guard", ("lesson.guard['a']", "global")),
@@ -255,7 +255,7 @@ def test_a_local_in_another_thread(quick: None, path: Path) -> None:
 def test_an_exception_on_its_way(lesson: dict, path: Path) -> None:
     exec("def see(look):\n    try:\n        failing()\n    except RuntimeError:\n        return look(path)", lesson)
     (chain,) = lesson["see"](who_holds).chains
-    on_its_way = "in the traceback of `RuntimeError`, the exception that is being handled"
+    on_its_way = "in the traceback of `RuntimeError`, the exception being handled"
     assert (chain.name, chain.where) == ("head", f"local of failing(), {on_its_way}")
     assert who_holds(path).mapped == 0
 
@@ -385,7 +385,7 @@ def test_it_is_words(lesson: dict, path: Path) -> None:
     assert repr(found).splitlines()[2].split("  ")[0] == "memmap of 64 KiB" and "lesson.row" in repr(found)
     assert "<caption>weights.bin: 64 KiB mapped" in found._repr_html_() and "Not seen" in found._repr_html_()
     del lesson["row"]
-    assert "nobody was found" in repr(who_holds(path)) and "not mapped" in repr(who_holds(path))
+    assert "nothing was found" in repr(who_holds(path)) and "not mapped" in repr(who_holds(path))
 
 
 # --- in IPython ----------------------------------------------------------------------------------------------

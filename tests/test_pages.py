@@ -148,7 +148,7 @@ def test_no_such_process_is_said():
         with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
             ask(gone.pid)
     for word in ("gone", 1.5):
-        with pytest.raises(ValueError, match="no process; write its number"):
+        with pytest.raises(ValueError, match="is not a process; write its number"):
             regions(word)
     assert sharing([np.int64(os.getpid())]).rows[0].pid == os.getpid()
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_looked_at_is_said(bare):
         ([], {"address": 0, "size": 1 << 62}, ValueError, "nothing can be mapped"),
         ([], {}, TypeError, "give a buffer"),
         ([], {"pid": os.getpid()}, TypeError, "give a buffer"),
-        ([bare], {"pid": os.getpid()}, TypeError, "no buffer"),
+        ([bare], {"pid": os.getpid()}, TypeError, "a buffer is this process's own"),
         ([bare], {"address": PAGE, "size": 1}, TypeError, "give a buffer"),
     ):
         with pytest.raises(kind, match=words):
@@ -329,7 +329,7 @@ def test_page_maps_survive_json(bare):
         with pytest.raises(ValueError, match="not a 'zero-copy page map'"):
             PageMap.from_json(plain)
     for runs in ({}, {"runs": 5}, {"runs": [[9, 1]]}):
-        with pytest.raises(ValueError, match=r"not as it is written|9 is not a valid PageState"):
+        with pytest.raises(ValueError, match=r"a damaged .zero-copy page map|9 is not a valid PageState"):
             PageMap.from_json({"format": "zero-copy page map", "version": 1, **runs})
 
 
@@ -411,7 +411,7 @@ def test_it_does_not_wait_for_what_cannot_go(monkeypatch: pytest.MonkeyPatch):
         file.write(bytes(PAGE))
         file.flush()
         began = time.monotonic()
-        assert "a file on tmpfs is nowhere else" in drop_from_cache(file.name).why
+        assert "a file on tmpfs exists nowhere else" in drop_from_cache(file.name).why
         assert time.monotonic() - began < cache.PATIENCE / 2
 
 

@@ -382,11 +382,11 @@ def test_a_disk_without_namespaces_is_not_measured_here(monkeypatch, tmp_path):
     (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: Operation not permitted' >&2; exit 1\n")
     (tmp_path / "unshare").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(NotMeasuredHere, match="cannot be made here: unshare: Operation not permitted"):
+    with pytest.raises(NotMeasuredHere, match="no small disk can be made here: unshare: Operation not permitted"):
         on_small_disk(len)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotMeasuredHere, match="unshare"):
         on_small_disk(len)
-    for length, words in ((0, "without a limit"), (2**70, "more than this machine's memory")):
+    for length, words in ((0, "has no limit"), (2**70, "more than this machine's memory")):
         with pytest.raises(ValueError, match=words):
             on_small_disk(len, size=length)

@@ -16,10 +16,10 @@ from .run import measure
 from .sharing import sharing
 from .tables import html_table, text_table
 
-# What a reader calls it, the meter of a Recording that tells whether it works, and where the figure comes from.
+# What readers call it, the meter of a Recording that shows whether it works, and where the figure comes from.
 TRIED = (
     ("anonymous, file-backed, shared", "anonymous", "/proc/<pid>/status, sampled from outside"),
-    ("resident memory as a whole", "resident", "one sample takes {sample:.0f} µs, one is wanted every 1,000 µs"),
+    ("resident memory as a whole", "resident", "a sample takes {sample:.0f} µs; the aim is one every 1,000 µs"),
     ("minor and major faults", "minor faults", "getrusage(2)"),
     ("waits", "switches", "getrusage(2)"),
     ("read and write calls", "read calls", "/proc/<pid>/io"),
@@ -35,7 +35,7 @@ class Ability(NamedTuple):
 
 @dataclass(frozen=True)
 class Abilities:
-    """One row a meter: is it measured here, and how, or why not."""
+    """A row per meter: is it measured here, and how, or why not?"""
 
     rows: tuple[Ability, ...]
 
@@ -81,7 +81,7 @@ def _found(name: str, why: str, how: str) -> Ability:
 
 
 def _page_out_refused(file: Path) -> str:
-    """Why pages of a mapped file cannot be taken away here; "" if they can."""
+    """Why a mapped file's pages can't be taken away here; "" if they can."""
     with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         try:
             page_out(mapping)

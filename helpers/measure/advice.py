@@ -1,4 +1,4 @@
-"""Tell the kernel what will be needed of a mapping, and what not. madvise(2)."""
+"""Tell the kernel which parts of a mapping you'll need, and which you won't. madvise(2)."""
 
 import ctypes
 import errno
@@ -11,7 +11,7 @@ from typing import Any
 from ..owners import mapping_under
 from .pages import extent
 
-# As in <linux/mman.h>, the same on x86-64 and ARM; Python's mmap does not have the later ones.
+# From <linux/mman.h>, the same on x86-64 and ARM; Python's mmap lacks the later ones.
 ADVICE = {
     "normal": 0,
     "random": 1,
@@ -40,15 +40,15 @@ DISCARDING = ("dontneed", "free", "remove", "wipeonfork")
 
 
 def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) -> None:
-    """madvise(2) for `length` bytes of a mapping, array or memoryview, from byte `start` on; all of it by default.
+    """madvise(2) for `length` bytes of a mapping, array or memoryview, from byte `start` on; by default, all of it.
 
-    The kernel takes whole pages: the stretch is widened to those that hold its first and its last byte. An advice that
-    throws contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with the
-    `mmap` that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the
-    next touch shows the file, or zeros. That is what it is for, and there is no way back.
+    The kernel takes whole pages, so the stretch is widened to the pages of its first and last byte. Advice that throws
+    contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with the `mmap`
+    that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the next
+    touch shows the file, or zeros. That's what it is for, and there's no way back.
 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
-    EINVAL is also how an older kernel says that it does not know it.
+    an older kernel says EINVAL for advice that it doesn't know.
     """
     if advice not in ADVICE:
         raise ValueError(f"no advice {advice!r}; there are: {', '.join(ADVICE)}")
@@ -56,15 +56,15 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     start = operator.index(start)
     length = size - start if length is None else operator.index(length)
     if start < 0 or length <= 0 or start + length > size:
-        raise ValueError(f"{length} bytes from byte {start} on are not in a buffer of {size} bytes")
+        raise ValueError(f"{length} bytes from byte {start} are not in a buffer of {size} bytes")
     if sys.platform != "linux":
-        raise OSError(errno.ENOSYS, f"{advice}: madvise(2) is called on Linux only, and this is {sys.platform}")
+        raise OSError(errno.ENOSYS, f"{advice}: we call madvise(2) on Linux only, and this is {sys.platform}")
     page = mmap.PAGESIZE
     first, end = address + start, address + start + length
     low, high = first // page * page, -(-end // page) * page
     if advice in DISCARDING and (low != first or (high != end and end != _end_of_mapping(buffer))):
         raise ValueError(
-            f"{advice!r} throws whole pages of {page} bytes away, and {length} bytes from byte {start} on share a page "
+            f"{advice!r} throws away whole pages of {page} bytes, and {length} bytes from byte {start} share a page "
             f"with others: begin and end with a page"
         )
     libc = ctypes.CDLL(None, use_errno=True)
@@ -74,20 +74,20 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
 
 
 def _end_of_mapping(buffer: Any) -> int | None:
-    """Of the mmap whose bytes these are: the rest of its last page is nobody's. None if they are no mmap's."""
+    """Where the mmap ends that owns these bytes: the rest of its last page is nobody's. None if no mmap owns them."""
     mapping = mapping_under(buffer)
     return sum(extent(mapping)) if mapping is not None else None
 
 
 def prefault(mapping: Any) -> None:
-    """Brings every page in now, in one call, so that no later touch has to wait: "populate_read", Linux 5.14."""
+    """Brings in every page now, in one call, so that no later touch has to wait: "populate_read", Linux 5.14."""
     advise(mapping, "populate_read")
 
 
 def page_out(buffer: Any) -> None:
     """Takes the pages away now, as the kernel does when memory is short: "pageout", Linux 5.4.
 
-    A page of a file goes (a dirty one is written first), an anonymous one only where there is swap: lent and owned.
-    The kernel decides: a page that somebody else has mapped too stays, and so may one that is just in use.
+    A file's page goes, because it's lent (if dirty, it's written first). An anonymous page is owned, and goes only if
+    there is swap. The kernel decides: a page that another process maps too stays, and so may a page in use right now.
     """
     advise(buffer, "pageout")

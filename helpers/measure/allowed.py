@@ -1,5 +1,5 @@
-"""`while_mapped()`: what this system lets anybody do to a file while somebody has it mapped, and what the mapping shows
-afterwards. On Windows it is another table than elsewhere: there a mapping protects its file, and stands in its way."""
+"""`while_mapped()`: what this system lets you do to a file while somebody has it mapped, and what the mapping shows
+afterwards. Windows gives a different table: there a mapping protects its file, and stands in its way."""
 
 import json
 import mmap
@@ -26,7 +26,7 @@ OLD, NEW = b"o", b"n"
 
 
 def _other(path: str) -> str:
-    """Another file beside it, of new bytes."""
+    """Makes another file beside it, of new bytes."""
     other = path + ".new"
     Path(other).write_bytes(NEW * PAGES * mmap.PAGESIZE)
     return other
@@ -57,13 +57,13 @@ CLOSED = "delete it, once the mapping is closed"
 
 @dataclass(frozen=True)
 class Trial:
-    """One operation on a mapped file.
+    """An operation on a mapped file.
 
-    allowed  None where the documentation does not say
-    error    of one that was refused: "PermissionError 13", with Windows' own number "PermissionError 13, WinError 32"
-    shows    what the view shows then: "old bytes", "new bytes", "zeros", or the signal that ends who reads it; "" where
-             there is no view any more
-    source   for what was not measured: where it is documented
+    allowed  None where the documentation doesn't say
+    error    why it was refused: "PermissionError 13", with Windows' own number "PermissionError 13, WinError 32"
+    shows    what the view shows then: "old bytes", "new bytes", "zeros", or the signal that kills a reader; "" if there
+             is no view any more
+    source   if it was not measured: where it is documented
     """
 
     operation: str
@@ -81,13 +81,13 @@ class Trial:
 
 
 SHARE_DELETE = (
-    "learn.microsoft.com, CreateFileW, FILE_SHARE_DELETE (to delete and to rename takes delete access, which an open "
-    "file must share; Python's does not, and its mapping keeps a handle of the file)"
+    "learn.microsoft.com, CreateFileW, FILE_SHARE_DELETE (deleting and renaming need delete access, which whoever has "
+    "the file open must share; Python doesn't, and its mapping keeps a handle of the file)"
 )
 SET_END = (
     "learn.microsoft.com, SetEndOfFile (views must be unmapped first); System Error Codes, 1224 ERROR_USER_MAPPED_FILE"
 )
-# Not measured: as documented for a mapping that Python's mmap made. Numbers of errors only where a page gives them.
+# Not measured: as documented, for a mapping that Python's mmap made. Error numbers only where a page gives them.
 WINDOWS = (
     Trial("delete it", False, "PermissionError", "old bytes",
           "learn.microsoft.com, DeleteFileW (fails for a file that is open, also as a memory-mapped file), and "
@@ -105,37 +105,37 @@ WINDOWS = (
 
 @dataclass(frozen=True)
 class Allowed:
-    """What one system allows: `allowed["delete it"]`. `windows`: the same of Windows, where this is another system."""
+    """What a system allows: `allowed["delete it"]`. `windows`: what Windows allows, if this is another system."""
 
     trials: tuple[Trial, ...]
     machine: Machine
     windows: "Allowed | None" = None
 
     def __getitem__(self, operation: str) -> Trial:
-        """KeyError for what is none of the operations."""
+        """KeyError if `operation` is none of the operations."""
         for trial in self.trials:
             if trial.operation == operation:
                 return trial
-        raise KeyError(f"no operation {operation!r}; there are: {', '.join(one.operation for one in self.trials)}")
+        raise KeyError(f"no operation {operation!r}; there are: {', '.join(trial.operation for trial in self.trials)}")
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)
 
     @property
     def documented(self) -> tuple[Trial, ...]:
-        """Windows' rows from its documentation: where this is not Windows, and nobody has recorded it."""
+        """Windows' rows from its documentation; () if this is Windows, or somebody has recorded it."""
         return () if self.windows or _is_windows(self.machine) else WINDOWS
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, in words: a row an operation."""
-        header = ["while a view of it is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
-        rows = [[one.operation, one.answer, one.shows or NONE] for one in self]
+        """Header and rows, as text: a row per operation."""
+        header = ["while a view is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
+        rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not _is_windows(self.machine):
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
-            other = {one.operation: one for one in self.windows or self.documented}
+            there = {trial.operation: trial for trial in self.windows or self.documented}
             for row in rows:
-                one = other.get(row[0], Trial(row[0], None))
-                row += [one.answer, one.shows or NONE]
+                trial = there.get(row[0], Trial(row[0], None))
+                row += [trial.answer, trial.shows or NONE]
         return tuple(header), [tuple(row) for row in rows]
 
     @property
@@ -144,9 +144,9 @@ class Allowed:
         if self.windows:
             return [f"Windows, recorded on: {self.windows.machine}"]
         sources: dict[str, list[str]] = {}
-        for one in self.documented:
-            if one.source:
-                sources.setdefault(one.source, []).append(one.operation)
+        for trial in self.documented:
+            if trial.source:
+                sources.setdefault(trial.source, []).append(trial.operation)
         notes = ["Windows, not measured: from its documentation"] if sources else []
         return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]
 
@@ -155,29 +155,29 @@ class Allowed:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        table = html_table("What may be done to a file while it is mapped", *self.table())
+        table = html_table("What you may do to a file while it is mapped", *self.table())
         return table + (f"<ul>{notes}</ul>" if notes else "")
 
     def to_json(self) -> dict:
-        """Plain data; without `windows`, which is another's."""
-        trials = [asdict(one) for one in self]
+        """Plain data, without `windows`, which is another machine's."""
+        trials = [asdict(trial) for trial in self]
         return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "trials": trials}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Allowed":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
-            return cls(tuple(Trial(**one) for one in plain["trials"]), Machine(**plain["machine"]))
+            return cls(tuple(Trial(**trial) for trial in plain["trials"]), Machine(**plain["machine"]))
 
 
 def while_mapped() -> Allowed:
-    """Does each of OPERATIONS to a small file that is mapped read-only, with a view out, and looks at the view then.
+    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view.
 
-    Each in a fresh process, so that SIGBUS is a result; the files are on the disk of the generated ones, and go. The
-    file object is closed, as it may be after mmap(2); Python's mapping keeps a handle of its own.
+    Each runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed.
+    The file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own.
 
-    Where this is not Windows, Windows' answers stand beside: recorded on one if somebody has run
-    `python -m helpers.measure.record_windows`, else from the documentation, labelled "not measured".
+    On other systems, Windows' answers stand beside: recorded, if somebody has run
+    `python -m helpers.measure.record_windows` there, else from the documentation, labelled "not measured".
     """
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
@@ -190,7 +190,7 @@ def while_mapped() -> Allowed:
 
 
 def record() -> Path:
-    """On Windows: measures, and keeps that for everybody else. Returns the file. RuntimeError elsewhere."""
+    """On Windows: measures, and keeps the result for everybody else. Returns the file. RuntimeError elsewhere."""
     if sys.platform != "win32":
         raise RuntimeError(f"this records what Windows does, and this is {sys.platform}")
     path = folders.RECORDED / RECORDED
@@ -199,7 +199,7 @@ def record() -> Path:
 
 
 def _try(name: str, folder: str) -> tuple[str, str]:
-    """In the child: the error, and what the view shows. To look at it may end the process."""
+    """In the child: the error, and what the view shows. Looking at the view may kill the process."""
     path = os.path.join(folder, f"{list(OPERATIONS).index(name)}.bin")
     Path(path).write_bytes(OLD * PAGES * mmap.PAGESIZE)
     with open(path, "rb") as file:
@@ -224,8 +224,8 @@ def _try(name: str, folder: str) -> tuple[str, str]:
 def _tried(name: str, run: Recording) -> Trial:
     if run.ended != "returned":
         if run.ended == "raised":
-            raise RuntimeError(f"to {name} could not be tried: {run.error}")
-        return Trial(name, True, "", run.ended)  # only the look at the view can end it so
+            raise RuntimeError(f"could not try to {name}: {run.error}")
+        return Trial(name, True, "", run.ended)  # only looking at the view can end it that way
     error, shows = run.value
     return Trial(name, not error, error, shows)
 

@@ -1,4 +1,4 @@
-"""The page cache: which pages of a file the kernel holds in memory, whoever asked for them."""
+"""The page cache: which pages of a file the kernel holds in memory, no matter who asked for them."""
 
 import ctypes
 import mmap
@@ -21,7 +21,7 @@ from .plain import from_run_lengths, reading, run_lengths
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 COUNTED = ("dirty", "writeback", "evicted", "recently_evicted")
-PATIENCE = 1.0  # seconds: pages that are just being written back can be dropped a moment later
+PATIENCE = 1.0  # seconds: pages on their way to the disk can be dropped a moment later
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class PageCache:
     """What the page cache held of a file, at one moment.
 
     size     bytes of the file
-    cached   (pages,) bool, one a page of the file, in order; None where the kernel does not tell
-    dirty, writeback            pages not yet on the disk, and on their way there
-    evicted, recently_evicted   pages dropped for lack of memory, and those of them that would have been used again
-    why      what was not told, or (after `drop_from_cache`) what stayed, and why; else ""
+    cached   (pages,) bool, for each page of the file, in order; None where the kernel doesn't tell
+    dirty, writeback            pages not yet on the disk, and pages on their way there
+    evicted, recently_evicted   pages dropped for lack of memory, and how many of those would have been used again
+    why      what the kernel didn't tell, or (after `drop_from_cache`) what stayed and why; else ""
 
-    The four counts are cachestat(2)'s; None where it is not there or does not agree with mincore(2). Pages that the
-    kernel keeps together (a large folio) count together: one byte written can make 64 of them dirty.
+    The four counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages that the kernel
+    keeps together (a large folio) count together: one byte written can make 64 of them dirty.
     """
 
     path: Path
@@ -58,43 +58,43 @@ class PageCache:
 
     @property
     def share(self) -> float | None:
-        """Between 0 and 1: how much of the file is in memory."""
+        """How much of the file is in memory, between 0 and 1; None if not measured."""
         return None if self.cached is None else float(self.cached.mean()) if self.size else 0.0
 
     def __repr__(self) -> str:
         if self.cached is None:
             seen = f"not measured here: {self.why}"
         else:
-            dirty = f", {self.dirty:,} of its pages not yet on the disk" if self.dirty else ""
+            dirty = f", {self.dirty:,} pages not yet on the disk" if self.dirty else ""
             seen = f"{self.share:.0%} in the page cache{dirty}"
         return f"<{self.path.name}, {in_words(self.size, 'bytes')}: {seen}>"
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
-        """Plain data: the name of the file without its folder, and equal neighbours as a run, [cached, pages]."""
+        """Plain data: the file's name without its folder, and equal neighbours as a run, [cached, pages]."""
         plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
         return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": run_lengths(self.cached), **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             made = {name: plain[name] for name in ("size", "why", *COUNTED)}
             return cls(path=Path(plain["path"]), cached=from_run_lengths(plain["runs"], bool, bool), **made)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:
-    """What the page cache holds of a file, by mincore(2) on a mapping made for it; looking brings nothing in.
+    """What the page cache holds of a file, by mincore(2) on a mapping made for that; looking brings nothing in.
 
-    The kernel tells only the file's owner, or who may write to it (Linux 5.2): others get `cached=None` and a reason.
+    The kernel tells only users who own the file or may write to it (Linux 5.2): others get `cached=None` and a reason.
     """
     path = Path(path)
     status = path.stat()
     size = status.st_size
     if sys.platform != "linux":
-        return PageCache(path, size, None, f"mincore(2) is read on Linux only, and this is {sys.platform}")
+        return PageCache(path, size, None, f"we call mincore(2) on Linux only, and this is {sys.platform}")
     if status.st_uid != os.geteuid() and not os.access(path, os.W_OK):
-        return PageCache(path, size, None, "the kernel tells only the file's owner, or who may write to it")
+        return PageCache(path, size, None, "the kernel tells only users who own the file or may write to it")
     states = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
     if not size:
         return PageCache(path, size, states.astype(bool), "", 0, 0, 0, 0)
@@ -111,10 +111,10 @@ def page_cache(path: str | os.PathLike) -> PageCache:
 
 
 def drop_from_cache(path: str | os.PathLike) -> PageCache:
-    """Writes back what is not on the disk yet and asks the kernel to drop the rest: fsync(2), posix_fadvise(2).
+    """Writes dirty pages to the disk, then asks the kernel to drop the file's pages: fsync(2), posix_fadvise(2).
 
-    Returns what the page cache holds then. Pages that somebody has mapped, or that have nowhere else to be, stay:
-    `why` says how many and why, and "" if none did. No error is raised for that; OSError as for opening the file.
+    Returns what the page cache holds afterwards. Pages that a process maps, or that have nowhere else to be, stay:
+    that's no error, and `why` says how many and why ("" if none did). OSError as for opening the file.
     """
     until = time.monotonic() + PATIENCE
     with regular_file(path) as file:
@@ -146,24 +146,24 @@ def _cachestat(libc: ctypes.CDLL, file: int, some: bool) -> tuple[tuple[int | No
     """The four counts, or four None and why. `some`: mincore(2) saw pages. cachestat(2)."""
     whole, counts = _Range(0, 0), _Counts()
     if libc.syscall(CACHESTAT, ctypes.c_uint(file), ctypes.byref(whole), ctypes.byref(counts), ctypes.c_uint(0)):
-        why = f"dirty and evicted pages are not told: cachestat(2): {os.strerror(ctypes.get_errno())}"
-    elif some and not counts.cached:  # it looks at overlayfs's own file, and the pages belong to the one below
-        why = "dirty and evicted pages are not told: cachestat(2) sees no page where mincore(2) sees some"
+        why = f"dirty and evicted pages are not known: cachestat(2): {os.strerror(ctypes.get_errno())}"
+    elif some and not counts.cached:  # it looks at overlayfs's own file, but the pages belong to the file below
+        why = "dirty and evicted pages are not known: cachestat(2) sees no page where mincore(2) sees some"
     else:
         return tuple(getattr(counts, name) for name in COUNTED), ""
     return (None,) * len(COUNTED), why
 
 
 def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:
-    """Who has the file mapped, of the processes that we may look at: "this process", "python3 (1234)"."""
+    """The processes that map the file, of those that we may look at: "this process", "python3 (1234)"."""
     found, holders = os.stat(path), []
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()) if os.path.isdir("/proc") else ():
         try:
-            names = {one.path for one in maps.regions(pid) if one.inode == found.st_ino}
+            names = {region.path for region in maps.regions(pid) if region.inode == found.st_ino}
             if any(os.path.samestat(os.stat(name), found) for name in names if os.path.exists(name)):
                 name = Path(f"/proc/{pid}/comm").read_text().strip()
                 holders.append("this process" if pid == os.getpid() else f"{name} ({pid})")
-        except OSError:  # it has ended, or belongs to somebody else
+        except OSError:  # it has ended, or belongs to another user
             continue
     return tuple(holders)
 
@@ -172,7 +172,7 @@ def _staying(pages: int, holders: tuple[str, ...], system: str | None) -> str:
     if holders:
         because = f"mapped by {', '.join(holders)}"
     elif in_memory(system):
-        because = f"a file on {system} is nowhere else"
+        because = f"a file on {system} exists nowhere else"
     else:
-        because = "somebody has them mapped, locked, or is using them now"
+        because = "mapped, locked or in use right now"
     return f"{pages:,} page{'s stay' if pages > 1 else ' stays'}: {because}"

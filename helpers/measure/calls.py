@@ -1,4 +1,4 @@
-"""What a call costs in each Python that is here: `call_costs()`."""
+"""What a call costs in each Python on this machine: `call_costs()`."""
 
 import json
 import os
@@ -10,18 +10,18 @@ from pathlib import Path
 
 CHILD = Path(__file__).with_name("calls_child.py")
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
-PATIENCE = 60  # seconds for one interpreter, which takes about one
+PATIENCE = 60  # seconds for an interpreter, which takes about 1
 
 
 def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}.
 
-    This Python first, then each other CPython of VERSIONS that is on the PATH and runs; of several of one version
-    the first. Each case runs in a loop of its own, the minimum of `rounds`. The cases are named in calls_child.py.
+    This Python comes first, then every other CPython of VERSIONS that is on the PATH and runs, the first of each
+    version. Each case runs in a loop of its own; the figure is the minimum of `rounds`. calls_child.py names the cases.
     ValueError: no rounds. RuntimeError: this Python could not run them.
     """
     if rounds < 1:
-        raise ValueError(f"{rounds} rounds measure nothing: give 1 or more")
+        raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
     this = "{}.{}".format(*sys.version_info)
     found = {this: _costs_of(sys.executable, this, rounds)}
     for version in VERSIONS:
@@ -35,7 +35,7 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
 
 
 def _costs_of(python: str, version: str, rounds: int) -> dict[str, float]:
-    """RuntimeError if it does not run, or is not a CPython of this version; OSError if it cannot be started."""
+    """RuntimeError if it doesn't run, or isn't a CPython of this version; OSError if it can't be started."""
     command = [python, "-I", "-S", str(CHILD), str(rounds)]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)

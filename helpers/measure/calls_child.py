@@ -1,7 +1,7 @@
-"""What a call costs in the interpreter that runs this file, with `-I -S`. Started by calls.py; one line of JSON out.
+"""What a call costs in the interpreter that runs this file, with `-I -S`. calls.py starts it; it prints a line of JSON.
 
-Every case is a loop compiled for it alone: CPython 3.11 and later specialise a code object for the types that it has
-met (PEP 659), so that in a shared loop the first case would set the terms for all that follow. Standard library only.
+Each case is a loop compiled for that case alone: CPython 3.11 and later specialise a code object for the types that it
+has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only.
 """
 
 import json
@@ -17,7 +17,7 @@ def loop(things, rounds, plain, hinted, table, chosen, Runtime):
         for x in things:
             {}
 """
-CASES = {  # name: what the loop does with each x, and how many types the x have
+CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
     "a function, annotated": ("hinted(x)", 1),
@@ -29,8 +29,8 @@ CASES = {  # name: what the loop does with each x, and how many types the x have
     "singledispatch": ("chosen(x)", 1),
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
 }
-THINGS = 1024  # objects a pass
-SHORT, TIMES = 0.002, 4  # seconds a measurement, so that some of them are not interrupted; measurements a round
+THINGS = 1024  # objects in a pass
+SHORT, TIMES = 0.002, 4  # seconds a measurement, so short that some aren't interrupted; measurements a round
 
 
 @runtime_checkable
@@ -48,7 +48,7 @@ def backend() -> type:
     return Backend
 
 
-def plain(x):  # no annotation, beside the one that has them
+def plain(x):  # not annotated, unlike `hinted`
     pass
 
 
@@ -62,10 +62,10 @@ def chosen(x: object) -> None:
 
 
 def prepared(body: str, types: int):
-    """passes -> seconds that these many passes over THINGS objects take, in a fresh code object."""
+    """Returns a function: passes -> seconds that so many passes over THINGS objects take, in a fresh code object."""
     made = [backend() for _ in range(types)]
-    for one in made:
-        chosen.register(one, plain)
+    for kind in made:
+        chosen.register(kind, plain)
     things = [made[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
     names: dict = {}
@@ -81,7 +81,7 @@ def prepared(body: str, types: int):
 
 
 def costs(rounds: int) -> dict[str, float]:
-    """Seconds an iteration, by case: the least of `rounds`, taken in turns, so that a busy moment hits all alike."""
+    """Seconds per iteration, by case: the minimum of `rounds`, in turns, so that a busy moment hits all cases alike."""
     cases = {name: prepared(*case) for name, case in CASES.items()}
     passes = {}
     for name, seconds in cases.items():

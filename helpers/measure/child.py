@@ -1,17 +1,17 @@
-"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. Started by process.py, by path,
+"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. process.py starts it by path,
 so that nothing but the function's own imports is loaded before the call.
 
 Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
 step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or "failed\\n", "done\\n" when the function has
 ended (the caller takes its last sample while the result is still there), then two parcels: the result, and the report,
-a dict. A parcel comes in pieces, each after its length in 4 bytes, and ends with an empty one; parcel.py opens it. The
-function itself finds an empty standard input; what it prints goes to the standard error, which the caller shows.
+a dict. A parcel comes in pieces, each after its length in 4 bytes, and ends with an empty piece; parcel.py opens it.
+The function itself finds an empty standard input; what it prints goes to standard error, which the caller shows.
 
-The function may spoil what this file needs afterwards: descriptors, modules, builtins, the root folder. So it is there
-beforehand, in names and descriptors of its own.
+The function may spoil what this file needs afterwards: descriptors, modules, builtins, the root folder. So the file
+fetches all that beforehand, into names and descriptors of its own.
 
-For workers.py it forks: the payload then holds a second function, which each fork calls with what the first one made,
-by the same protocol, on descriptors of its own from options["forks"]: two for each.
+For workers.py it forks: the payload then holds a second function, and each fork calls that with the first function's
+result, by the same protocol, on two descriptors of its own from options["forks"].
 """
 
 import builtins
@@ -32,25 +32,25 @@ try:
 except ImportError:  # Windows
     fcntl = resource = None
 
-__builtins__ = vars(builtins).copy()  # of which the functions below take theirs
+__builtins__ = vars(builtins).copy()  # the functions below look builtins up here
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
-LOST = 117  # the exit status when nothing can be reported: every descriptor has been closed
+LOST = 117  # the exit status when nothing can be reported: the function closed every descriptor
 PIECE = 2**16  # bytes, the longest piece of a parcel
-DEPTH, NODES = 100, 2**20  # of a parcel: containers in containers, and values in all
-LINES, LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
-HIGH = 4096  # file descriptors below it may be closed by the function
+DEPTH, NODES = 100, 2**20  # in a parcel: containers in containers, and values in all
+LINES, LINE = 60, 1000  # of an error's text: lines kept at either end, characters kept of a line
+HIGH = 4096  # the function may close all file descriptors below this
 
 
 class Line:
-    """To the caller and back, on two descriptors. What it needs is its own, and stays when `os` is changed."""
+    """To the caller and back, on two descriptors. It keeps the functions it needs, in case `os` is changed."""
 
     def __init__(self, inbox: int, outbox: int):
         self.inbox, self.outbox = inbox, outbox
         self._read, self._write, self._exit = os.read, os.write, os._exit
 
     def step(self) -> None:
-        """Until the caller allows the next one, or has gone."""
+        """Waits until the caller allows the next step, or is gone."""
         while self._read(self.inbox, 1) not in (b"\n", b""):
             pass
 
@@ -58,13 +58,13 @@ class Line:
         try:
             while data:
                 data = data[self._write(self.outbox, data) :]
-        except BrokenPipeError:  # nobody listens any more
+        except BrokenPipeError:  # nobody is listening any more
             self._exit(1)
         except OSError:  # the function has closed it
             self._exit(LOST)
 
     def piece(self, data) -> None:
-        """Of a parcel; an empty one is its end."""
+        """Sends a piece of a parcel; an empty piece ends it."""
         self.tell(struct.pack("<I", len(data)) + data)
 
     def report(self, report: dict) -> None:
@@ -78,7 +78,7 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    for stream in (sys.stdout, sys.stderr):  # a line at a time, so that none is lost when the process is killed
+    for stream in (sys.stdout, sys.stderr):  # line by line, so that no line is lost when the process is killed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_parent()
     leave_no_core()
@@ -89,7 +89,7 @@ def main() -> None:
         for name in options["modules"]:
             try:
                 importlib.import_module(name)
-            except BaseException:  # whoever needs it meets that where it is needed
+            except BaseException:  # whatever needs the module meets the error there
                 continue
         function, args, *use = pickle.loads(payload)
     except BaseException as error:
@@ -101,12 +101,12 @@ def main() -> None:
 
 
 def out_of_reach(descriptor: int) -> int:
-    """A copy with a high number, which no program inherits: closing "all" descriptors up to 1,024 leaves it."""
+    """A copy with a high number, which no program inherits: it survives closing "all" descriptors up to 1,024."""
     if fcntl:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         try:
             return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, (HIGH if most < 0 else min(HIGH, most)) - 32)
-        except (OSError, ValueError, OverflowError):  # there is less room than that
+        except (OSError, ValueError, OverflowError):  # the limit is lower than that
             pass
     return os.dup(descriptor)
 
@@ -118,7 +118,7 @@ def serve(line: Line, function, args: tuple, options: dict, use=None) -> None:
     forks = fork_all(use, value, options, report, line) if use else []
     line.tell(b"done\n")
     line.step()
-    if forks:  # they have ended or are about to: the caller sees to that; only their parent is told how
+    if forks:  # they have ended or will soon: the caller sees to that; only their parent learns how
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
         line.piece(b"")
     else:
@@ -128,17 +128,17 @@ def serve(line: Line, function, args: tuple, options: dict, use=None) -> None:
 
 
 def fork_all(use, data, options: dict, report: dict, ours: Line) -> list[int]:
-    """A fork for each two descriptors of options["forks"], if there are data; each calls use(data), tells, and keeps
-    the result. Returns their pids.
+    """Forks for each pair of descriptors in options["forks"], if there are data. Each fork calls use(data), reports,
+    and keeps the result. Returns their pids.
 
-    No process holds another's descriptors: else the caller would not see the other's end. And garbage is not collected
-    before `use`, for that would write into pages that a fork shares with its parent.
+    No process holds another's descriptors: the caller wouldn't see that other process end. No garbage is collected
+    before `use`: that would write to pages that a fork shares with its parent.
     """
     forks, left = [], list(options["forks"])
     while left:
         mine = left.pop(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of threads that a library may have started: its own fork handlers know
+            warnings.simplefilter("ignore")  # about a library's threads: its own fork handlers know about them
             pid = os.fork() if report["ended"] == "returned" else None
         if pid == 0:
             code = 1
@@ -149,7 +149,7 @@ def fork_all(use, data, options: dict, report: dict, ours: Line) -> list[int]:
                 serve(line, use, (data,), options | {"tidy": False})
                 code = 0
                 sys.stdout.flush()
-            finally:  # whatever happened, it must not go on in the code of its parent
+            finally:  # whatever happened, the fork must not go on in its parent's code
                 os._exit(code)
         close(*mine)
         forks += [pid] if pid else []
@@ -162,7 +162,7 @@ def close(*descriptors: int) -> None:
 
 
 def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os._exit) -> tuple[dict, object]:
-    """Calls it between two readings of this process's own counters; the report, and what it returned."""
+    """Calls the function between two readings of this process's counters. Returns the report and the result."""
     if options["heap"]:
         import tracemalloc
     if options.get("tidy", True):
@@ -170,7 +170,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     report: dict = {"ended": "returned", "error": None}
     value, getpid, settrace, setprofile = None, os.getpid, sys.settrace, sys.setprofile
     pid, read = getpid(), Counters()
-    read.all()  # once beforehand, so that their own first-time costs are not counted
+    read.all()  # once beforehand, so that a reading's first-time costs don't count
     if options["heap"]:
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
@@ -186,7 +186,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         report["error"] = text_of(error, traced=True)
     settrace(None)
     setprofile(None)
-    if getpid() != pid:  # the function has forked, and this is the fork: the other one answers
+    if getpid() != pid:  # the function has forked, and this is the fork: the original process answers
         try:
             sys.stdout.flush()
         finally:
@@ -203,28 +203,28 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
 
 
 def text_of(error: BaseException, traced: bool = False) -> str:
-    """It in words, with its traceback or without, and not at any length."""
+    """The error as text, with its traceback or without, shortened if it is long."""
     try:
         lines = traceback.format_exception(error) if traced else traceback.format_exception_only(error)
         return shortened("".join(lines))
-    except BaseException:  # its own class has a hand in that
-        return f"{type(error).__name__}, which cannot be put into words"
+    except BaseException:  # the error's class can define methods that fail
+        return f"{type(error).__name__}, which cannot be shown as text"
 
 
 def shortened(text: str) -> str:
-    """Of a text without end: the lines at both ends, and of each the beginning."""
+    """A long text's first and last lines, and the beginning of each."""
     most = 4 * LINES * LINE
-    if len(text) > most:  # before it is taken apart, which takes as much again
+    if len(text) > most:  # before splitting, which takes as much memory again
         text = f"{text[: most // 2]}\n… {len(text) - most:,} characters left out …\n{text[-most // 2 :]}"
     lines = text.strip("\n").split("\n")
     if len(lines) > 2 * LINES:
         lines[LINES:-LINES] = [f"… {len(lines) - 2 * LINES:,} lines left out …"]
-    return "\n".join(one if len(one) <= LINE else f"{one[:LINE]}… ({len(one):,} characters)" for one in lines)
+    return "\n".join(line if len(line) <= LINE else f"{line[:LINE]}… ({len(line):,} characters)" for line in lines)
 
 
 # --- counters of this process ------------------------------------------------------------------------------
 class Counters:
-    """Files of /proc, kept open: the function may take all other descriptors, or the root folder, away."""
+    """Files of /proc, kept open: the function may take away all other descriptors, or the root folder."""
 
     def __init__(self):
         self._io, self._status = self._open("io"), self._open("status")
@@ -263,7 +263,7 @@ class Counters:
         } | self._moved(and_themselves)
 
     def _moved(self, and_itself: bool) -> dict[str, int]:
-        """proc_pid_io(5), as it stood before this reading; or, `and_itself`, as it stands after it."""
+        """proc_pid_io(5) as it stood before this reading; with `and_itself`, as it stands after it."""
         text = self._text(self._io)
         found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
         if and_itself and found:
@@ -272,12 +272,12 @@ class Counters:
         return found
 
     def size_of(self, field: bytes) -> int | None:
-        """One size from /proc/self/status, bytes."""
+        """A size from /proc/self/status, in bytes; None if it isn't there."""
         lines = self._text(self._status).splitlines()
         return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + b":")), None)
 
     def reset_high_water(self) -> int | None:
-        """Makes VmHWM count from now on, proc_pid_clear_refs(5); what is resident now, or None where it cannot."""
+        """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; None where that can't be."""
         try:
             with open("/proc/self/clear_refs", "wb", buffering=0) as file:
                 file.write(b"5")
@@ -288,11 +288,11 @@ class Counters:
 
 # --- the way back ------------------------------------------------------------------------------------------
 class Refused(Exception):
-    """Why a value is not sent."""
+    """Why a value isn't sent."""
 
 
 class Box:
-    """Takes the bytes of a value, at most `most`, and passes them on in pieces: so a large result costs no memory."""
+    """Takes a value's bytes, up to `most`, and passes them on in pieces, so that a large result costs no memory."""
 
     def __init__(self, pass_on, most: int):
         self.pass_on, self.most, self.size, self.nodes, self.held = pass_on, most, 0, 0, bytearray()
@@ -300,7 +300,7 @@ class Box:
     def count(self) -> None:
         self.nodes += 1
         if self.nodes > NODES:
-            raise Refused(f"holds more than {NODES:,} values; return an array, or a part of them")
+            raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
 
     def room_for(self, size: int) -> None:
         if self.size + size > self.most:
@@ -325,7 +325,7 @@ class Box:
 
 
 def send(line: Line, value, most: int, objects: bool) -> str | None:
-    """The value in a parcel; None, or why it was not sent, whatever of it is on its way by then."""
+    """Sends the value as a parcel. Returns None, or why it refused, though some of it may be on its way by then."""
     box, why = Box(line.piece, most), None
     try:
         if objects:
@@ -352,7 +352,7 @@ def packed(report: dict) -> bytes:
 
 
 def pack(value, box: Box, depth: int = DEPTH) -> None:
-    """Plain data as bytes: a letter for the type, then a length where there is one, then what it holds."""
+    """Plain data as bytes: a letter for the type, then the length if the type has one, then the contents."""
     box.count()
     kind, numpy = type(value), sys.modules.get("numpy")
     if value is None or value is True or value is False:
@@ -372,13 +372,13 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
         box.write(data)
     elif kind is list or kind is tuple or kind is dict:
         if not depth:
-            raise Refused(f"holds containers in containers, more than {DEPTH} deep")
+            raise Refused(f"nests containers more than {DEPTH} deep")
         letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
         box.write(struct.pack("<cQ", letter, len(value)))
-        for one in value:
-            pack(one, box, depth - 1)
+        for part in value:
+            pack(part, box, depth - 1)
             if kind is dict:
-                pack(value[one], box, depth - 1)
+                pack(value[part], box, depth - 1)
     elif numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
         pack_array(value, box, depth, numpy)
     else:
@@ -389,9 +389,9 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
 
 
 def pack_array(value, box: Box, depth: int, numpy) -> None:
-    """An array of whatever class, or a scalar: its dtype, its shape, and its bytes in C order."""
+    """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
     letter, array = b"a" if isinstance(value, numpy.ndarray) else b"n", numpy.asarray(value)
-    box.room_for(array.nbytes)  # of a broadcast one, all of it: nothing has been copied so far
+    box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
     dtype = array.dtype.descr if array.dtype.names else array.dtype.str
     if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
         raise Refused(f"is or holds an array of {array.dtype}, which is not plain data")
@@ -406,7 +406,7 @@ def pack_array(value, box: Box, depth: int, numpy) -> None:
 
 
 def tie_to_the_parent() -> None:
-    """If it is killed, so is this process. prctl(2), Linux only."""
+    """If the parent is killed, so is this process. prctl(2), Linux only."""
     if LINUX:
         import ctypes
 
@@ -414,7 +414,7 @@ def tie_to_the_parent() -> None:
 
 
 def leave_no_core() -> None:
-    """A crash is a result here; nobody wants its core file. setrlimit(2)."""
+    """A crash is a result here, and nobody wants its core file. setrlimit(2)."""
     if resource:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 

@@ -1,8 +1,8 @@
-"""The page explorer: a small file, mapped by a process made for it, and what the kernel says of its pages.
+"""The page explorer: a small file, mapped by a process made for it, and what the kernel says about its pages.
 
-`Explorer` does one thing at a time (touch a page, write one, drop, evict, fork) and reads back after each what this
-process's page table holds, what the page cache holds, and what it cost: a `Step`. All steps together are a `Film`.
-The mapping lives in a process of its own, where explorer_child.py serves, because a notebook's kernel must not fork.
+`Explorer` does one thing at a time (touch a page, write a page, drop, evict, fork). After each it reads what the
+process's page table holds, what the page cache holds, and what the action cost: a `Step`. All steps make a `Film`.
+The mapping lives in a process of its own, which runs explorer_child.py, because a notebook's kernel must not fork.
 """
 
 import operator
@@ -34,11 +34,11 @@ from .pages import PageMap, page_map
 from .process import Process, carried
 
 OWN = Path("the explorer's own file")
-cloudpickle.register_pickle_by_value(explorer_child)  # its process imports nothing of this package: a fork copies less
+cloudpickle.register_pickle_by_value(explorer_child)  # its process imports none of this package: a fork copies less
 
 
 class Explorer:
-    """A private mapping of `pages` pages, each of `mmap.PAGESIZE` bytes, in a process made for it, and actions on it.
+    """A private mapping of `pages` pages of `mmap.PAGESIZE` bytes, in a process made for it, and actions on it.
 
         with Explorer(16) as explorer:
             explorer.touch(3)
@@ -46,13 +46,13 @@ class Explorer:
         explorer.film
 
     Each action returns a Step and adds it to `film`. The file is the explorer's own: page k is filled with byte
-    k % 256, it is on the disk and not in the page cache, and it has no name, so that nothing is left behind whatever
-    happens; `path` opens it meanwhile. (A file system in memory, tmpfs, keeps it in the page cache.) Threads that use
-    one explorer take turns, and an action that is interrupted is done all the same.
+    k % 256. It's on the disk and not in the page cache (on tmpfs, a file system in memory, it is in the page cache).
+    It has no name, so nothing is left behind whatever happens; until `close()`, `path` opens it. Threads that share an
+    explorer take turns, and an interrupted action is finished all the same.
 
-    Where pages cannot be seen (`maps.why_not()`), nothing is started and every step says so. Leave it with `close()`,
-    or let `with`, the garbage collector or the end of the program do it. RuntimeError from an action when the process
-    has ended; ValueError for pages that are not there; OSError where there is no room for the file.
+    Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it with `close()`, or
+    let `with`, the garbage collector or the end of the program do that. An action raises RuntimeError when the process
+    has ended, ValueError for pages that don't exist. OSError if there is no room for the file.
     """
 
     def __init__(self, pages: int = 16):
@@ -66,7 +66,7 @@ class Explorer:
         self._at_end = ExitStack()
         self._end = weakref.finalize(self, _end, self._at_end, os.getpid())
         # An order, its answer and its place in the film belong together, and the process ends with the thread that
-        # started it: so one thread does all of it, which nobody interrupts.
+        # started it. So a single thread, which nobody interrupts, does all of that.
         self._thread = ThreadPoolExecutor(1, "explorer")
         try:
             if not self._why:
@@ -102,7 +102,7 @@ class Explorer:
         return self._write("write", "write", pages, value)
 
     def scan(self) -> Step:
-        """Reads a byte of every page, forwards."""
+        """Reads a byte of every page, from first to last."""
         return self._step("scan", "touch", range(self.pages))
 
     def scan_randomly(self) -> Step:
@@ -114,21 +114,21 @@ class Explorer:
         return self._advise(f"advise {name}", name)
 
     def drop(self) -> Step:
-        """Drops this process's pages, MADV_DONTNEED: a private mapping's edits are lost, the page cache stays."""
+        """Drops the process's pages, MADV_DONTNEED: a private mapping's edits are lost, the page cache stays."""
         return self._advise("drop", "dontneed")
 
     def page_out(self) -> Step:
-        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits need swap to go to."""
+        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits only if there is swap."""
         return self._advise("page out", "pageout")
 
     def evict(self) -> Step:
-        """Asks the kernel to drop the file from the page cache, posix_fadvise(2): pages that somebody maps stay."""
+        """Asks the kernel to drop the file from the page cache, posix_fadvise(2): pages that a process maps stay."""
         return self._step("evict", "evict")
 
     def fork(self) -> Step:
         """Forks a child, which has the mapping too; the child of an earlier `fork` ends.
 
-        What it costs in faults is the interpreter's own memory: what it writes next must be copied first, page by page.
+        Its faults come from the interpreter's own memory: whatever it writes next must first be copied, page by page.
         """
         return self._step("fork", "fork")
 
@@ -141,7 +141,7 @@ class Explorer:
         return self._write("child writes", "write", pages, value, forked=True)
 
     def remap(self, *, shared: bool) -> Step:
-        """Unmaps and maps anew, shared or private: the page table starts empty. A forked child ends."""
+        """Unmaps the file and maps it again, shared or private: the page table starts empty. A forked child ends."""
         if shared not in (True, False):
             raise TypeError(f"shared is True or False, not {shared!r}")
         return self._step("map shared" if shared else "map private", "map", bool(shared))
@@ -151,7 +151,7 @@ class Explorer:
         return self._write("overwrite", "overwrite", pages, value)
 
     def sync(self) -> Step:
-        """msync(2): what a shared mapping has changed goes to the disk; a private one's edits do not."""
+        """msync(2): a shared mapping's changes go to the disk; a private mapping's edits don't."""
         return self._step("sync", "sync")
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class Explorer:
     # --- readings -------------------------------------------------------------------------------------------
     @property
     def now(self) -> Step:
-        """The state as it is, read afresh; not kept in the film."""
+        """The state right now, read afresh; not kept in the film."""
         return self._thread.submit(self._done, "now", "look").result()
 
     @property
@@ -181,16 +181,16 @@ class Explorer:
         self.close()
 
     # --- inside ---------------------------------------------------------------------------------------------
-    def _touch(self, word: str, pages: int | Iterable[int], forked: bool = False) -> Step:
+    def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
-        return self._step(f"{word} {_these(numbers)}", "touch", numbers, forked=forked, value=value)
+        return self._step(f"{verb} {_these(numbers)}", "touch", numbers, forked=forked, value=value)
 
-    def _write(self, word: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
+    def _write(self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
-        return self._step(f"{word} {_these(numbers)}", order, numbers, operator.index(value), forked=forked)
+        return self._step(f"{verb} {_these(numbers)}", order, numbers, operator.index(value), forked=forked)
 
     def _advise(self, action: str, name: str) -> Step:
         if name not in ADVICE:
@@ -200,14 +200,14 @@ class Explorer:
     def _numbers(self, pages: int | Iterable[int]) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]
         if not numbers:
-            raise ValueError(f"no page is named; there are 0 to {self.pages - 1:,}")
+            raise ValueError(f"no page given; the mapping has pages 0 to {self.pages - 1:,}")
         for number in numbers:
             if not 0 <= number < self.pages:
                 raise ValueError(f"there is no page {number}; the mapping has pages 0 to {self.pages - 1:,}")
         return numbers
 
     def _step(self, *order: Any, **more: Any) -> Step:
-        """`_done`, in its turn, and kept in the film."""
+        """Waits its turn, does `_done`, and keeps the Step in the film."""
 
         def keep() -> Step:
             self._steps.append(self._done(*order, **more))
@@ -218,9 +218,9 @@ class Explorer:
     def _done(
         self, action: str, order: str, *what: Any, forked: bool = False, value: Callable = lambda _: None
     ) -> Step:
-        """Gives the order, and reads what came of it; `value` makes of what was read what the Step holds of it."""
+        """Gives the order and reads what came of it; `value` turns the bytes it read into the Step's value."""
         if forked and not self._child:
-            raise RuntimeError("there is no child, or none any more; fork() makes one")
+            raise RuntimeError("there is no forked child; fork() makes one")
         if not self._end.alive:
             raise RuntimeError("this explorer is closed; make a new one with Explorer()")
         if self._why:
@@ -236,11 +236,11 @@ class Explorer:
         try:
             mine = self._pages_of(self.pid)
         except (OSError, ValueError):
-            self._answer(action, False, "look")  # it may have ended since the answer: then that is said
+            self._answer(action, False, "look")  # says so if the process has ended since the answer
             raise
         child = None
         if self._child:
-            with suppress(OSError, ValueError):  # it has ended since the answer
+            with suppress(OSError, ValueError):  # the child has ended since the answer
                 child = self._pages_of(self._child)
         return Step(action, mine, replace(cache, path=OWN), child, **cost, value=value(read))
 
@@ -263,7 +263,7 @@ class Explorer:
         return page_map(pid=pid, address=self.address, size=self.size)
 
     def _settled(self) -> PageCache:
-        """The page cache when read-ahead has arrived: what is still on its way counts as absent, mincore(2)."""
+        """The page cache once read-ahead has arrived: mincore(2) counts pages still on their way as absent."""
         until = time.monotonic() + 0.2
         cache = page_cache(self.path)
         while time.monotonic() < until:
@@ -275,13 +275,13 @@ class Explorer:
 
 
 def _end(at_end: ExitStack, owner: int) -> None:
-    """Ends the process, and its forked child. In a fork of the process that made it, does nothing."""
+    """Ends the process and its forked child. Does nothing in a fork of the process that made the explorer."""
     if os.getpid() == owner:
         at_end.close()
 
 
 def _own_file(pages: int) -> BinaryIO:
-    """A file without a name, of `pages` pages, page k filled with byte k % 256; it is on the disk."""
+    """A file with no name, of `pages` pages, page k filled with byte k % 256; it's on the disk."""
     folder = folders.generated()
     check_room(folder, pages * PAGE, f"a file of {pages:,} pages")
     file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  it is the explorer's
@@ -298,7 +298,7 @@ def _own_file(pages: int) -> BinaryIO:
     return file
 
 
-# --- words -------------------------------------------------------------------------------------------------
+# --- text --------------------------------------------------------------------------------------------------
 def _these(numbers: Sequence[int]) -> str:
     """ "3", "3, 7 and 9", "0 to 15", "64 pages": short enough for a title."""
     numbers = list(dict.fromkeys(numbers))
@@ -314,5 +314,5 @@ def _counted(pages: int) -> str:
 
 
 def _several(pages: int | Iterable[int]) -> bool:
-    """Several, or one? An array without a dimension is one, though it has an `__iter__`."""
+    """Is it several pages? An array with no dimension is a single page, though it has an `__iter__`."""
     return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0

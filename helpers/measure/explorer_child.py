@@ -1,7 +1,7 @@
-"""What runs in the page explorer's process, where process.py carries it by value: so little else is loaded there.
+"""What runs in the page explorer's process. process.py carries it there by value, so that little else is loaded.
 
-It maps the file that it inherits as a descriptor and serves orders, which come and are answered on a connection, each
-with what the order alone cost this process. The child that it forks on order serves the same orders on its own.
+It maps the file that it inherits as a descriptor. Orders come in on a connection, and each answer says what that order
+alone cost this process. The child that it forks on order serves the same orders for itself.
 
 mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5).
 """
@@ -30,7 +30,7 @@ class Explored:
         made: list[mmap.mmap] = []
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         cost = cost_of(lambda: made.append(mmap.mmap(self.file, self.size, flags)))
-        self.end_child()  # it has the old mapping, which goes only now that there is a new one
+        self.end_child()  # it has the old mapping, which may go now that there is a new one
         if self.mapping:
             self.mapping.close()
         (self.mapping,) = made
@@ -40,7 +40,7 @@ class Explored:
     def touch(self, pages: list[int]) -> tuple[dict, bytes]:
         """Reads the first byte of each page."""
         mapping, offsets = self.mapping, [page * PAGE for page in pages]
-        values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it faults on nothing
+        values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it causes no fault
 
         def read(mapping: mmap.mmap, offsets: list[int]) -> None:
             for i, offset in enumerate(offsets):
@@ -67,7 +67,7 @@ class Explored:
         return cost_of(lambda: self.mapping.madvise(advice)), None
 
     def evict(self) -> tuple[dict, None]:
-        """posix_fadvise(2), after fsync(2), for what is not yet written stays."""
+        """posix_fadvise(2), after fsync(2), because pages not yet written to the disk stay."""
         os.fsync(self.file)
         return cost_of(lambda: os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)), None
 
@@ -89,7 +89,7 @@ class Explored:
             try:
                 ours.close()
                 self.answer(its_end)
-            finally:  # whatever happened, it must not go on in the code of its parent
+            finally:  # whatever happened, the child must not go on in its parent's code
                 os._exit(0)
         its_end.close()
         self.child = forked[0], ours
@@ -97,7 +97,7 @@ class Explored:
 
     # --- beside the orders ----------------------------------------------------------------------------------
     def answer(self, line: Connection) -> None:
-        """Answers each order, until nobody is there to give any."""
+        """Answers each order, until nobody is left to give any."""
         with suppress(EOFError, OSError):
             while True:
                 forked, order, *what = line.recv()
@@ -118,7 +118,7 @@ class Explored:
         raise RuntimeError("the forked child has ended; fork() makes another")
 
     def living_child(self) -> int:
-        """Its process number; 0 where there is none, or none any more."""
+        """Its process number; 0 if there is no child, or it has ended."""
         if self.child and os.waitpid(self.child[0], os.WNOHANG)[0]:
             self.child[1].close()
             self.child = None
@@ -133,19 +133,19 @@ class Explored:
 
 
 def explore(line: int, file: int, size: int) -> None:
-    """Serves an explorer on the descriptor `line`, for as long as it is there."""
-    # On one processor: a page just read waits in a list of the processor that read it, and cannot be paged out from
-    # another one until that list is full. sched_setaffinity(2)
+    """Serves an explorer on the descriptor `line`, for as long as the explorer is there."""
+    # On one processor: a page just read waits in a list of the processor that read it, and no other processor can page
+    # it out until that list is full. sched_setaffinity(2)
     with suppress(OSError):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     Explored(file, size).answer(Connection(line))
 
 
 def cost_of(action) -> dict[str, int | None]:
-    """Calls it. Faults and bytes from the device that it cost this process.
+    """Calls `action` and returns what that cost this process: faults, and bytes read from the device.
 
-    After a fork each page of the interpreter's own that is written to costs a fault as well. So the reading is
-    rehearsed, and who calls rehearses the action's own steps on another mapping.
+    After a fork, the first write to each of the interpreter's own pages costs a fault too. So the reading is rehearsed,
+    and each caller rehearses its action's steps on another mapping.
     """
     counters(), counters()
     before = counters()
@@ -155,14 +155,14 @@ def cost_of(action) -> dict[str, int | None]:
 
 
 def counters() -> dict[str, int | None]:
-    import resource  # Windows, where nothing of this runs, has none
+    import resource  # Windows, where none of this runs, doesn't have it
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return {"minor": usage.ru_minflt, "major": usage.ru_majflt, "device_read_bytes": device_read_bytes()}
 
 
 def device_read_bytes() -> int | None:
-    """`read_bytes` of proc_pid_io(5): the read-ahead that a fault starts counts for who faulted."""
+    """`read_bytes` of proc_pid_io(5): the read-ahead that a fault starts counts for the process that faulted."""
     try:
         file = os.open("/proc/self/io", os.O_RDONLY)
     except OSError:

@@ -1,4 +1,4 @@
-"""`exports(owner)`: how many buffers of a bytearray, mmap or array are lent at this moment, by its own count."""
+"""`exports(owner)`: how many buffers of a bytearray, mmap or array are lent right now, by its own count."""
 
 import array
 import ctypes
@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 WORD = ctypes.sizeof(ctypes.c_ssize_t)
-# What counts its exports, because a lent buffer must not move or go: each with a way to make one to throw away.
+# Types that count their exports, because a lent buffer must not move or go; each with a maker of a throwaway object.
 COUNTING: dict[type, Callable[[], Any]] = {
     bytearray: lambda: bytearray(8),
     mmap.mmap: lambda: mmap.mmap(-1, mmap.PAGESIZE),
@@ -18,14 +18,14 @@ COUNTING: dict[type, Callable[[], Any]] = {
 
 
 def exports(owner: Any) -> int | None:
-    """The buffers of `owner` that are lent: while there is one, a bytearray cannot grow and an mmap cannot close.
+    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close.
 
-    A memoryview and its slices are one export together (they share one buffer), and so is each np.frombuffer.
-    np.ndarray(buffer=owner), and with it np.memmap, refers to its owner without an export: it is not counted.
+    A memoryview and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
+    np.ndarray(buffer=owner), and so np.memmap, refers to its owner without an export: it isn't counted.
 
-    The count is a field that Python does not show: `ob_exports` of PyByteArrayObject (CPython,
-    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None where it cannot be
-    known: for other objects (bytes never moves, so it keeps no count), and on other implementations of Python.
+    The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
+    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known:
+    for other objects (bytes never moves, so it keeps no count), and on other implementations of Python.
     """
     for kind in COUNTING:
         if isinstance(owner, kind):
@@ -36,24 +36,24 @@ def exports(owner: Any) -> int | None:
 
 @cache
 def _offset(kind: type) -> int | None:
-    """Bytes from the start of a `kind` to its count: the one word that reads 0, 1, 2, 0 as views come and go.
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go.
 
-    None where no word does, or more than one: then a guess could read anything.
+    None if no word does, or several do: then a guess could read anything.
     """
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
-    # Behind the head that all objects have: a view is a reference too, and would be taken for an export.
+    # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD + 1, WORD)
-    one, views, seen = COUNTING[kind](), [], []
+    owner, views, seen = COUNTING[kind](), [], []
     for _ in range(3):
-        seen.append(_words(one, offsets))
-        views.append(memoryview(one))
+        seen.append(_words(owner, offsets))
+        views.append(memoryview(owner))
     for view in views:
         view.release()
-    seen.append(_words(one, offsets))
+    seen.append(_words(owner, offsets))
     counts = [offset for offset, word in zip(offsets, zip(*seen, strict=True), strict=True) if word == (0, 1, 2, 0)]
     return counts[0] if len(counts) == 1 else None
 
 
-def _words(one: Any, offsets: range) -> list[int]:
-    return [ctypes.c_ssize_t.from_address(id(one) + offset).value for offset in offsets]
+def _words(owner: Any, offsets: range) -> list[int]:
+    return [ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets]

@@ -1,4 +1,4 @@
-"""What an explorer's actions did, one by one: `Step`, and all of them: `Film`."""
+"""What an explorer's actions did: a `Step` for each, and a `Film` of them all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,10 +16,10 @@ FORMAT, VERSION = "zero-copy film of pages", 1
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What one action did. `mine` and `child` are page tables, `cache` is what the page cache holds of the file.
+    """What an action did. `mine` and `child` are page tables, `cache` is what the page cache holds of the file.
 
-    minor, major, device_read_bytes: what this action cost the process that did it, getrusage(2) and proc_pid_io(5);
-    None where not measured. value: the byte that `touch` read, or a tuple of them.
+    minor, major, device_read_bytes: what the action cost the process that did it, getrusage(2) and proc_pid_io(5);
+    None where not measured. value: the byte that `touch` read, or a tuple of bytes.
     """
 
     action: str
@@ -67,11 +67,11 @@ class Film(Sequence[Step]):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """("page states",) where this machine shows none."""
+        """("page states",) where this machine doesn't show them."""
         return ("page states",) if any(step.mine.states is None for step in self) else ()
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, in words: a row a step."""
+        """Header and rows, as text: a row per step."""
         forked = any(step.child is not None for step in self)
         header = ("action", "my page table", *(["the child's"] if forked else []), "page cache",
                   "minor faults", "major faults", "read from the device")  # fmt: skip
@@ -102,7 +102,7 @@ class Film(Sequence[Step]):
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Film":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             machine = plain["machine"] and Machine(**plain["machine"])
             return cls((Step.from_json(step) for step in plain["steps"]), machine)

@@ -1,4 +1,4 @@
-"""What keeps what alive, in words: a box for each object on the way from the named ones to the owners of the bytes."""
+"""What keeps what alive, as text: a box for each object on the way from a named object to the owner of its bytes."""
 
 import mmap
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ Tie = Literal["kept", "not counted", "not kept"]
 
 @dataclass(eq=False)
 class Box:
-    """One object in words. The object itself is not kept: the picture keeps nothing alive.
+    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive.
 
-    count  exports that are out; None where it keeps no count
-    gone   that its bytes can no longer be read, and why
-    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" of what owns none
-    to, viewers   the boxes on both sides; `attribute` and `tie` are of the arrow to `to`
+    count  exports that are out; None if the object keeps no count
+    gone   why its bytes can no longer be read; "" if they can
+    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" if it owns none
+    to, viewers   the boxes on both sides; `attribute` and `tie` describe the arrow to `to`
     """
 
     kind: str
@@ -49,25 +49,25 @@ class Box:
 
     def sources(self) -> list["Box"]:
         """The boxes that lead here and that nothing leads to: a row each."""
-        return [source for one in self.viewers for source in one.sources()] or [self]
+        return [source for viewer in self.viewers for source in viewer.sources()] or [self]
 
 
 def boxes_of(named: Mapping[str, Any]) -> list[Box]:
-    """The boxes of the named objects and of all that they lead to, tied to each other. TypeError: shows no bytes."""
+    """The boxes of the named objects and all they lead to, tied together. TypeError if an object shows no bytes."""
     objects: dict[int, Any] = {}
     links: dict[int, Link] = {}
     boxes: dict[int, Box] = {}
-    for name, one in named.items():
-        if not (isinstance(one, (memoryview, SharedMemory, *POINTERS)) or _has_buffer(one)):
+    for name, obj in named.items():
+        if not (isinstance(obj, (memoryview, SharedMemory, *POINTERS)) or _has_buffer(obj)):
             wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
-            raise TypeError(f"{name} is a {type(one).__name__}, which shows no bytes: {wanted}")
-        while id(one) not in objects:
-            objects[id(one)], link = one, link_of(one)
-            boxes[id(one)] = _box(one, link)
+            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}")
+        while id(obj) not in objects:
+            objects[id(obj)], link = obj, link_of(obj)
+            boxes[id(obj)] = _box(obj, link)
             if link is None:
                 break
-            links[id(one)] = link
-            one = link.to
+            links[id(obj)] = link
+            obj = link.to
         boxes[id(named[name])].names.append(name)
     for at, link in links.items():
         _tie(boxes[at], boxes[id(link.to)], link.attribute, _tie_of(objects[at], link.to))
@@ -78,20 +78,20 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
                 _tie(box, found, "address", "not kept")
     for box in boxes.values():
         *views, root = box.way()
-        if any(one.tie == "not counted" for one in views) and not _within(box, root):
+        if any(view.tie == "not counted" for view in views) and not _within(box, root):
             box.gone = "its bytes are gone"
     return list(boxes.values())
 
 
-def _tie_of(one: Any, to: Any) -> Tie:
-    """numpy holds an export only through a memoryview; over anything else `.base` is a reference and no more."""
+def _tie_of(obj: Any, to: Any) -> Tie:
+    """numpy holds an export only through a memoryview; over anything else, `.base` is just a reference."""
     counts = isinstance(to, tuple(COUNTING)) and exports(to) is not None
-    return "not counted" if isinstance(one, np.ndarray) and counts else "kept"
+    return "not counted" if isinstance(obj, np.ndarray) and counts else "kept"
 
 
-def _has_buffer(one: Any) -> bool:
+def _has_buffer(obj: Any) -> bool:
     try:
-        memoryview(one).release()
+        memoryview(obj).release()
     except TypeError:
         return False
     except ValueError:  # a closed mapping, a released view
@@ -99,33 +99,33 @@ def _has_buffer(one: Any) -> bool:
     return True
 
 
-def _box(one: Any, link: Link | None) -> Box:
-    kind = type(one).__name__
-    if isinstance(one, POINTERS):
-        address = address_of(one)
+def _box(obj: Any, link: Link | None) -> Box:
+    kind = type(obj).__name__
+    if isinstance(obj, POINTERS):
+        address = address_of(obj)
         role = "a pointer" if address else "a pointer to nowhere"
         return Box(kind, role, (address, 1) if address else None, pointer=True)
-    if isinstance(one, SharedMemory):
-        return Box(kind, f"a block of {in_words(one.size, 'bytes')}", None, gone="closed" if one.buf is None else "")
+    if isinstance(obj, SharedMemory):
+        return Box(kind, f"a block of {in_words(obj.size, 'bytes')}", None, gone="closed" if obj.buf is None else "")
     try:
-        size = one.nbytes if isinstance(one, np.ndarray) else memoryview(one).nbytes
-        span = extent(one) if size else None
+        nbytes = obj.nbytes if isinstance(obj, np.ndarray) else memoryview(obj).nbytes
+        span = extent(obj) if nbytes else None
     except TypeError:  # no buffer: as_strided's, or a capsule
         return Box(kind, "lends its bytes", None)
     except ValueError:
-        ended = "released" if isinstance(one, memoryview) else "closed"
-        return Box(kind, "a view" if isinstance(one, memoryview) else "a mapping", None, count=exports(one), gone=ended)
-    words = in_words(size, "bytes")
+        ended = "released" if isinstance(obj, memoryview) else "closed"
+        return Box(kind, "a view" if isinstance(obj, memoryview) else "a mapping", None, count=exports(obj), gone=ended)
+    size = in_words(nbytes, "bytes")
     if link:
-        return Box(kind, f"a view of {words}", span)
-    role = f"a mapping of {words}" if isinstance(one, mmap.mmap) else f"owns its {words}"
-    if (isinstance(one, np.ndarray) and not one.flags.owndata) or isinstance(one, memoryview):
-        role = f"a view of {words} that no object owns"
-    return Box(kind, role, span, count=exports(one), **_below(one, span))
+        return Box(kind, f"a view of {size}", span)
+    role = f"a mapping of {size}" if isinstance(obj, mmap.mmap) else f"owns its {size}"
+    if (isinstance(obj, np.ndarray) and not obj.flags.owndata) or isinstance(obj, memoryview):
+        role = f"a view of {size} that no object owns"
+    return Box(kind, role, span, count=exports(obj), **_below(obj, span))
 
 
 def _below(owner: Any, span: tuple[int, int] | None) -> dict[str, Any]:
-    """Where its bytes lie, and the file below where there is one."""
+    """Where its bytes lie, and the file below if there is one."""
     if span is None:
         return {}
     lies = where(owner)

@@ -10,13 +10,13 @@ FAILED = ctypes.c_void_p(-1).value
 
 
 def map_a_page(descriptor: int) -> None:
-    """Maps the first page of what is open as `descriptor`, to read, and unmaps it again. mmap(2), munmap(2).
+    """Maps the first page of what is open as `descriptor`, for reading, and unmaps it again. mmap(2), munmap(2).
 
-    Nothing is touched: a page behind the end of a file is mapped, too, and a touch of it would be SIGBUS. OSError if
-    the kernel refuses: ENODEV where there are no pages to map, EACCES without the right to read.
+    Nothing is touched: the kernel maps even a page past a file's end, and touching that would be SIGBUS. OSError if the
+    kernel refuses: ENODEV where there are no pages to map, EACCES without the right to read.
     """
     if sys.platform == "win32":
-        raise OSError(errno.ENOSYS, "mmap(2) is not there on Windows")
+        raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     size, where = ctypes.c_size_t(mmap.PAGESIZE), ctypes.c_long(0)

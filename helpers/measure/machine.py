@@ -1,4 +1,4 @@
-"""The machine a figure was made on: no figure is printed without it."""
+"""The machine that a figure was made on: we print no figure without it."""
 
 import os
 import platform
@@ -12,13 +12,13 @@ from ..folders import file_system
 
 
 class NotMeasuredHere(RuntimeError):
-    """This machine cannot measure it, and the message says why. A lesson shows the recorded run instead."""
+    """This machine can't measure it, and the message says why. A lesson shows the recorded run instead."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Facts that move memory figures. `read_ahead` and `page_size` in bytes; None where the system does not say, and
-    where no file was measured."""
+    """Facts that affect memory figures. `read_ahead` and `page_size` are in bytes; None if the system doesn't say, or
+    no file was measured."""
 
     system: str
     cpu: str
@@ -36,7 +36,7 @@ class Machine:
 
 
 def here(path: str | os.PathLike | None = ".") -> Machine:
-    """This machine, with the file system and read-ahead that hold `path`, if there is one."""
+    """This machine, with the file system and read-ahead under `path`, if there is a path."""
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         cpu=_cpu(),
@@ -59,7 +59,7 @@ def _cpu() -> str:
 
 
 def _read_ahead(path: str | os.PathLike) -> int | None:
-    """The kernel's read-ahead window for the device that holds `path`, sysfs-class-bdi."""
+    """The kernel's read-ahead window for the device that holds `path`, bytes. sysfs-class-bdi."""
     try:
         device = os.stat(path).st_dev
         text = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb").read_text()

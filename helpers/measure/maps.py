@@ -18,11 +18,11 @@ NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
 
 @dataclass(frozen=True)
 class Region:
-    """One line of /proc/<pid>/maps: the bytes from `start` up to `end`, which all belong to one mapping.
+    """A line of /proc/<pid>/maps: the bytes from `start` up to `end`, which all belong to one mapping.
 
     permissions  four letters, "rw-p": read, write, execute, and p for private (writes are copied) or s for shared
-    offset       bytes into the file at `path`, 0 where there is none
-    path         as the kernel writes it, with " (deleted)" behind a name that is gone; "" for anonymous memory
+    offset       bytes into the file at `path`, 0 if there is no file
+    path         as the kernel writes it, with " (deleted)" after a name that is gone; "" for anonymous memory
     """
 
     start: int
@@ -37,7 +37,7 @@ class Region:
     def kind(self) -> str:
         """ "file", "anonymous", "heap" (what brk(2) gave), "stack", "shared memory" or "kernel".
 
-        A private mapping of shared memory is "shared memory" too: until they are written its pages are shared ones.
+        A private mapping of shared memory is "shared memory" too: its pages are shared until somebody writes to them.
         A file on a tmpfs other than /dev/shm is a "file", though the kernel counts its pages as shared memory.
         """
         if self.path.startswith(("/dev/zero", "/anon_hugepage")) and not self.shared:
@@ -55,31 +55,31 @@ class Region:
 
     @property
     def shared(self) -> bool:
-        """Are writes seen by everybody who maps the same (MAP_SHARED)?"""
+        """Does everybody who maps the same bytes see what is written (MAP_SHARED)?"""
         return self.permissions[3] == "s"
 
 
 def regions(pid: int | str = "self") -> tuple[Region, ...]:
     """Every mapping of a process, from the lowest address up.
 
-    ProcessLookupError if there is no such process (any more), PermissionError for one of another user.
+    ProcessLookupError if there is no such process (any more), PermissionError for another user's process.
     """
     with told(pid):
         text = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="surrogateescape")
-        if not text:  # it has ended, and nobody has waited for it yet; or it is a thread of the kernel's
+        if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
             raise ProcessLookupError(errno.ESRCH, "no memory")
     return tuple(_region(line) for line in text.split("\n") if line)
 
 
 def region_at(address: int, pid: int | str = "self") -> Region | None:
     """The mapping that holds this address; None where nothing is mapped. Errors as for `regions`."""
-    return next((one for one in regions(pid) if one.start <= address < one.end), None)
+    return next((region for region in regions(pid) if region.start <= address < region.end), None)
 
 
 def why_not() -> str:
-    """Can pages be read here? "" if so, else the reason in words. Every instrument that reads pages asks this first."""
+    """Why pages can't be read here; "" if they can. Every instrument that reads pages calls this first."""
     if sys.platform != "linux":
-        return f"page states are read from /proc/self/pagemap, Linux only, and this is {sys.platform}"
+        return f"page states come from /proc/self/pagemap, which only Linux has, and this is {sys.platform}"
     witness = b"in memory, because it has just been written"
     address = ctypes.cast(witness, ctypes.c_void_p).value
     try:
@@ -87,19 +87,19 @@ def why_not() -> str:
             entry = os.pread(file.fileno(), 8, address // mmap.PAGESIZE * 8)
     except OSError as error:
         return f"this system does not let a process read /proc/self/pagemap: {error.strerror}"
-    # Some sandboxes have the file and tell nothing in it.
-    return "" if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, and tells nothing"
+    # Some sandboxes have the file, but it tells nothing.
+    return "" if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, but tells nothing"
 
 
 @contextmanager
 def told(pid: int | str) -> Iterator[None]:
-    """Around a reading of /proc/<pid>: an error says which process it was, and what would be right."""
+    """Goes around a reading of /proc/<pid>: its errors say which process it was, and what would be right."""
     try:
         right = pid == "self" or operator.index(pid) > 0
     except TypeError:
         right = False
     if not right:
-        raise ValueError(f'{pid!r} is no process; write its number, or "self"')
+        raise ValueError(f'{pid!r} is not a process; write its number, or "self"')
     try:
         yield
     except (FileNotFoundError, ProcessLookupError) as error:
@@ -107,13 +107,13 @@ def told(pid: int | str) -> Iterator[None]:
         raise ProcessLookupError(error.errno, f"there is no process {pid}, or it has ended") from None
     except PermissionError as error:
         error.__traceback__ = None
-        words = f"process {pid} belongs to somebody else: only your own processes can be read"
-        raise PermissionError(error.errno, words) from None
+        why = f"process {pid} belongs to another user: you can read only your own processes"
+        raise PermissionError(error.errno, why) from None
 
 
 def _region(line: str) -> Region:
     addresses, permissions, offset, device, inode, *path = line.split(maxsplit=5)
     start, end = (int(part, 16) for part in addresses.split("-"))
-    # The kernel writes a newline in a name as \012, and nothing else so.
+    # In a name the kernel escapes only the newline, as \012.
     name = path[0].replace("\\012", "\n") if path else ""
     return Region(start, end, permissions, int(offset, 16), device, int(inode), name)

@@ -1,6 +1,6 @@
 """What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
 
-No root is needed: the kernel hides where a page lies in the machine, and still tells what it is.
+You needn't be root: the kernel hides where in the machine a page lies, but still tells what it is.
 """
 
 import mmap
@@ -16,15 +16,15 @@ from . import maps
 from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page map", 1
-PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56: of the highest of eight bytes
+PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56, in the highest of 8 bytes
 
 
 class PageState(IntEnum):
-    """What a process has at one page. FILE and SHARED are lent, the anonymous ones must be kept.
+    """What a process has at a page. FILE and SHARED pages are lent; anonymous pages must be kept.
 
-    FORKED is an anonymous page that somebody else maps too: a relative, after a fork, until one of them writes.
-    The kernel's one page of zeros (and its huge one), which stands in for anonymous memory that was read and never
-    written, also reads as FORKED: it is present, and nobody's alone.
+    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. The kernel's page of
+    zeros (and its huge page of zeros) also reads as FORKED: it stands in for anonymous memory that was read and never
+    written, so it is present and belongs to nobody alone.
     """
 
     ABSENT = 0
@@ -64,10 +64,10 @@ STATE_OF = np.array([_state(bits) for bits in range(256)], np.uint8)
 class PageMap:
     """The pages of a buffer, first to last, at one moment.
 
-    states     (pages,) uint8, each a PageState; None where pages cannot be read, and `why` in words
+    states     (pages,) uint8, each a PageState; None where pages can't be read, and `why` says why
     address    of the first page's first byte, in the process that was looked at
     page_size  bytes
-    region     the mapping at the first page; None where nothing is mapped, and where this was read from JSON
+    region     the mapping at the first page; None if nothing is mapped there, or this was read from JSON
     """
 
     states: np.ndarray | None
@@ -77,7 +77,7 @@ class PageMap:
     region: maps.Region | None = None
 
     def __len__(self) -> int:
-        """Pages; 0 where they cannot be read."""
+        """Pages; 0 where they can't be read."""
         return 0 if self.states is None else len(self.states)
 
     @property
@@ -95,7 +95,7 @@ class PageMap:
 
     @property
     def counts(self) -> dict[PageState, int]:
-        """Pages by state, those that occur; {} if not measured."""
+        """Pages by state, only states that occur; {} if not measured."""
         if self.states is None:
             return {}
         return {PageState(state): int(n) for state, n in enumerate(np.bincount(self.states)) if n}
@@ -108,8 +108,8 @@ class PageMap:
     def __repr__(self) -> str:
         if self.states is None:
             return f"<page map: not measured here: {self.why}>"
-        last = sorted(self.counts.items(), key=lambda one: one[0] == PageState.ABSENT)
-        seen = ", ".join(f"{count:,} {state.words}" for state, count in last)
+        absent_last = sorted(self.counts.items(), key=lambda item: item[0] == PageState.ABSENT)
+        seen = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
         return f"<{len(self):,} page{'s' * (len(self) != 1)}: {seen}>"
 
     # --- as JSON ------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class PageMap:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageMap":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             states = from_run_lengths(plain["runs"], PageState, np.uint8)
             return cls(states, plain["address"], plain["page_size"], plain["why"])
@@ -129,19 +129,19 @@ class PageMap:
 def page_map(
     buffer: Any = None, *, pid: int | None = None, address: int | None = None, size: int | None = None
 ) -> PageMap:
-    """What each page is that holds a byte of `buffer`: an array, memoryview, mmap, or anything else with a buffer.
+    """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else with a buffer.
 
-    An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours
+    An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours,
     give `pid`, `address` and `size` (bytes) instead. Looking brings no page in.
 
     ValueError: a closed mapping, an empty buffer, a size of 0 or less, nothing mapped there. TypeError: not a buffer,
     or both ways at once. ProcessLookupError, PermissionError: no such process, or not yours.
     """
     if (buffer is None) == (address is None) or (address is None) != (size is None):
-        raise TypeError("give a buffer of this process, or an address and a size (and pid, for another process)")
+        raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")
     if buffer is not None:
         if pid is not None:
-            raise TypeError("a buffer is this process's; for another process give pid, address and size, no buffer")
+            raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
         address, size = extent(buffer)
     if size <= 0 or address < 0:
         raise ValueError(f"no pages in {size} bytes at address {address}: give a size of at least 1")
@@ -157,7 +157,7 @@ def page_map(
 def extent(buffer: Any) -> tuple[int, int]:
     """Where a buffer of this process lies: its lowest address, and bytes up to the end of its highest element.
 
-    TypeError for what has no buffer, ValueError for a closed mapping, a released view, and one that is empty.
+    TypeError if it has no buffer, ValueError for a closed mapping, a released view or an empty buffer.
     """
     name = type(buffer).__name__
     if not isinstance(buffer, np.ndarray):
@@ -167,16 +167,16 @@ def extent(buffer: Any) -> tuple[int, int]:
             wanted = "give an array, a memoryview, a mapping, or bytes"
             raise TypeError(f"{name} shows no bytes of its own: {wanted}") from None
         except ValueError as error:  # what mmap and memoryview raise
-            raise ValueError(f"this {name} shows no bytes any more: {error}") from None
-        # A format that numpy does not know (a ctypes structure's) has its bytes in a row.
+            raise ValueError(f"this {name} no longer shows any bytes: {error}") from None
+        # If numpy doesn't know the format (a ctypes structure's), its bytes lie in a row.
         buffer = np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
     if not buffer.nbytes:
-        raise ValueError(f"an empty {name} has no bytes that lie anywhere")
+        raise ValueError(f"an empty {name} has no bytes: there is nothing to look at")
     low, high = np.lib.array_utils.byte_bounds(buffer)
     return low, high - low
 
 
-# Bit 61 is the same for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which.
+# Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which it is.
 MEANT_BY_FILE = {
     "shared memory": PageState.SHARED,
     **dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED),
@@ -186,12 +186,12 @@ MEANT_BY_FILE = {
 def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Region]:
     """The pages from number `first` up to `end`, (pages,) uint8, and the first mapping that holds any of them."""
     page = mmap.PAGESIZE
-    mapped = [one for one in maps.regions(pid) if one.start < end * page and first * page < one.end]
+    mapped = [region for region in maps.regions(pid) if region.start < end * page and first * page < region.end]
     if not mapped:
         raise ValueError(f"nothing is mapped at {first * page:#x} in process {pid}")
     with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
         if not os.pread(file.fileno(), 8, (end - 1) * 8):
-            maps.regions(pid)  # says so, where the process is gone
+            maps.regions(pid)  # raises if the process is gone
             raise ValueError(f"nothing can be mapped at {(end - 1) * page:#x}")
         states = np.zeros(end - first, np.uint8)
         for region in mapped:

@@ -1,6 +1,6 @@
-"""Plain data from another process, which may send anything: rebuilt within limits, and nothing of it is ever run.
+"""Plain data from another process, which may send anything: we rebuild it within limits, and never run any of it.
 
-child.py packs it, and says there how.
+child.py packs it, and describes the format.
 """
 
 import math
@@ -15,7 +15,7 @@ DIMENSIONS = 32
 
 
 def receive(stream: BinaryIO, most: int) -> bytes:
-    """The next parcel. EOFError if it does not come whole, ValueError if it is longer than `most` bytes."""
+    """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most` bytes."""
     data = bytearray()
     while length := int.from_bytes(_exactly(stream, 4), "little"):
         if len(data) + length > most:
@@ -25,14 +25,14 @@ def receive(stream: BinaryIO, most: int) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """What it holds. ValueError if it is no plain data."""
+    """What a parcel holds. ValueError if that isn't plain data."""
     box = _Box(data)
     try:
         value = box.value(DEPTH)
     except Exception as error:
-        raise ValueError(f"not as plain data are packed: {error}") from error
+        raise ValueError(f"not packed plain data: {error}") from error
     if box.at != len(data):
-        raise ValueError("more than was said")
+        raise ValueError(f"{len(data) - box.at:,} bytes after the end of the value")
     return value
 
 
@@ -42,7 +42,7 @@ class _Box:
 
     def take(self, length: int) -> bytes:
         if length > len(self.data) - self.at:
-            raise ValueError("less than was said")
+            raise ValueError(f"{length:,} bytes announced, {len(self.data) - self.at:,} left")
         self.at += length
         return self.data[self.at - length : self.at]
 
@@ -52,7 +52,7 @@ class _Box:
     def value(self, depth: int) -> Any:
         self.nodes -= 1
         if self.nodes < 0 or depth < 0:
-            raise ValueError(f"more than {NODES:,} values, or {DEPTH} containers in containers")
+            raise ValueError(f"more than {NODES:,} values, or containers nested more than {DEPTH} deep")
         letter = self.take(1)
         match letter:
             case b"N":
@@ -79,7 +79,7 @@ class _Box:
                 return self.array(depth)
             case b"n":
                 return self.array(depth)[()]
-        raise ValueError(f"a letter that no type has: {letter!r}")
+        raise ValueError(f"no type has the letter {letter!r}")
 
     def array(self, depth: int) -> np.ndarray:
         dtype, shape, data = np.dtype(self.value(depth - 1)), self.value(depth - 1), self.take(self.number())
@@ -90,14 +90,14 @@ class _Box:
 
 
 def _dict(pairs: list[tuple]) -> dict:
-    """Of keys that were made to collide, finding room for each would take longer and longer."""
+    """Refuses keys that were made to collide: inserting them would take longer and longer."""
     if len({hash(key) for key, _ in pairs}) < len(pairs) // 2:
-        raise ValueError("keys whose hashes are alike")
+        raise ValueError("too many keys with the same hash")
     return dict(pairs)
 
 
 def _exactly(stream: BinaryIO, length: int) -> bytes:
     data = stream.read(length)
     if len(data) < length:
-        raise EOFError("the other end has gone")
+        raise EOFError("the other end is gone")
     return data

@@ -1,4 +1,4 @@
-"""Plain data: as JSON holds it, read back only if written here; as runs of equal neighbours; as /proc writes sizes."""
+"""Plain data: as JSON, read back only if we wrote it; as runs of equal neighbours; as the sizes that /proc writes."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,18 +10,18 @@ import numpy as np
 
 @contextmanager
 def reading(plain: Mapping, form: str, version: int) -> Iterator[None]:
-    """Around the rebuilding of an object from `plain`: ValueError if it was not written so."""
+    """Goes around rebuilding an object from `plain`: ValueError if that isn't what this format writes."""
     known = {key: plain.get(key) for key in ("format", "version")} if isinstance(plain, Mapping) else plain
     if known != {"format": form, "version": version}:
         raise ValueError(f"not a {form!r} of version {version}: {known!r:.80}")
     try:
         yield
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"a {form!r} of version {version}, but not as it is written: {error!r:.80}") from error
+        raise ValueError(f"a damaged {form!r} of version {version}: {error!r:.80}") from error
 
 
 def in_json(value: Any) -> str | None:
-    """The value as JSON; None if JSON cannot hold it."""
+    """The value as JSON; None if JSON can't hold it."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError):
@@ -38,11 +38,11 @@ def run_lengths(values: np.ndarray | None) -> list[list] | None:
 
 
 def from_run_lengths(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:
-    """The inverse of `run_lengths`, (n,) of this dtype; ValueError for a value that `kind` does not have."""
+    """The inverse of `run_lengths`, (n,) of this dtype; ValueError for a value that `kind` doesn't have."""
     return None if plain is None else np.repeat(np.array([kind(v) for v, _ in plain], dtype), [n for _, n in plain])
 
 
 def fields(text: str) -> dict[str, int]:
     """The lines "Name:  123 kB", in bytes: "kB" means 1,024 bytes there, proc_pid_status(5), proc_pid_smaps(5)."""
     lines = (line.split() for line in text.splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[2:] == ["kB"]}
+    return {parts[0].rstrip(":"): int(parts[1]) * 1024 for parts in lines if parts[2:] == ["kB"]}

@@ -1,4 +1,4 @@
-"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py say what runs there."""
+"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide what runs there."""
 
 import os
 import pickle
@@ -25,41 +25,41 @@ from .parcel import receive, unpacked
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX = sys.platform == "linux"
 START_LIMIT = 60.0  # seconds for a fresh interpreter to start and load the function
-GRACE = 5.0  # seconds for one that has reported to end by itself
+GRACE = 5.0  # seconds for a process that has reported to end by itself
 PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
-REPORT = {  # what it may hold; whatever else comes is dropped
+REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
     "began": float, "finished": float, "high_water": int, "heap_peak": int,
 }  # fmt: skip
 
 
 class Process:
-    """A fresh interpreter, or one forked from it; `stopped` is why it is not waited for any longer: "timed out".
+    """A fresh interpreter, or a fork of it. `stopped` says why the caller stopped waiting for it: "timed out".
 
-    On Linux it is started by watch.py, which ends it with all that it has started, also when this program is killed.
-    Elsewhere psutil finds what it has started, if that has not detached itself.
+    On Linux, watch.py starts it, and ends it with everything it started, even when this program is killed. Elsewhere
+    psutil finds what it started, unless that has detached itself.
 
-    largest  bytes of a result that comes back; `objects`: as a pickle, from code that is trusted, else as plain data
+    largest  bytes that a result may have; `objects`: it comes as a pickle, from trusted code, else as plain data
     """
 
     def __init__(self, name: str, largest: int = 0, objects: bool = False):
         self.name, self.largest, self.objects = name, largest, objects
         self.stopped: str | None = None
-        self.stop: Callable[[], str | None] = lambda: None  # asked while it is waited for: why it is to be stopped
+        self.stop: Callable[[], str | None] = lambda: None  # called while we wait: why to stop the process, or None
         self.code: int | None = None
         self.process: subprocess.Popen | None = None  # None for a fork
-        self.by_another = False  # is it started through a command?
+        self.by_another = False  # was it started through a command?
         self.line: socket.socket | None = None  # to watch.py
         self.started: list[psutil.Process] = []
 
     def start(
         self, printed: BinaryIO | int, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
     ) -> None:
-        """A fresh interpreter, to be ended with all that it has started, whatever happens.
+        """Starts a fresh interpreter, which ends with everything it started, whatever happens.
 
-        It is started through `command`, which must become it (exec) or end as a shell would (128 and the signal), and
-        inherits `descriptors`.
+        It inherits `descriptors`. `command` starts it, and must become it (exec) or end as a shell would (128 plus the
+        signal).
         """
         self.printed, self.by_another = printed, bool(command)
         command = [*command, sys.executable, str(CHILD)]
@@ -87,12 +87,12 @@ class Process:
 
     def send(self, payload: bytes, **options: Any) -> None:
         ours = {"path": sys.path, "heap": False, "modules": (), "largest_result": self.largest, "objects": self.objects}
-        with suppress(OSError):  # it may have ended: that shows elsewhere
+        with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, ours | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str) -> None:
-        """Until it has loaded what was sent. TimeoutError or TypeError if it does not."""
+        """Waits until the process has loaded what was sent. TimeoutError or TypeError if it doesn't."""
         if not self.mail.greeting.wait(START_LIMIT):
             raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
         if self.mail.pid is None:
@@ -100,10 +100,10 @@ class Process:
             raise self.not_loaded(label)
 
     def not_loaded(self, label: str) -> TypeError:
-        why = self.message.get("error", "it ended meanwhile")
+        why = self.message.get("error", "the interpreter ended meanwhile")
         return TypeError(
             f"{label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
-            "importable there; what it needs of the notebook must be something that can be pickled"
+            "importable there, and what it uses from the notebook must be picklable"
         )
 
     def allow(self, step: bytes) -> None:
@@ -121,14 +121,14 @@ class Process:
         return self.code is None and self.process.poll() is None
 
     def _told(self) -> int | None:
-        """How it ended, if watch.py has said so."""
+        """The code that it ended with, if watch.py has sent it."""
         with suppress(OSError):
             if said := self.line.recv(64, socket.MSG_DONTWAIT):
                 return int(said)
         return None
 
     def wait(self, event: threading.Event, end: float) -> bool:
-        """Until it has happened, but not one long wait: what a dead process has started may hold its pipe open."""
+        """Waits for the event in short steps: what a dead process has started may hold its pipe open."""
         while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
             self.stopped = "printed too much" if self.prints_too_much() else self.stop()
             if self.stopped:
@@ -136,14 +136,14 @@ class Process:
         return event.is_set()
 
     def prints_too_much(self) -> bool:
-        """Room that the file takes without being longer counts too: fallocate(2), FALLOC_FL_KEEP_SIZE."""
+        """Blocks allocated past the file's end count too: fallocate(2), FALLOC_FL_KEEP_SIZE."""
         if isinstance(self.printed, int):
             return False
         file = os.fstat(self.printed.fileno())
         return max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > PRINTED
 
     def report(self, end: float) -> None:
-        """Asks for it, until `end` (time.monotonic); ends a stopped process."""
+        """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped process."""
         self._note()
         if not self.stopped:
             self.allow(b"report")
@@ -154,7 +154,7 @@ class Process:
                 os.kill(self.mail.pid, signal.SIGKILL)
 
     def leave(self) -> None:
-        """Lets it end by itself, if it has reported: it may have to clean up."""
+        """Lets a process that has reported end by itself: it may have to clean up."""
         if not self.stopped:
             self.allow(b"end")
             self.wait_for_end()
@@ -166,20 +166,20 @@ class Process:
 
     @property
     def message(self) -> dict:
-        """What it reported; {} if it did not."""
+        """What the process reported; {} if it didn't."""
         return self.mail.message
 
     @property
     def value(self) -> tuple[Any, str | None]:
-        """What the function returned, or None and why it is not here."""
+        """What the function returned, or None and why it isn't here."""
         refused, data = self.message.get("refused"), self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused
         try:
             return (pickle.loads(data) if self.objects else unpacked(data)), None
         except Exception as error:
-            words = shortened(str(error))
-            return None, f"the result came back, but cannot be rebuilt here ({words}); return plain data instead"
+            why = shortened(str(error))
+            return None, f"the result came back, but cannot be rebuilt here ({why}); return plain data instead"
 
     @property
     def ended(self) -> str:
@@ -191,13 +191,13 @@ class Process:
 
     @property
     def error(self) -> str | None:
-        """What the function raised, or in words, why there is no report."""
+        """What the function raised, or why there is no report."""
         if self.ended == "lost contact":
-            return "the process could not report: the function has closed every file descriptor, or written to them all"
+            return "the process could not report: the function closed every file descriptor, or wrote to them all"
         return self.message.get("error")
 
     def _note(self) -> None:
-        if self.line is None and self.alive():  # else its number may be somebody else's by now
+        if self.line is None and self.alive():  # else its number may be another process's by now
             self.started += _descendants((self.process or self.mail).pid)
 
     def _end(self) -> None:
@@ -211,14 +211,14 @@ class Process:
             self.hang_up()
 
     def _let_watch_end(self) -> None:
-        """It kills what is there, and then ends itself."""
+        """watch.py kills everything that is left, then ends itself."""
         self.process.send_signal(signal.SIGCONT)
         try:
             self.line.shutdown(socket.SHUT_WR)
             self.line.settimeout(2 * GRACE)
             while self.line.recv(64):
                 pass
-        except OSError:  # it has been killed; or something waits for a device
+        except OSError:  # watch.py was killed, or something waits for a device
             self.process.kill()
         self.process.wait()
 
@@ -226,14 +226,14 @@ class Process:
         with suppress(OSError):
             self.inbox.close()
         self.mail.join(2)
-        if not self.mail.is_alive():  # else somebody out of reach still holds the other end
+        if not self.mail.is_alive():  # else a process out of reach still holds the other end
             self.mail.close()
 
 
 class _Mail(threading.Thread):
-    """Reads what the child sends, while the caller samples. Whatever that is: it is bounded, and never run.
+    """Reads what the child sends, while the caller samples. Whatever comes is limited in size, and never run.
 
-    pid  of the process that said ready, as the kernel tells where it can; None if none did
+    pid  of the process that said ready, from the kernel where it tells; None if none did
     """
 
     def __init__(self, outbox: "socket.socket | BinaryIO", largest: int):
@@ -248,14 +248,14 @@ class _Mail(threading.Thread):
     def run(self) -> None:
         try:
             sender = _sender(self.outbox)
-            word = self.stream.readline(64)
-            self.pid = (sender or int(word.split()[1])) if word.startswith(b"ready ") else None
+            line = self.stream.readline(64)
+            self.pid = (sender or int(line.split()[1])) if line.startswith(b"ready ") else None
             self.greeting.set()
             if self.pid is not None and self.stream.readline(64) == b"done\n":
                 self.done.set()
             self.value = receive(self.stream, self.largest)
             self.message = _report(unpacked(receive(self.stream, 2 * MiB)))
-        except (EOFError, ValueError, OSError):  # that nothing came shows in `message`
+        except (EOFError, ValueError, OSError):  # `message` stays empty, which says it
             pass
         finally:
             self.greeting.set()
@@ -267,7 +267,7 @@ class _Mail(threading.Thread):
 
 
 def way_back(at_end: ExitStack, its_ends: ExitStack) -> tuple[socket.socket | None, int]:
-    """What the child's output is read from, and its end. A socket, for that tells who has sent: unix(7)."""
+    """Our end to read the child's output from, and the child's end. A socket tells who sent: unix(7)."""
     if os.name != "posix":
         return None, subprocess.PIPE
     ours, its_end = socket.socketpair()
@@ -279,7 +279,7 @@ def way_back(at_end: ExitStack, its_ends: ExitStack) -> tuple[socket.socket | No
 
 
 def _sender(outbox: "socket.socket | BinaryIO") -> int | None:
-    """The process number, as it is here, of who sends the next byte, which is waited for."""
+    """Waits for the next byte and returns its sender's process number, as seen from here; None where nobody tells."""
     if LINUX:
         for _, kind, data in outbox.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]:
             if kind == socket.SCM_CREDENTIALS:
@@ -288,9 +288,9 @@ def _sender(outbox: "socket.socket | BinaryIO") -> int | None:
 
 
 def _report(told: Any) -> dict:
-    """What of it is as it must be. ValueError if it is none."""
+    """The fields of a report that have the right types. ValueError if it isn't a report."""
     if not isinstance(told, dict) or told.get("ended", "raised") not in ("returned", "raised"):
-        raise ValueError(f"no report: {told!r:.80}")
+        raise ValueError(f"not a report: {told!r:.80}")
     known = {name: told[name] for name, kind in REPORT.items() if type(told.get(name)) is kind}
     for name in ("error", "refused"):
         if name in known:
@@ -306,7 +306,7 @@ def named(function: Callable) -> str:
 
 
 def carried(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
-    """What `send` sends. TypeError if it cannot travel."""
+    """What `send` sends. TypeError if it can't travel."""
     try:
         return cloudpickle.dumps((function, args, *more), protocol=5)
     except Exception as error:
@@ -317,7 +317,7 @@ def carried(function: Callable, args: tuple, label: str, *more: Callable) -> byt
 
 
 def show(printed: BinaryIO) -> None:
-    """What the function printed; of very much, the beginning and the end."""
+    """Prints what the function printed; if that is long, only its beginning and its end."""
     length, most = printed.seek(0, os.SEEK_END), 64 * KiB
     printed.seek(0)
     text = printed.read(most).decode(errors="replace")
@@ -329,7 +329,7 @@ def show(printed: BinaryIO) -> None:
 
 
 def _ended_by(code: int) -> str:
-    """In words, how a process ended by itself: `subprocess.Popen.returncode`, negative for a signal."""
+    """How a process ended by itself, from `subprocess.Popen.returncode`, which is negative for a signal."""
     if code >= 0:
         return f"exited {code}"
     try:
@@ -339,7 +339,7 @@ def _ended_by(code: int) -> str:
 
 
 def _descendants(pid: int) -> list[psutil.Process]:
-    """What it has started, and what that has started, as far as it is still running."""
+    """The processes that it started, and that those started, if they're still running."""
     try:
         return [process for process in psutil.Process(pid).children(recursive=True) if _alive(process)]
     except psutil.NoSuchProcess:
@@ -354,14 +354,14 @@ def _alive(process: psutil.Process) -> bool:
 
 
 def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
-    """The process and all it has started, also what is started while we look: so it is stopped first."""
+    """Kills the process and all it started. Stops it first, so that it starts nothing more while we look."""
     if os.name == "posix" and process.poll() is None:
         process.send_signal(signal.SIGSTOP)
     killed: list[psutil.Process] = []
-    while started := [one for one in started if one not in killed]:
-        for one in started:
+    while started := [child for child in started if child not in killed]:
+        for child in started:
             with suppress(psutil.NoSuchProcess):
-                one.kill()
+                child.kill()
         killed += started
         started = _descendants(process.pid) if process.poll() is None else []
     process.kill()
@@ -370,5 +370,5 @@ def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
         with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
             os.killpg(process.pid, signal.SIGKILL)
     until = time.monotonic() + 5
-    while any(map(_alive, killed)) and time.monotonic() < until:  # who takes note of its end may take longer
+    while any(map(_alive, killed)) and time.monotonic() < until:  # whoever reaps them may take longer
         time.sleep(0.005)

@@ -1,5 +1,5 @@
-"""For whoever has Windows: `python -m helpers.measure.record_windows` measures what it allows to be done to a mapped
-file, in seconds, and writes data/recorded/10-windows.json, which the lesson then shows on other systems."""
+"""If you have Windows: `python -m helpers.measure.record_windows` takes seconds, measures what Windows lets you do to a
+mapped file, and writes data/recorded/10-windows.json, which the lesson then shows on other systems."""
 
 import sys
 

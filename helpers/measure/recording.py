@@ -1,7 +1,7 @@
 """Recording: what one run of a function cost. Comparison: several methods, one Recording each.
 
-Everything else in the house shares these two nouns: `show` draws them, an exercise checks them, a claim
-asserts them, `data/recorded/` keeps them as JSON.
+The rest of the house shares these two nouns: `show` draws them, an exercise checks them, a claim asserts them,
+`data/recorded/` keeps them as JSON.
 """
 
 import json
@@ -27,19 +27,19 @@ FORMAT, VERSION = "zero-copy recording", 1
 class Peak:
     """Highest growth over the state before the call, bytes; None where this machine has no such meter.
 
-    Each kind's is the highest sample, so one that lasts less than the interval between two samples can come out low.
-    `resident` cannot, where the kernel keeps a high-water mark.
+    Each kind's peak is its highest sample, so a peak shorter than the interval between two samples can come out low.
+    `resident` can't, where the kernel keeps a high-water mark.
     """
 
     anonymous: int | None = None
     file: int | None = None
     shared: int | None = None
-    resident: int | None = None  # all three together, at one moment; from the kernel's high-water mark where it has one
+    resident: int | None = None  # all three together, at one moment; the kernel's high-water mark where it keeps that
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Page faults, getrusage(2): minor ones found the page in memory, major ones waited for the device."""
+    """Page faults, getrusage(2): a minor fault found the page in memory, a major fault waited for the device."""
 
     minor: int | None = None
     major: int | None = None
@@ -55,8 +55,8 @@ class Switches:
 
 @dataclass(frozen=True)
 class IO:
-    """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range count in both),
-    and the bytes that really reached the device. A mapping moves bytes without appearing here."""
+    """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range count in both), and
+    the bytes that really reached the device. Bytes moved through a mapping appear in none of the calls."""
 
     read_calls: int | None = None
     write_calls: int | None = None
@@ -93,22 +93,22 @@ METERS: dict[str, Meter] = {
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """One run of a function in a fresh process. Memory is growth over the process's state just before the call.
+    """A run of a function in a fresh process. Memory is growth over the process's state just before the call.
 
     times      (n,) float64, seconds since the call began
-    anonymous  (n,) int64, bytes: pages of its own, which only swap could take, and of processes that it has started;
+    anonymous  (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started;
                None if not measured here
     file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
-    shared     (n,) int64, bytes: shared memory, of processes that it has started too; None if not measured here
-    resident   (n,) int64, bytes: all resident pages, whatever their kind
-    high_water bytes: the kernel's own high-water mark of resident, which no sampler can miss; None if not measured
+    shared     (n,) int64, bytes: shared memory, its own and that of processes it started; None if not measured here
+    resident   (n,) int64, bytes: all resident pages, of every kind
+    high_water bytes: the kernel's own high-water mark of resident, which misses no peak; None if not measured
     virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
-    heap_peak  bytes, tracemalloc's peak in a second, separate run (`heap=True`); else None
+    heap_peak  bytes: tracemalloc's peak in a second, separate run (`heap=True`); else None
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
-               "exited 3", or "lost contact" where it can no longer report
-    error      None, or in words: the exception with its traceback, or why the value could not be sent back
+               "exited 3", or "lost contact" if it could no longer report
+    error      None, or text: the exception with its traceback, or why the value could not be sent back
     """
 
     name: str
@@ -138,19 +138,19 @@ class Recording:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The meters that gave nothing. The heap counts only where it was asked for, so it is never listed."""
+        """The meters that gave nothing. The heap is measured only on request, so it's never listed."""
         return tuple(name for name, meter in METERS.items() if name != "heap" and meter.read(self) is None)
 
     def meter(self, name: str) -> float | None:
-        """One figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
+        """A figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
         return meter_named(name).read(self)
 
-    # --- as words and tables ------------------------------------------------------------------------------
+    # --- as text and tables -------------------------------------------------------------------------------
     def __repr__(self) -> str:
         peaks = (
             " · ".join(
-                f"{in_words(self.meter(kind), 'bytes')} {word}"
-                for kind, word in (("anonymous", "anonymous"), ("file", "file-backed"), ("shared", "shared"))
+                f"{in_words(self.meter(kind), 'bytes')} {label}"
+                for kind, label in (("anonymous", "anonymous"), ("file", "file-backed"), ("shared", "shared"))
                 if self.meter(kind) is not None
             )
             or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
@@ -160,7 +160,7 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """`ended`, with the exception's last line where one was raised."""
+        """`ended`, with the exception's last line if it raised."""
         return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
@@ -175,7 +175,7 @@ class Recording:
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
-        """Plain data. A value that JSON cannot hold is kept as its repr."""
+        """Plain data. A value that JSON can't hold becomes its repr."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
         plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
         if in_json(self.value) is None:
@@ -184,7 +184,7 @@ class Recording:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             made = {k: v for k, v in plain.items() if k not in ("format", "version")}
             for name in ("times", "resident", "anonymous", "file", "shared"):
@@ -206,13 +206,13 @@ class Recording:
 class Comparison(Mapping[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
-    With `repeat` more than 1, each method's Recording is its fastest run that returned (what disturbs a run makes it
-    slower, never faster), and `runs` holds them all.
+    With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance makes a run slower,
+    never faster), and `runs` holds them all.
     """
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
-        self.runs = {name: tuple(of) for name, of in runs.items()}
-        self._chosen = {name: min(of, key=lambda r: (r.ended != "returned", r.wall)) for name, of in self.runs.items()}
+        self.runs = {name: tuple(its) for name, its in runs.items()}
+        self._chosen = {n: min(its, key=lambda r: (r.ended != "returned", r.wall)) for n, its in self.runs.items()}
 
     def __getitem__(self, name: str) -> Recording:
         return self._chosen[name]
@@ -225,16 +225,16 @@ class Comparison(Mapping[str, Recording]):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Meters that gave nothing for any method: what this machine cannot measure."""
-        every = [set(r.missing) for r in self.values()]
-        return tuple(name for name in METERS if every and all(name in one for one in every))
+        """Meters that gave nothing for any method: what this machine can't measure."""
+        missing = [set(r.missing) for r in self.values()]
+        return tuple(name for name in METERS if missing and all(name in names for names in missing))
 
     @property
     def machine(self) -> Machine:
         return next(iter(self.values())).machine
 
     def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, in words: a row a method, a column a meter (all that were measured, if none is named)."""
+        """Header and rows, as text: a row per method, a column per meter (without names: every meter measured)."""
         names = meters or tuple(m for m in METERS if any(r.meter(m) is not None for r in self.values()))
         chosen = [meter_named(name) for name in names]
         rows = [
@@ -254,14 +254,14 @@ class Comparison(Mapping[str, Recording]):
 
     def to_json(self) -> dict:
         """Plain data: a list of recordings by name."""
-        return {name: [r.to_json() for r in of] for name, of in self.runs.items()}
+        return {name: [r.to_json() for r in its] for name, its in self.runs.items()}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Comparison":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
-        if not (plain and isinstance(plain, Mapping) and all(isinstance(of, list) and of for of in plain.values())):
-            raise ValueError(f"no comparison, which is a table of lists of recordings by name: {plain!r:.80}")
-        return cls({name: [Recording.from_json(r) for r in of] for name, of in plain.items()})
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
+        if not (plain and isinstance(plain, Mapping) and all(isinstance(its, list) and its for its in plain.values())):
+            raise ValueError(f"not a comparison, which is an object of lists of recordings by name: {plain!r:.80}")
+        return cls({name: [Recording.from_json(r) for r in its] for name, its in plain.items()})
 
     def save(self, path: str | os.PathLike) -> None:
         _write(path, self.to_json())
@@ -272,14 +272,14 @@ class Comparison(Mapping[str, Recording]):
 
 
 def meter_named(name: str) -> Meter:
-    """ValueError for a name that METERS does not have."""
+    """ValueError for a name that METERS doesn't have."""
     if name not in METERS:
         raise ValueError(f"no meter {name!r}; there are: {', '.join(METERS)}")
     return METERS[name]
 
 
 def ending(ended: str, error: str | None) -> str:
-    """How a run ended, with the exception's last line where one was raised."""
+    """How a run ended, with the exception's last line if it raised."""
     return f"raised {error.strip().splitlines()[-1]}" if ended == "raised" and error else ended
 
 

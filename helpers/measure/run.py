@@ -1,4 +1,4 @@
-"""`measure`: run a function in a fresh interpreter and sample it from outside. `compare`: several, one after another.
+"""`measure`: run a function in a fresh interpreter and sample it from outside. `compare`: do that for several in turn.
 
 A fresh interpreter, because the notebook's own process is full of other things and a fork would share and dirty its
 pages. From outside, because a sampler inside would be measured too. The caller has nothing else to do, so it samples.
@@ -25,8 +25,8 @@ from .recording import IO, Comparison, Faults, Recording, Switches
 from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
-LONGEST_WAIT = 0.1  # seconds between two looks at whether it is still there, when samples are rarer
-SENDING = 4 * MiB  # memory that it takes to send a result, beside as much as is sent
+LONGEST_WAIT = 0.1  # seconds between two checks that the process is alive, when samples are rarer
+SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
 
 
 def measure(
@@ -43,30 +43,30 @@ def measure(
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
-    A function defined in a notebook travels by value, one of an imported module by its name. Open files and mappings
-    cannot travel: pass paths, and open them inside. Imports made inside the function count; those at the top of the
-    notebook do not. Standard input is empty there.
+    A function defined in a notebook travels by value, a function of an imported module by name. Open files and
+    mappings can't travel: pass paths, and open them inside. Imports made inside the function count; imports at the top
+    of the notebook don't. Standard input is empty there.
 
-    What it returns comes back as plain data, up to 16 MiB: None, bool, int, float, complex, str, bytes, list, tuple,
-    dict, numpy's scalars and arrays without objects. Of anything else, `value` is None and `error` says what it was.
+    What the function returns comes back as plain data, up to 16 MiB: None, bool, int, float, complex, str, bytes, list,
+    tuple, dict, numpy's scalars and arrays without objects. For anything else, `value` is None and `error` says why.
 
-    Anonymous and shared memory of processes that the function starts count with its own, each page once, on Linux;
-    file-backed memory, faults, times and I/O are those of its own process. All that it has started ends with it, also
-    when this program is killed: see watch.py for what that takes, and what it cannot promise.
+    On Linux, anonymous and shared memory of processes that the function starts count too, each page once; file-backed
+    memory, faults, times and I/O are those of its own process. Everything it started ends with it, even when this
+    program is killed: watch.py explains what that takes, and what it can't promise.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
     interval      seconds between samples
-    timeout       seconds, until the result is here; the call is stopped after that, and `ended` is "timed out"
-    memory_limit  bytes or "8 MiB", kept by the sampler: when anonymous and shared memory have grown by more, the
+    timeout       seconds until the result is here; then the call is stopped, and `ended` is "timed out"
+    memory_limit  bytes or "8 MiB", enforced by the sampler: when anonymous and shared memory have grown by more, the
                   process is killed, and `ended` is "memory limit". (A limit on address space would forbid mappings.)
-    objects       what it returns comes back as a pickle, which can run anything here: for code of your own only
-    modules       names of modules that are imported there first, so that they do not count; those not there are not
-    look          called here, with the process's number, when the function has ended and before what it returned is
-                  sent: to see what it still holds, or to change a file under it
+    objects       the result comes back as a pickle, which can run anything here: only for code of your own
+    modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
+    look          called here, with the process's number, after the function has ended and before its result is sent:
+                  to see what it still holds, or to change a file under it
 
-    An exception, a signal or a limit ends the case, not the lesson: see `Recording.ended`. What the function prints
-    is printed when it has ended; from 64 MiB on it is stopped. TypeError if function or arguments cannot be carried;
-    ValueError for an interval that this machine cannot keep. Interrupting the call kills the process.
+    An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
+    appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be carried;
+    ValueError if this machine can't keep the interval. Interrupting the call kills the process.
     """
     how = How(interval, timeout, memory_limit, objects, modules, look)
     return measured(function, args, how, heap=heap, name=name)
@@ -76,8 +76,8 @@ def measure(
 class How:
     """The options of `measure`, and two for the rest of the house.
 
-    command  the interpreter is started through it: it must become it (exec), or end as it does, as a shell would
-    stop     asked here at every sample: why the process is to be stopped, which is then how it `ended`; None to go on
+    command  starts the interpreter: must become it (exec), or end with its status, as a shell does
+    stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`
     """
 
     interval: float = 0.001
@@ -91,9 +91,9 @@ class How:
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
-            raise ValueError(f"timeout is in seconds and more than 0, not {self.timeout!r}")
+            raise ValueError(f"timeout is in seconds, more than 0, not {self.timeout!r}")
         if isinstance(self.modules, str):
-            raise TypeError(f"modules are names in a list or tuple, not {self.modules!r}; write [{self.modules!r}]")
+            raise TypeError(f"modules is a list or tuple of names, not {self.modules!r}; write [{self.modules!r}]")
 
     @property
     def limit(self) -> int | None:
@@ -110,7 +110,7 @@ def measured(
     name: str | None = None,
     before: Callable[[], Any] = lambda: None,
 ) -> Recording:
-    """`measure`, for the rest of the house: `before()` is called here before each of its runs."""
+    """`measure`, for the rest of the house: calls `before()` here before each run."""
     if not callable(function):
         raise TypeError(
             f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
@@ -129,7 +129,7 @@ def measured(
 
 
 def why_no_start(command: Sequence[str]) -> str:
-    """Why `measured` could start nothing through that command: found by trying, as it says itself; "" if it could."""
+    """Why `command` starts nothing, in its own words, found by trying it; "" if it works."""
     try:
         tried = subprocess.run((*command, "true"), capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -148,27 +148,27 @@ def compare(
 ) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
-    `repeat` rounds, each through all functions, so that a slow minute hits all alike. Options are those of `measure`;
-    with `heap`, the traced run is made once for each function.
+    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. Options are those of
+    `measure`; with `heap`, each function is traced once.
 
-    before  `before(*args)` is called here, unmeasured, before each run, the traced one too: `drop_from_cache` makes
-            cold runs of a path, reading the file makes warm ones
-    check   `check(*args)` is called here, unmeasured, after each run that returned: a wrong result is worth no
-            measurement, so where it says False, ValueError
+    before  `before(*args)` is called here, unmeasured, before each run, traced runs too: `drop_from_cache` makes runs
+            cold, reading the file makes them warm
+    check   `check(*args)` is called here, unmeasured, after each run that returned; if it returns False, compare raises
+            ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
         raise TypeError(
-            f"compare takes a dict of name to function, not {type(functions).__name__}; "
+            f"compare takes a dict from name to function, not {type(functions).__name__}; "
             'write compare({"read": f, "mmap": g}, ...)'
         )
     unknown = set(options) - {"interval", "timeout", "memory_limit", "objects", "modules"}
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
-            "there are: repeat, before, check, heap, interval, timeout, memory_limit, objects, modules"
+            "its options: repeat, before, check, heap, interval, timeout, memory_limit, objects, modules"
         )
     if not functions or repeat < 1:
-        raise ValueError(f"compare needs a function and a round, not {len(functions)} functions, repeat={repeat!r}")
+        raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
     prepare, how = partial(before, *args) if before else lambda: None, How(**options)
     with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
@@ -179,14 +179,14 @@ def compare(
                 if round:
                     run = replace(run, heap_peak=runs[name][0].heap_peak)
                 if check and run.ended == "returned" and not check(*args):
-                    raise ValueError(f"{name} did not do its work: the check said no afterwards")
+                    raise ValueError(f"{name} did not do its work: the check after its run failed")
                 runs[name].append(run)
                 bar.update()
     return Comparison(runs)
 
 
 class _Run(Process):
-    """One fresh process, sampled while it calls the function. Everything happens in the constructor."""
+    """A fresh process, sampled while it calls the function. Everything happens in the constructor."""
 
     def __init__(self, label: str, payload: bytes, how: How, heap: bool = False):
         super().__init__(label, LARGEST_RESULT, how.objects)
@@ -195,7 +195,7 @@ class _Run(Process):
         self.later: list[tuple[float, Sample]] = []
         self.last: Sample | None = None
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-            if not heap:  # else it is the second run, which prints the same
+            if not heap:  # the traced run prints the same again
                 at_end.callback(show, printed)
             self.start(printed, at_end, how.command)
             self.send(payload, modules=tuple(how.modules), heap=heap)
@@ -208,7 +208,7 @@ class _Run(Process):
         least = 4 * sampler.cost(self.sampler)
         if self.how.interval < least:
             raise ValueError(
-                f"interval={self.how.interval!r} s is below what this machine can do: one sample takes "
+                f"interval={self.how.interval!r} s is below what this machine can do: a sample takes "
                 f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
             )
         self.base = self.sampler.read(thorough=True)
@@ -220,7 +220,7 @@ class _Run(Process):
         self._sample(self.mail.done.wait, self.samples)
         self.saw_end = time.perf_counter()
         if self.mail.done.is_set() and not self.stopped:
-            self.last = self.sampler.read(thorough=True)  # what it returned is still there
+            self.last = self.sampler.read(thorough=True)  # its result is still there
             if self.how.look and self.last:
                 self.how.look(self.mail.pid)
             self.allow(b"report")
@@ -235,7 +235,7 @@ class _Run(Process):
                 self.wait_for_end()
 
     def _sample(self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0) -> None:
-        """Until it is over, which is waited for between two samples; or the process has ended; or it is stopped."""
+        """Samples until `over`, which does the waiting, says so; or the process has ended; or it is stopped."""
         due = time.perf_counter()
         while not self.stopped:
             now = time.perf_counter()
@@ -263,14 +263,14 @@ class _Run(Process):
         return not self.alive()
 
     def _own(self, sample: Sample) -> int:
-        """Growth that only swap could take: anonymous and shared, or all that is resident where kinds are unknown."""
+        """Growth that only swap could take: anonymous and shared, or all of resident where kinds are unknown."""
         if sample.anonymous is None:
             return sample.resident - self.base.resident
         return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
 
     def recording(self, machine) -> Recording:
-        """What counts, as this process has seen it: the child's clock may only say it more exactly, and what goes on
-        after the function has returned counts as far as it is more than sending the result takes."""
+        """What counts is what this process saw. The child's clock may only make that more exact. Growth after the
+        function has returned counts only where it is more than sending the result takes."""
         message = self.message
         began = min(max(message.get("began", 0), self.began), self.saw_end)
         finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
@@ -319,7 +319,7 @@ class _Run(Process):
 
 
 def _folder(args: tuple) -> str | os.PathLike | None:
-    """The first argument that is a path, to know which file system was measured."""
+    """The first argument that is a path: it tells which file system was measured."""
     return next(
         (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)),
         None,

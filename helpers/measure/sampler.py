@@ -12,7 +12,7 @@ import psutil
 
 
 class Sample(NamedTuple):
-    """Resident bytes by kind, and the size of the address space; None where the back-end cannot tell."""
+    """Resident bytes by kind, and the size of the address space; None where the back-end can't tell."""
 
     anonymous: int | None
     file: int | None
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
 
 class Sampler(Protocol):
     def read(self, thorough: bool = False) -> Sample | None:
-        """One sample; None when the process has ended. `thorough`: what is looked up now and then, too."""
+        """A sample; None when the process has ended. `thorough`: also look up what is otherwise looked up rarely."""
 
     def close(self) -> None: ...
 
@@ -31,11 +31,11 @@ class Sampler(Protocol):
 class ProcStatus:
     """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About 20 µs a sample.
 
-    Of what the process has started, as children of `above` or further down (but not what is between the two, a
-    sandbox's own process), anonymous and shared memory count too:
-    of all together, each page once, by Pss_Anon and Pss_Shmem of /proc/<pid>/smaps_rollup, Linux 5.4. That takes some
-    300 µs for each, more for large ones. Whether there are any is looked up when a new process is somewhere on this
-    machine, proc_loadavg(5). What has been written into memfds, mapped or not, is looked up every 10 ms.
+    Anonymous and shared memory of processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
+    /proc/<pid>/smaps_rollup, Linux 5.4. These are the children of `above` and whatever is further down, but not the
+    processes between the two (a sandbox's own). That takes some 300 µs for each, more for a large process. They are
+    looked for when a new process appears anywhere on this machine, proc_loadavg(5). What has been written into memfds,
+    mapped or not, is looked up every 10 ms.
     """
 
     tells_kinds = True
@@ -54,8 +54,8 @@ class ProcStatus:
         at = text.find(b"\nRssAnon:")  # a process that has ended keeps its status, without the memory lines
         if at < 0:
             return None
-        words = text[at : at + 120].split()
-        anonymous, file, shared = (int(words[i]) * 1024 for i in (1, 4, 7))
+        parts = text[at : at + 120].split()
+        anonymous, file, shared = (int(parts[i]) * 1024 for i in (1, 4, 7))
         virtual = text[text.find(b"\nVmSize:") :].split(None, 2)[1]
         if self._above:
             anonymous, shared = self._with_others(anonymous, shared, thorough)
@@ -82,19 +82,19 @@ class ProcStatus:
         self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid not in left_out)
 
     def _all_together(self, tries: int = 5) -> tuple[int, int]:
-        """Anonymous and shared memory. One that is forked or ends between two readings would be counted too high: then
-        all is read again, and the least is taken."""
+        """Anonymous and shared memory. If a process is forked or ends between two readings, the sum is too high: then
+        this reads them all again, and takes the lowest."""
         sums = []
         for _ in range(tries):
             pids = self._pid, *self._others
-            found = {pid: one for pid in pids if (one := _rollup(pid))}
+            found = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
             once = dict(found.values()).values()
-            sums.append([sum(one[kind] for one in once) for kind in (0, 1)])
+            sums.append([sum(sizes[kind] for sizes in once) for kind in (0, 1)])
             newest = self._newest_process()
             if newest == self._last and all(map(_has_memory, found)):
                 break
             self._look_for_others(newest)
-        return min(one[0] for one in sums), min(one[1] for one in sums)
+        return min(anonymous for anonymous, _ in sums), min(shared for _, shared in sums)
 
     def close(self) -> None:
         os.close(self._file)
@@ -103,20 +103,20 @@ class ProcStatus:
 
 
 def below(pid: int) -> list[int]:
-    """What a process has started, and what that has started: proc_tid_children(5). [] where the kernel has none."""
+    """The processes that it started, and that those started: proc_tid_children(5). [] where the kernel has no list."""
     found, left = [], [pid]
     while left:
-        one = left.pop()
+        parent = left.pop()
         with suppress(OSError, ValueError):  # it has ended
-            for thread in os.listdir(f"/proc/{one}/task"):
-                with open(f"/proc/{one}/task/{thread}/children", "rb", buffering=0) as file:
-                    left += (new := [int(word) for word in file.read(2**16).split()])
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file:
+                    left += (new := [int(child) for child in file.read(2**16).split()])
                     found += new
     return found
 
 
 def _parents(pid: int, above: int) -> tuple[int, ...]:
-    """What has started a process, up to `above`."""
+    """The processes between a process and `above`, its parent first; () if `above` isn't among its ancestors."""
     with suppress(psutil.NoSuchProcess):
         found = [parent.pid for parent in psutil.Process(pid).parents()]
         return tuple(found[: found.index(above)] if above in found else ())
@@ -125,16 +125,16 @@ def _parents(pid: int, above: int) -> tuple[int, ...]:
 
 def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
     """Whose memory it is, and anonymous and shared memory, each page divided by the number of processes that have it;
-    None if not told.
+    None if the kernel doesn't tell.
 
-    Between vfork(2) and exec a process is in its parent's memory, and both of them tell of it as theirs alone: so the
-    addresses, in the first line, say whose it is. After a fork(2) they are the same too, but pages are shared.
+    Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as theirs alone. So the
+    addresses, in the first line, say whose it is. After fork(2) they're the same too, but the pages are shared.
     """
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
         anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
         return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
-    except PermissionError:  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; how much it is, all may know
+    except PermissionError:  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; its sizes are public
         with suppress(OSError, ValueError):
             return pid, tuple(_sizes(Path(f"/proc/{pid}/status").read_bytes(), b"RssAnon:", b"RssShmem:"))
     except (OSError, ValueError):  # it has ended
@@ -147,7 +147,7 @@ def _sizes(text: bytes, *names: bytes) -> list[int]:
 
 
 def _has_memory(pid: int) -> bool:
-    """proc_pid_statm(5): one that has ended is there until its parent takes note, without any."""
+    """proc_pid_statm(5): a process that has ended stays until its parent reaps it, but has no memory."""
     try:
         with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
             return file.read(2) != b"0 "
@@ -190,7 +190,7 @@ class Portable:
 
 
 def choose() -> type[ProcStatus] | type[Portable]:
-    """The back-end this machine has."""
+    """The back-end for this machine."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:
             if b"\nRssAnon:" in status.read():  # Linux 4.5 and later
@@ -199,7 +199,7 @@ def choose() -> type[ProcStatus] | type[Portable]:
 
 
 def cost(sampler: Sampler, tries: int = 9) -> float:
-    """Seconds that one sample takes here, the best of several."""
+    """Seconds that a sample takes here, the best of several."""
 
     def once() -> float:
         began = time.perf_counter()

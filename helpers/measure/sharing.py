@@ -1,4 +1,4 @@
-"""What several processes hold together: resident, proportional and unique memory of each. /proc/<pid>/smaps_rollup."""
+"""Memory that several processes hold together: resident, proportional and unique. /proc/<pid>/smaps_rollup."""
 
 import errno
 import operator
@@ -25,14 +25,14 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Shares:
-    """One process, in bytes; None where it had ended before it could be read.
+    """A process's memory, in bytes; None if it ended before it could be read.
 
     rss            every resident page in full
     pss            each page divided by the number of processes that map it: these add up without counting twice
-    uss            pages that nobody else maps (Private_Clean + _Dirty); the anonymous ones come free when it ends
-    anonymous      of rss: pages of its own, those that it shares with a relative after a fork included
+    uss            pages that nobody else maps (Private_Clean + _Dirty); anonymous ones are freed when it ends
+    anonymous      of rss: its own pages, including those that it shares with a relative after a fork
     file           of rss: pages of files (rss less anonymous and shared memory)
-    private_dirty  pages that nobody else maps, and that were written to: a file's page by anybody
+    private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)
     """
 
     name: str
@@ -49,7 +49,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Sharing:
-    """One row a process. `what`: "in use", or "growth" since the work began. `why`: why there are no rows."""
+    """A row per process. `what`: "in use", or "growth" since the work began. `why`: why there are no rows."""
 
     rows: tuple[Shares, ...]
     what: str = "in use"
@@ -57,18 +57,18 @@ class Sharing:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """("sharing",) where this machine shows none."""
+        """("sharing",) where this machine doesn't show it."""
         return ("sharing",) if self.why else ()
 
     def total(self, column: str) -> int | None:
-        """Bytes of all processes together; only `pss` counts no page twice. None if any was not measured."""
+        """Bytes of all processes together; only `pss` counts no page twice. None if any wasn't measured."""
         if column not in COLUMNS:
             raise ValueError(f"no column {column!r}; there are: {', '.join(COLUMNS)}")
         figures = [getattr(row, column) for row in self.rows]
         return sum(figures) if figures and None not in figures else None
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, in words: a row a process, and one for all together."""
+        """Header and rows, as text: a row per process, and a row for all together."""
         named = [(_name(row), [getattr(row, column) for column in COLUMNS]) for row in self.rows]
         if len(named) > 1:
             named.append(("together", [self.total(column) for column in COLUMNS]))
@@ -81,12 +81,12 @@ class Sharing:
     def _repr_html_(self) -> str:
         if self.why:
             return html_table("Memory of several processes", ("process", "measured"), [("–", f"not here: {self.why}")])
-        words = "in use" if self.what == "in use" else f"{self.what} since the work began"
-        return html_table(f"Memory of several processes, {words}", *self.table())
+        what = "in use" if self.what == "in use" else f"{self.what} since the work began"
+        return html_table(f"Memory of several processes, {what}", *self.table())
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
-        """Plain data. A value that JSON cannot hold is kept as its repr."""
+        """Plain data. A value that JSON can't hold becomes its repr."""
         rows = [asdict(row) for row in self.rows]
         for row in rows:
             if in_json(row["value"]) is None:
@@ -95,7 +95,7 @@ class Sharing:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Sharing":
-        """The inverse of `to_json`; ValueError for anything it did not write."""
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
 
@@ -103,8 +103,8 @@ class Sharing:
 def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
     """What each of these processes has in memory now: `sharing({"worker 1": 4711, …})`, or numbers alone.
 
-    The kernel walks all their pages for that, so it is for single exact readings. ProcessLookupError for one that has
-    ended, PermissionError for one of another user.
+    The kernel walks all their pages for that, so use it for single, exact readings. ProcessLookupError for a process
+    that has ended, PermissionError for another user's.
     """
     if why := maps.why_not():
         return Sharing((), why=why)
@@ -115,8 +115,8 @@ def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
 def _read(name: str, pid: int) -> Shares:
     with maps.told(pid):
         rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
-        # The rollup has no plain figure for shared memory, and status has, counted by each CPU for itself: taken only
-        # where there is any.
+        # The rollup has no plain figure for shared memory. `status` has, but each CPU counts for itself: read it only
+        # if there is any.
         shared = 0
         if rollup.get("Pss_Shmem", 1):
             shared = fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)

@@ -1,4 +1,4 @@
-"""A table twice: as accessible HTML, and as text for a terminal. Figures stand to the right, words to the left."""
+"""A table two ways: as accessible HTML, and as text for a terminal. Figures align right, text aligns left."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,7 +12,7 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
     """A table with a caption, column headers, and the first cell of each row as its header."""
     sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]
     head = "".join(
-        f'<th scope="col"{side}>{escape(cell)}</th>' if cell else "<td></td>"  # a header that says nothing is none
+        f'<th scope="col"{side}>{escape(cell)}</th>' if cell else "<td></td>"  # an empty header isn't a header
         for cell, side in zip(header, sides, strict=True)
     )
     body = "".join(
@@ -28,7 +28,7 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same in a terminal."""
+    """The same table for a terminal."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     adjust = [str.rjust if figures else str.ljust for figures in _figures(header, rows)]
     return "\n".join(

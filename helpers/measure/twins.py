@@ -1,4 +1,4 @@
-"""Rust twins: the programs of notebooks/rust, compiled and run, or shown as they ran elsewhere.
+"""Rust twins: the programs of notebooks/rust, compiled and run here, or shown as they ran elsewhere.
 
 from helpers.measure import twin
 cow = twin("cow")
@@ -27,7 +27,7 @@ from ..scratch import scratch
 RUST = folders.NOTEBOOKS / "rust"
 TWINS = ("copy", "cow", "dispatch", "yoke")  # these run
 REFUSED = {"dangling": {"E0505", "E0515"}}  # these must not compile, for exactly these errors
-ASK_LIMIT = 15  # seconds for `rustc -vV`: a lesson has 60 for all, and more would only tell that this rustc is stuck
+ASK_LIMIT = 15  # seconds for `rustc -vV`: a lesson has 60 in all, and a rustc that takes longer is stuck
 TIME_LIMIT = 60  # seconds, for the compiler and for the program
 TEXT: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}  # rustc speaks UTF-8
 
@@ -35,7 +35,7 @@ Figures = dict[str, dict[str, int | float | str]]
 
 
 class NoRust(Exception):
-    """No program can be made here, and the message says why: no rustc, no linker, or Windows."""
+    """No program can be compiled here, and the message says why: no rustc, no linker, or Windows."""
 
 
 class Compiler(NamedTuple):
@@ -46,9 +46,9 @@ class Compiler(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """What Twin and Refusal share: a program, and whose compiler and machine answered. `date` is ISO 8601.
+    """What Twin and Refusal share: a program, and which compiler and machine gave the answer. `date` is ISO 8601.
 
-    `source` is the program's file, then those of the modules that it names.
+    `source` is the program's file, then the files of the modules that it names.
     """
 
     name: str
@@ -61,16 +61,16 @@ class Program:
     here: ClassVar[str] = "Compiled here"
 
     def part(self, name: str) -> str:
-        """The lines between "// part: `name`" and the next such mark, or "// end". ValueError names the parts."""
+        """The lines from "// part: `name`" to the next such mark, or "// end". ValueError lists the parts."""
         mark, end = r"^ *// part: (.+)\n", r"((?:(?! *// (?:part: |end$)).*\n)*)"
         parts = dict(re.findall(mark + end, self.source, re.M))
         if name not in parts:
-            raise ValueError(f"there is no part {name!r}; there are: {', '.join(parts)}")
+            raise ValueError(f"no part {name!r}; there are: {', '.join(parts)}")
         return parts[name].strip("\n") + "\n"
 
     @property
     def made(self) -> str:
-        """Whose figures these are, as every figure has to say."""
+        """Where these figures come from, which every figure has to say."""
         if self.recorded:
             return f"Recorded, not run here: {self.compiler}, {self.machine}, {self.date}"
         return f"{self.here} by {self.compiler}"
@@ -78,10 +78,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Twin(Program):
-    """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and words are text, "0x…".
+    """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and 8-byte words are "0x…".
 
-    `compilers`: the figures by the compiler's version, of all that are known: recorded, and `figures`. Of old ones
-    only some sections.
+    `compilers`: figures by compiler version, for every compiler known: the recorded ones, and this one. An old
+    compiler has only some sections.
     """
 
     figures: Figures
@@ -96,7 +96,7 @@ class Twin(Program):
 
 @dataclass(frozen=True)
 class Refusal(Program):
-    """A Rust program that the compiler refuses, and what it said. `codes`: of the errors, as "E0515"."""
+    """A Rust program that the compiler refuses, and what the compiler said. `codes`: the errors', as "E0515"."""
 
     codes: tuple[str, ...]
     message: str
@@ -110,10 +110,10 @@ class Refusal(Program):
 def twin(name: str) -> Twin:
     """Compiles notebooks/rust/`name`.rs with `rustc -O --edition 2021`, runs it, and returns what it printed.
 
-    Compiled once for each source and compiler, into `folders.generated()`/rust; it runs anew at each call. Where no
-    program can be made (no rustc, one that compiles nothing, no linker, no folder to write to, Windows) these are the
-    recorded figures, and `recorded` is True. ValueError for an unknown name. RuntimeError, with what was said, where
-    the source is at fault, or the program fails or runs longer than TIME_LIMIT.
+    It compiles once for each source and compiler, into `folders.generated()`/rust, and runs at each call. Where nothing
+    can be compiled (no rustc, a broken rustc, no linker, no folder to write to, Windows) you get the recorded figures,
+    and `recorded` is True. ValueError for an unknown name. RuntimeError, with the compiler's or the program's message,
+    if the source is at fault, or the program fails or runs longer than TIME_LIMIT.
     """
     answer = _answer(name, TWINS, lambda compiler: {"figures": printed_by(name, compiler)})
     compilers = dict(_kept(name).get("compilers", {}))
@@ -123,10 +123,10 @@ def twin(name: str) -> Twin:
 
 
 def refusal(name: str) -> Refusal:
-    """What the compiler says of notebooks/rust/`name`.rs, which must not compile.
+    """What the compiler says about notebooks/rust/`name`.rs, which must not compile.
 
-    Recorded where there is no rustc, or where it fails for another reason than the one that is taught. ValueError for
-    an unknown name; RuntimeError if the compiler takes it.
+    You get the recorded answer if there is no rustc, or it fails for other errors than the lesson teaches. ValueError
+    for an unknown name; RuntimeError if the program compiles.
     """
     answer = _answer(name, REFUSED, lambda compiler: _refused(name, compiler))
     return Refusal(**answer | {"codes": tuple(answer["codes"])})
@@ -135,8 +135,8 @@ def refusal(name: str) -> Refusal:
 def record(machine: str) -> None:
     """Runs all of them here and keeps what they say in data/recorded/rust, as made on `machine`.
 
-    Of other compilers on the PATH the sizes of cow.rs are kept too; those that were recorded before stay. NoRust
-    where nothing can be compiled.
+    For other compilers on the PATH it keeps the sizes of cow.rs; compilers recorded before stay. NoRust if nothing can
+    be compiled.
     """
     for made in (*map(twin, TWINS), *map(refusal, REFUSED)):
         if made.recorded:
@@ -155,24 +155,24 @@ def record(machine: str) -> None:
 
 
 def printed_by(name: str, compiler: Compiler) -> Figures:
-    """What the program prints, parsed. RuntimeError as `twin`; NoRust or OSError where that takes the record."""
+    """What the program prints, parsed. RuntimeError as in `twin`; NoRust or OSError where `twin` takes the record."""
     program = _compiled(name, compiler)
     with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
         try:
             done = subprocess.run([program, folder], timeout=TIME_LIMIT, **TEXT)
         except subprocess.TimeoutExpired as error:
-            raise RuntimeError(f"{name}.rs was not done after {TIME_LIMIT} s") from error
+            raise RuntimeError(f"{name}.rs took longer than {TIME_LIMIT} s") from error
     if done.returncode:
         raise RuntimeError(f"{name}.rs ended with {done.returncode}:\n{done.stderr.strip()}")
     return figures_in(done.stdout)
 
 
 def figures_in(text: str) -> Figures:
-    """Lines "section<tab>name<tab>value" by section and name. ValueError for another line."""
+    """Values by section and name, from lines "section<tab>name<tab>value". ValueError for any other line."""
     figures: Figures = {}
     for line in text.splitlines():
         if line.count("\t") != 2:
-            raise ValueError(f"{line!r} is no figure; a program prints section, name and value, parted by tabs")
+            raise ValueError(f"{line!r} is not a figure; a program prints section, name and value, separated by tabs")
         section, name, value = line.split("\t")
         figures.setdefault(section, {})[name] = _value(value)
     return figures
@@ -188,16 +188,16 @@ def _value(text: str) -> int | float | str:
 
 
 def _answer(name: str, names: tuple | dict, ask: Callable[[Compiler], dict[str, Any]]) -> dict[str, Any]:
-    """What `ask` says of the program, and whose answer that is; the record where no program can be made."""
+    """What `ask` says about the program, and whose answer that is; the record where nothing can be compiled."""
     if name not in names:
-        raise ValueError(f"there is no Rust program {name!r} here; there are: {', '.join(names)}")
+        raise ValueError(f"there is no Rust program {name!r}; there are: {', '.join(names)}")
     program = {"name": name, "source": _source(name)}
     try:
         compiler = _compiler()
         answer = ask(compiler)
-    except (NoRust, OSError) as why:  # OSError: nothing can be written, or run, here
+    except (NoRust, OSError) as why:  # OSError: nothing can be written or run here
         if not (kept := _kept(name)):
-            raise RuntimeError(f"{name}.rs cannot be run here ({why}), and no run of it is recorded") from why
+            raise RuntimeError(f"{name}.rs can't be run here ({why}), and no run of it is recorded") from why
         return program | kept | {"recorded": True}
     machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
     whose = {"compiler": compiler.version, "machine": machine, "date": date.today().isoformat(), "recorded": False}
@@ -205,7 +205,7 @@ def _answer(name: str, names: tuple | dict, ask: Callable[[Compiler], dict[str, 
 
 
 def _compiled(name: str, compiler: Compiler) -> Path:
-    """The program, made if it is not there: elsewhere first, so that it is there whole or not at all."""
+    """The program. If it isn't there, it's compiled elsewhere and moved, so it's there whole or not at all."""
     key = sha256(f"{compiler.version}\0{compiler.host}\0{_source(name)}".encode()).hexdigest()[:16]
     program = folders.generated() / "rust" / f"{name}-{key}"
     if not program.exists():
@@ -221,23 +221,23 @@ def _compiled(name: str, compiler: Compiler) -> Path:
 
 
 def _refused(name: str, compiler: Compiler) -> dict[str, Any]:
-    """The errors' codes, and the message. NoRust if they are not the codes to be shown: it is no lesson then."""
+    """The errors' codes and the message. NoRust if they aren't the codes in REFUSED: they wouldn't teach the lesson."""
     made = scratch(f"{name}.rmeta")
     made.unlink(missing_ok=True)
     said = _rustc(compiler, name, "--emit=metadata", "-o", str(made))
     if said.returncode == 0 and made.exists():
-        raise RuntimeError(f"{name}.rs compiles with {compiler.version}, and it is there to be refused")
+        raise RuntimeError(f"{name}.rs compiles with {compiler.version}, but it should be refused")
     codes = tuple(dict.fromkeys(re.findall(r"^error\[(E\d+)\]", said.stderr, re.M)))
     if set(codes) != REFUSED[name]:
         wanted = ", ".join(sorted(REFUSED[name]))
-        raise NoRust(f"{compiler.path} ended with {said.returncode}, and not for {wanted}: {said.stderr.strip()}")
+        raise NoRust(f"{compiler.path} ended with {said.returncode}, but not for {wanted}: {said.stderr.strip()}")
     return {"codes": codes, "message": said.stderr.strip()}
 
 
 def _at_fault(name: str, said: str) -> bool:
-    """Is it the source that the compiler complains of? It names a place in it then: "error…", "--> name.rs:3:5".
+    """Does the compiler complain about the source? Then it names a place there: "error…", "--> name.rs:3:5".
 
-    Not so where it misses its own library (E0463), of which older ones complain at each use, and where it breaks down.
+    False if it misses its own library (E0463), which older compilers report at each use, and if it crashes.
     """
     files = "|".join((name, *_modules(_source(name))))
     place = rf"^error(\[E\d+\])?: (?!internal compiler error).*\n +--> ({files})\.rs:"
@@ -245,21 +245,21 @@ def _at_fault(name: str, said: str) -> bool:
 
 
 def _rustc(compiler: Compiler, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """In the folder of the sources, so that messages name a file and not a place on this machine."""
+    """Runs in the folder of the sources, so that messages name just the file, not where it is on this machine."""
     command = [compiler.path, "--edition", "2021", "--color", "never", *options, f"{name}.rs"]
     try:
         return subprocess.run(command, cwd=RUST, timeout=TIME_LIMIT, **TEXT)
     except subprocess.TimeoutExpired as error:
-        raise NoRust(f"{compiler.path} does not end: {error}") from error
+        raise NoRust(f"{compiler.path} doesn't end: {error}") from error
 
 
 def _compiler() -> Compiler:
-    """The first rustc on the PATH that runs. NoRust where there is none."""
+    """The first rustc on the PATH that runs. NoRust if there is none."""
     if os.name != "posix":
         raise NoRust("the programs use mmap(2), which this system does not have")
     for found in filter(None, map(_asked, _rustcs())):
         return found
-    raise NoRust("there is no rustc that runs on the PATH")
+    raise NoRust("no rustc on the PATH runs")
 
 
 def _rustcs() -> list[str]:
@@ -287,7 +287,7 @@ def _modules(source: str) -> list[str]:
 
 
 def _kept(name: str) -> dict[str, Any]:
-    """What `record` kept; nothing before the first time."""
+    """What `record` kept; {} if it never ran."""
     path = _record_of(name)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
@@ -297,5 +297,5 @@ def _record_of(name: str) -> Path:
 
 
 def _number(compiler: str) -> str:
-    """ "1.95.0" of "rustc 1.95.0 (59807616e 2026-04-14)"."""
+    """ "1.95.0" from "rustc 1.95.0 (59807616e 2026-04-14)"."""
     return compiler.split()[1]

@@ -1,9 +1,9 @@
 """Between the caller and what it measures: `python -I -S watch.py <descriptor> <command> …`. Linux.
 
-It starts the command, tells on the descriptor (a socket) how that has ended, and when the other end is closed, by the
-caller or by the caller's death, it kills everything that the command has started, and ends. Whatever loses its parent,
-sessions and daemons too, becomes a child of this process, prctl(2), PR_SET_CHILD_SUBREAPER. No kernel promises more
-without a namespace: who kills this process first can leave something behind.
+It starts the command, and says on the descriptor (a socket) how the command ended. When the other end is closed, by the
+caller or by the caller's death, it kills everything that the command has started, and ends. Any process that loses its
+parent, even a session's leader or a daemon, becomes this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. No kernel
+promises more without a namespace: a process that kills this one first can leave something behind.
 """
 
 import _ctypes
@@ -26,7 +26,7 @@ def main(line: int, command: list[str]) -> None:
         except OSError as error:
             os.write(2, f"{command[0]}: {error.strerror}\n".encode())
             os._exit(127)
-    os.closerange(0, line)  # or the caller would not see the other's end
+    os.closerange(0, line)  # or the caller wouldn't see the other process end
     os.closerange(line + 1, 2**16)
     alone = _thread.allocate_lock()
     alone.acquire()
@@ -39,7 +39,7 @@ def main(line: int, command: list[str]) -> None:
         if pid == first:
             try:
                 os.write(line, b"%d\n" % os.waitstatus_to_exitcode(status))
-            except OSError:  # nobody wants to know any more
+            except OSError:  # nobody is listening any more
                 continue
     alone.release()
     while True:  # `end` ends it
@@ -47,8 +47,8 @@ def main(line: int, command: list[str]) -> None:
 
 
 def end(line: int, alone: _thread.LockType) -> None:
-    """When the caller has gone: kills until there is nobody left. A whole group at a time, for that cannot be outrun,
-    and without a pause, for a process that forks and exits lives no longer than that takes."""
+    """When the caller is gone: kills until nobody is left. It kills a whole group at a time, which can't be outrun, and
+    doesn't pause, because a process that forks and exits at once would slip through."""
     try:
         while os.read(line, 64):
             pass
@@ -63,13 +63,13 @@ def end(line: int, alone: _thread.LockType) -> None:
             except OSError:  # it has ended meanwhile
                 continue
         passes += 1
-        if passes > 1000:  # what is still there waits for a device
+        if passes > 1000:  # whatever is left waits for a device
             time.sleep(0.001)
     os._exit(0)
 
 
 def children() -> list[int]:
-    """proc_tid_children(5), or, on a kernel without it, by the parents that proc_pid_stat(5) names."""
+    """From proc_tid_children(5), or, on a kernel without that, from the parents that proc_pid_stat(5) names."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
             return [int(pid) for pid in file.read(2**20).split()]

@@ -1,4 +1,4 @@
-"""The ways from names to objects, and their words: `cache['a']`, "local of load(), in the traceback of `failed`"."""
+"""The ways from names to objects, and their text: `cache['a']`, "local of load(), in the traceback of `failed`"."""
 
 import contextvars
 import gc
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict
 
-DEPTH = 10  # containers in containers, from a name down to what it keeps
+DEPTH = 10  # containers in containers, from a name down to an object
 LONGEST = 40  # characters of a key
 SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+")
@@ -25,7 +25,7 @@ ITEM, ATTRIBUTE, INSIDE = "item", "attribute", "inside"
 
 
 class Named(NamedTuple):
-    """`name` is a Python expression where there is one; `where` says who has that name."""
+    """`name` is a Python expression if there is one; `where` says what has that name."""
 
     name: str
     where: str
@@ -36,10 +36,10 @@ class Named(NamedTuple):
 
 @dataclass
 class Roots:
-    """What names are bound in.
+    """Where a search begins: the dicts and objects that names are bound to.
 
     spaces  id of a dict of globals -> the module's name
-    named   id of an object -> its names: a local of a running function, a context variable, an exception on its way
+    named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
     all     the dicts and the objects
     """
 
@@ -49,21 +49,21 @@ class Roots:
 
     @classmethod
     def now(cls, ours: Sequence[dict]) -> "Roots":
-        """In every thread, as it stands. Functions whose globals are in `ours` do not count, and no frame is kept."""
+        """In every thread, as it stands. Functions whose globals are in `ours` don't count, and no frame is kept."""
         roots = cls()
-        modules = [(name, own_dict(one)) for name, one in list(sys.modules.items()) if is_a(one, ModuleType)]
+        modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
             roots._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
             roots._add(value, variable.name, "value of a context variable")
-        threads = {one.ident: f", in the thread {one.name}" for one in threading.enumerate()}
+        threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
         threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
             there = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if not any(space is one for one in ours):
-                    roots._add_names_of(space, str(space.get("__name__", "a namespace without a name")))
+                if not any(space is own for own in ours):
+                    roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
                             roots._add(value, name, f"local of {frame.f_code.co_qualname}(){there}")
@@ -72,7 +72,7 @@ class Roots:
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
             if caught is not None:
                 there = threads.get(ident, f", in the thread {ident}")
-                roots._add(caught, type(caught).__name__, f"the exception that is being handled{there}")
+                roots._add(caught, type(caught).__name__, f"the exception being handled{there}")
         return roots
 
     def _add_names_of(self, space: dict, module: str) -> None:
@@ -86,11 +86,11 @@ class Roots:
 
 
 def local_names(frame: FrameType) -> dict[str, Any]:
-    """A frame's locals, by name, and nothing stays behind.
+    """A frame's locals, by name. Nothing stays behind.
 
-    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, and with it every value. It is
-    emptied again, unless somebody else has got it: what locals() returned is that same dict. And under a debugger the
-    interpreter copies it back into the locals.
+    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, along with every value. So this
+    empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
+    because the interpreter copies it back into the locals.
     """
     held = frame.f_locals
     found = dict(held)
@@ -101,59 +101,59 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 
 
 def ways(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
-    """For each object of these kinds that is wanted, the shortest way to each container of it: [root, …, the object].
+    """For each wanted object of these kinds, the shortest way to each container of it: [root, …, the object].
 
-    Along what the garbage collector sees, gc.get_referents(); in the order of the names. No way leads through what is
-    wanted, nor is longer than DEPTH containers. While this runs, it keeps all that it has seen.
+    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No way leads through a
+    wanted object or is longer than DEPTH containers. While the search runs, it keeps everything it has seen alive.
     """
-    led, level, seen = {id(one): None for one in roots.all}, roots.all, []  # id -> what led there
-    there = {id(one) for one in roots.all if id(type(one)) in kinds and wanted(one)}
-    found = [[one] for one in roots.all if id(one) in there]
-    containers = {id(dict), id(tuple), *kinds}  # of these, the collector does not track all
+    led, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
+    there = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
+    found = [[root] for root in roots.all if id(root) in there]
+    containers = {id(dict), id(tuple), *kinds}  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
-        for one in seen[-1]:
-            if id(one) in there:
+        for obj in seen[-1]:
+            if id(obj) in there:
                 continue
-            kept = gc.get_referents(one)
-            for to in reversed(kept) if type(one) is list or type(one) is tuple else kept:  # these tell the last first
+            kept = gc.get_referents(obj)
+            for to in reversed(kept) if type(obj) is list or type(obj) is tuple else kept:  # they list the last first
                 key = id(to)
                 if key not in led and (gc.is_tracked(to) or id(type(to)) in containers):
-                    led[key] = one
+                    led[key] = obj
                     level.append(to)
                     if id(type(to)) in kinds and wanted(to):
                         there.add(key)
                 if key in there:
-                    found.append([one, to])
+                    found.append([obj, to])
     for way in found:
         while (before := led[id(way[0])]) is not None:
             way.insert(0, before)
     order = {key: at for at, key in enumerate(led)}
     distinct = {tuple(map(id, way)): way for way in found}
-    return [distinct[key] for key in sorted(distinct, key=lambda key: [order[one] for one in key])]
+    return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
 
 
 def exactly(*kinds: type) -> set[int]:
-    """The ids of these types and of all that derive from them: a class itself may have an __eq__ of its own."""
+    """The ids of these types and all their subclasses. Ids, because a metaclass may define its own __eq__."""
     return {id(kind) for kind in kinds}.union(*(exactly(*type.__subclasses__(kind)) for kind in kinds))
 
 
 def names(way: Sequence[Any], roots: Roots) -> list[Named]:
-    """What the last object of a way is called; by all its names, if a root has it itself."""
-    for at, one in enumerate(way):
-        if "InteractiveShell" in (kind.__name__ for kind in type(one).__mro__):
+    """What the last object of a way is called: all its names, if a root itself has it."""
+    for at, obj in enumerate(way):
+        if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
             return [_along(Named("get_ipython()", "kept by IPython"), way[at:])]
     at = int(id(way[0]) in roots.spaces)
     found = _globals(way[0], roots.spaces[id(way[0])], way[1]) if at else roots.named[id(way[0])]
     if len(way) == at + 1:
         return found
-    return [_along(next((one for one in found if not one.name.startswith("_")), found[0]), way[at:])]
+    return [_along(next((named for named in found if not named.name.startswith("_")), found[0]), way[at:])]
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    found = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, one in _items(space) if one is value]
-    found = found or ["?"]  # it may have gone meanwhile
+    found = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
+    found = found or ["?"]  # the name may have gone meanwhile
     if module != "__main__":
         return [Named(f"{module}.{name}", "global") for name in found]
     if "_oh" in space and value is space["_oh"]:
@@ -165,10 +165,10 @@ def _globals(space: dict, module: str, value: Any) -> list[Named]:
 def _along(named: Named, way: Sequence[Any]) -> Named:
     """From `way[0]`, which is called `named`, to the last object of the way."""
     while len(way) > 1:
-        ahead = {id(one): at for at, one in enumerate(way) if at}
-        kind, key, part = next((one for one in _parts(way[0]) if id(one[2]) in ahead), (INSIDE, None, way[1]))
+        ahead = {id(obj): at for at, obj in enumerate(way) if at}
+        kind, key, part = next((part for part in _parts(way[0]) if id(part[2]) in ahead), (INSIDE, None, way[1]))
         if kind == INSIDE:
-            named = named._replace(where=f"inside of this {type(way[0]).__name__}; {named.where}")
+            named = named._replace(where=f"inside this {type(way[0]).__name__}; {named.where}")
         elif kind in (ITEM, ATTRIBUTE):
             named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
         else:
@@ -177,34 +177,34 @@ def _along(named: Named, way: Sequence[Any]) -> Named:
     return named
 
 
-def _parts(one: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What an object keeps, and how: (ITEM or ATTRIBUTE or in words; key or name; value). No code of its class runs."""
-    if is_a(one, FunctionType):
-        which, code = f"{one.__qualname__}(), which is", one.__code__
-        for name, cell in zip(code.co_freevars, one.__closure__ or (), strict=True):
+def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of its class runs."""
+    if is_a(obj, FunctionType):
+        which, code = f"{obj.__qualname__}(), which is", obj.__code__
+        for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True):
             with suppress(ValueError):  # empty
                 yield f"closure variable of {which}", name, cell.cell_contents
-        last = code.co_varnames[: code.co_argcount][-len(one.__defaults__ or ()) :]
-        for name, value in (*zip(last, one.__defaults__ or (), strict=False), *(one.__kwdefaults__ or {}).items()):
+        last = code.co_varnames[: code.co_argcount][-len(obj.__defaults__ or ()) :]
+        for name, value in (*zip(last, obj.__defaults__ or (), strict=False), *(obj.__kwdefaults__ or {}).items()):
             yield f"default in {which}", name, value
-        yield from ((f"global of {which}", name, value) for name, value in _items(one.__globals__))
-    elif is_a(one, tuple(SUSPENDED)):
-        kind, frame = SUSPENDED[type(one)]
-        yield from _locals(getattr(one, frame), f"in the suspended {kind}", gc.get_referents(one))
-    elif is_a(one, FrameType):
-        yield from _locals(one, "in the frame", gc.get_referents(one))
-    elif is_a(one, BaseException | TracebackType):
-        traced = one if is_a(one, TracebackType) else one.__traceback__
+        yield from ((f"global of {which}", name, value) for name, value in _items(obj.__globals__))
+    elif is_a(obj, tuple(SUSPENDED)):
+        kind, frame = SUSPENDED[type(obj)]
+        yield from _locals(getattr(obj, frame), f"in the suspended {kind}", gc.get_referents(obj))
+    elif is_a(obj, FrameType):
+        yield from _locals(obj, "in the frame", gc.get_referents(obj))
+    elif is_a(obj, BaseException | TracebackType):
+        traced = obj if is_a(obj, TracebackType) else obj.__traceback__
         while traced is not None:
             yield from _locals(traced.tb_frame, "in the traceback of")
             traced = traced.tb_next
-    elif is_a(one, threading.local):  # a dict for each thread
-        spaces = gc.get_referents(*(space for space in gc.get_referents(one) if is_a(space, dict)))
+    elif is_a(obj, threading.local):  # a dict for each thread
+        spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
         yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
     for kind in (dict, list, tuple, deque):
-        if is_a(one, kind):
-            yield from ((ITEM, *pair) for pair in (_items(one) if kind is dict else enumerate(kind.__iter__(one))))
-    yield from ((ATTRIBUTE, name, value) for name, value in _attributes(one))
+        if is_a(obj, kind):
+            yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))
+    yield from ((ATTRIBUTE, name, value) for name, value in _attributes(obj))
 
 
 def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> Iterator[tuple[str, str, Any]]:
@@ -214,16 +214,16 @@ def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> 
         yield from ((f"in a loop or an expression {of}", "?", other) for other in others)
 
 
-def _attributes(one: Any) -> Iterator[tuple[str, Any]]:
-    """Of an instance or class: in its __dict__ and its __slots__, and an exception's own."""
-    yield from _of_class(one) if is_a(one, type) else _items(own_dict(one))
-    if is_a(one, BaseException):
-        yield from ((name, vars(BaseException)[name].__get__(one)) for name in ("args", "__cause__", "__context__"))
-    for kind in type(one).__mro__:
+def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
+    """An instance's or a class's attributes: from its __dict__ and its __slots__, and an exception's own."""
+    yield from _of_class(obj) if is_a(obj, type) else _items(own_dict(obj))
+    if is_a(obj, BaseException):
+        yield from ((name, vars(BaseException)[name].__get__(obj)) for name in ("args", "__cause__", "__context__"))
+    for kind in type(obj).__mro__:
         for name, member in _of_class(kind):
             if inspect.ismemberdescriptor(member):
                 with suppress(AttributeError, ValueError):
-                    yield name, member.__get__(one, type(one))
+                    yield name, member.__get__(obj, type(obj))
 
 
 def _of_class(kind: type) -> list[tuple[str, Any]]:
@@ -235,7 +235,7 @@ def _items(space: dict) -> list[tuple[Any, Any]]:
 
 
 def _key(key: Any) -> str:
-    words = f"a {type(key).__name__}"
-    with suppress(Exception):  # of a class that has a __repr__ of its own
-        words = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else words
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
+    text = f"a {type(key).__name__}"
+    with suppress(Exception):  # a subclass may have a __repr__ of its own
+        text = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else text
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

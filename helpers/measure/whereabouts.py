@@ -1,4 +1,4 @@
-"""`where(x)`: whose memory the bytes of an array or view lie in, and who owns it: zero-copy, proved."""
+"""`where(x)`: whose memory the bytes of an array or view lie in, and which object owns them: zero-copy, proved."""
 
 import mmap
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ class Whereabouts:
     """Where a buffer's bytes lay at one moment. It keeps no view of them alive.
 
     memory   "file", "shared memory", "anonymous mapping", "heap" or "stack"; NOT_MEASURED without /proc
-             ("heap" is all that malloc gave: it maps big blocks apart, and no mapping of Python's owns those)
+             ("heap" is everything from malloc, which maps big blocks apart; no mmap object of Python's owns those)
     address, size     of the lowest byte, and bytes up to the end of the highest element
-    path, offset      the file, and bytes into it where these begin; None if there is none
-    owners            the object, what it is a view of, and so on: (type, words); the last one owns the bytes
-    writable_view     may be written through this object?
+    path, offset      the file, and how many bytes into it these begin; None if there is no file
+    owners            the object, what it is a view of, and so on: (type, description); the last owns the bytes
+    writable_view     does this object let you write?
     writable_mapping  may the process write to these pages? None if not measured
-    states            the pages that hold the bytes; a page at either end may hold other bytes too
+    states            the pages that hold the bytes; the first and last page may hold other bytes too
     region            the mapping at the first byte; None if not measured
     """
 
@@ -42,7 +42,7 @@ class Whereabouts:
 
     @property
     def writable(self) -> bool:
-        """Through this object, into these pages."""
+        """Can you write through this object, into these pages?"""
         return self.writable_view and self.writable_mapping is not False
 
     @property
@@ -52,16 +52,16 @@ class Whereabouts:
 
     @property
     def present(self) -> int | None:
-        """How many of them were in memory; None if not measured."""
+        """How many of these pages were in memory; None if not measured."""
         return self.states.present
 
     @property
     def why(self) -> str:
-        """Why pages were not measured, in words; "" if they were."""
+        """Why pages were not measured; "" if they were."""
         return self.states.why
 
     def shares_memory_with(self, other: Any) -> bool:
-        """Do the stretches of addresses overlap? `other`: a Whereabouts or a buffer.
+        """Do the two stretches of addresses overlap? `other` is a Whereabouts or a buffer.
 
         As in np.may_share_memory, two interleaved views (a[::2] and a[1::2]) count as sharing.
         """
@@ -69,41 +69,41 @@ class Whereabouts:
         return self.address < other.address + other.size and other.address < self.address + self.size
 
     def same_bytes_as(self, other: Any) -> bool:
-        """Is any byte the same one: at the same address, or the same byte of the same file through another mapping?
+        """Do they share a byte: at the same address, or the same byte of a file through different mappings?
 
-        A page that a private mapping has copied, because it was written, is no longer the file's.
+        A page that a private mapping has copied, because somebody wrote to it, is no longer the file's.
         """
         other = _whereabouts(other)
         if self.shares_memory_with(other):
             return True
-        one, two = self.region, other.region
-        if not one or not two or not one.inode or (one.device, one.inode) != (two.device, two.inode):
+        mine, its = self.region, other.region
+        if not mine or not its or not mine.inode or (mine.device, mine.inode) != (its.device, its.inode):
             return False
-        start = max(self._from(one), other._from(two))
-        end = min(self._from(one) + self.size, other._from(two) + other.size)
+        start = max(self._from(mine), other._from(its))
+        end = min(self._from(mine) + self.size, other._from(its) + other.size)
         if start >= end:
             return False
         lent = [here._lent()[_pages_from(here, start, end)] for here in (self, other)]
         return bool((lent[0] & lent[1]).any())
 
     def _from(self, region: maps.Region) -> int:
-        """Bytes into what is mapped, where these begin; shared memory without a name has that too."""
+        """How many bytes into the mapped file these begin; shared memory with no name counts as a file."""
         return region.offset + self.address - region.start
 
     def _lent(self) -> np.ndarray:
-        """(pages,) bool: not a copy of this process's own."""
+        """(pages,) bool: is the page lent, not this process's own copy?"""
         own = (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
         return ~np.isin(self.states.states, own)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, in words."""
+        """Header and rows, as text."""
         rows = [
             ("memory", self._place()),
             ("bytes", f"{in_words(self.size, 'bytes')} at {self.address:#x}"),
             ("pages in memory", f"not here: {self.why}" if self.why else f"{self.present:,} of {self.pages:,}"),
             *((f"… {state.words}", f"{count:,}") for state, count in self.states.counts.items() if state),
             ("writable", self._writable()),
-            *((f"{'owned by' if i else 'object'}", f"{name}: {words}") for i, (name, words) in enumerate(self.owners)),
+            *(("owned by" if i else "object", f"{name}: {role}") for i, (name, role) in enumerate(self.owners)),
         ]
         return ("", "where"), rows
 
@@ -112,7 +112,7 @@ class Whereabouts:
 
     def _repr_html_(self) -> str:
         header, rows = self.table()
-        return html_table(f"Where the bytes of this {self.owners[0][0]} lie", ("of it", *header[1:]), rows)
+        return html_table(f"Where the bytes of this {self.owners[0][0]} lie", ("property", *header[1:]), rows)
 
     def _place(self) -> str:
         if self.path is None:
@@ -131,14 +131,14 @@ class Whereabouts:
 
 
 def where(x: Any) -> Whereabouts:
-    """Whose memory the bytes of `x` lie in: an array, memoryview, mapping, bytes, or anything else with a buffer.
+    """Whose memory the bytes of `x` lie in. `x` is an array, memoryview, mapping, bytes, or anything with a buffer.
 
-    Looking brings no page in. TypeError for what has no buffer (a list's elements lie all over the heap), ValueError
-    for a closed mapping or an empty buffer, which lies nowhere.
+    Looking brings no page in. TypeError if `x` has no buffer (a list's elements lie all over the heap), ValueError for
+    a closed mapping or an empty buffer, which lies nowhere.
     """
     address, size = extent(x)
     chain = way_to_owner(x)
-    owners = tuple((type(one).__name__, _words(one)) for one in chain)
+    owners = tuple((type(owner).__name__, _role(owner)) for owner in chain)
     states = page_map(address=address, size=size)
     writable = x.flags.writeable if isinstance(x, np.ndarray) else not memoryview(x).readonly
     region = states.region
@@ -160,20 +160,20 @@ def _whereabouts(other: Any) -> Whereabouts:
 
 
 def _pages_from(here: Whereabouts, start: int, end: int) -> slice:
-    """Which of its pages hold the bytes `start` to `end` of its file."""
+    """Which of its pages hold bytes `start` to `end` of its file."""
     page, skipped = here.states.page_size, here.address - here.states.address
     skipped -= here._from(here.region)
     return slice((start + skipped) // page, (end - 1 + skipped) // page + 1)
 
 
-def _words(one: Any) -> str:
-    if isinstance(one, mmap.mmap):
-        return f"a mapping of {in_words(len(one), 'bytes')}"
-    if isinstance(one, (np.ndarray, memoryview)):
-        of = in_words(one.nbytes, "bytes")
-        if isinstance(one, np.ndarray) and link_of(one) is None:
-            return f"owns its {of}" if one.flags.owndata else f"a view of {of} that no object owns"
-        return f"a view of {of}"
-    if isinstance(one, (bytes, bytearray)):
-        return f"owns its {in_words(len(one), 'bytes')}"
+def _role(owner: Any) -> str:
+    if isinstance(owner, mmap.mmap):
+        return f"a mapping of {in_words(len(owner), 'bytes')}"
+    if isinstance(owner, (np.ndarray, memoryview)):
+        size = in_words(owner.nbytes, "bytes")
+        if isinstance(owner, np.ndarray) and link_of(owner) is None:
+            return f"owns its {size}" if owner.flags.owndata else f"a view of {size} that no object owns"
+        return f"a view of {size}"
+    if isinstance(owner, (bytes, bytearray)):
+        return f"owns its {in_words(len(owner), 'bytes')}"
     return "lends its bytes"

@@ -1,7 +1,7 @@
-"""`workers`: several processes that use the same data at once, and what each of them and all together cost.
+"""`workers`: several processes use the same data at once: what each of them costs, and all of them together.
 
-The kernel of a notebook is never forked: either every worker is a fresh interpreter, or one is made for the purpose,
-makes the data, and is forked. child.py is what runs there.
+A notebook's kernel is never forked. Either every worker is a fresh interpreter, or a fresh interpreter makes the data
+and is then forked. child.py is what runs there.
 """
 
 import operator
@@ -31,7 +31,7 @@ class _Member(Process):
         self.stop = how.stop
 
     def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
-        """For one that will be forked: pipes, and the two descriptors that are its own, ours until it is `started`."""
+        """Makes the pipes to a fork. Returns its two descriptors, which are ours until `started` closes them here."""
         its_inbox, ours = os.pipe()
         started.callback(os.close, its_inbox)
         inbox = at_end.enter_context(os.fdopen(ours, "wb"))
@@ -56,24 +56,24 @@ def workers(
     timeout: float = 60,
     modules: Sequence[str] = (),
 ) -> Sharing:
-    """`count` processes call `use` at once and keep what it returns; a row each of what that took, in bytes.
+    """`count` processes call `use` at once and keep what it returns; a row for each says what that took, in bytes.
 
-    Without `make`, each is a fresh interpreter that calls `use(*args)`, a row "worker 1", "worker 2", … each. A figure
-    is growth: read when all have returned, less what was read when all were ready.
+    Without `make`, each worker is a fresh interpreter that calls `use(*args)`; the rows are "worker 1", "worker 2", ….
+    A figure is growth: the reading when all have returned, less the reading when all were ready.
 
     With `make`, one fresh interpreter calls `data = make(*args)` and is forked `count` times; each fork calls
-    `use(data)`. No garbage is collected in between; afterwards it is as ever in Python, by itself now and then. The
-    rows are "parent" and the workers, and their figures add up: all that the family has in the end, less what the
-    parent had before `make`. Of that, a fork shares the anonymous pages, which is taken into account so: `pss`: those
-    pages count in equal parts for each of the family; `rss`, `anonymous`: in full for each; `uss`, `private_dirty`:
-    for none, because after a fork a process has a page to itself only when it has written to it, or when the others
-    no longer have it; a worker's `private_dirty` is what it has written.
+    `use(data)`. No garbage is collected between `make` and `use`; after that, Python collects now and then, as usual.
+    The rows are "parent" and the workers. Their figures add up to everything the family has in the end, less what the
+    parent had before `make`. Its anonymous pages from before `make` are shared with the forks, so every row subtracts
+    them: `pss` in equal parts, `rss` and `anonymous` in full, `uss` and `private_dirty` not at all, because after a
+    fork, a process has a page to itself only once it has written to it, or once the others no longer have it. A
+    worker's `private_dirty` is what it has written.
 
-    A row's `value` is what was returned, as plain data; None also for anything else and for more than 1 MiB. `ended` is
-    "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` in seconds, for `make` and for `use`
-    each). One that timed out has the figures of that moment, one that died has none. If `make` fails, there is only the
-    row "parent". Functions travel as in `measure`, after the same `modules` and with the same TypeError. What the
-    workers have started ends with them. Where memory of other processes cannot be read: nothing is run, and the result
+    A row's `value` is what `use` returned, as plain data; None for anything else and for more than 1 MiB. `ended` is
+    "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` is in seconds, for `make` and for
+    `use` each). A worker that timed out has the figures of that moment, a worker that died has none. If `make` fails,
+    "parent" is the only row. Functions travel as in `measure`, with the same `modules` and the same TypeError. What
+    the workers started ends with them. Where the memory of other processes can't be read, nothing runs and the result
     says why.
     """
     return at_work(use, args, count, How(timeout=timeout, modules=modules), make)
@@ -83,13 +83,13 @@ def at_work(use: Callable, args: tuple, count: int, how: How, make: Callable | N
     """`workers`, for the rest of the house."""
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
-            raise TypeError(f"workers takes functions and their arguments; {what} is {function!r}; leave out its ()")
+            raise TypeError(f"workers takes a function and its arguments; {what} is {function!r}; leave out its ()")
     try:
         count = operator.index(count)
     except TypeError:
         raise TypeError(f"count is a number of processes, not {count!r}") from None
     if count < 1:
-        raise ValueError(f"workers needs a worker, not count={count!r}")
+        raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
     if why := maps.why_not():
         return Sharing((), "growth", why)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
@@ -107,21 +107,21 @@ def _fresh(
 ) -> list[Shares]:
     name = named(use)
     payload = carried(use, args, name)
-    for one in team:
-        one.start(printed, at_end, how.command)
-    for one in team:
-        one.send(payload, modules=tuple(how.modules))
-    for one in team:
-        one.greet(name)
-    before = {one: one.read() for one in team}  # when all are there: they share the pages of the interpreter's file
+    for member in team:
+        member.start(printed, at_end, how.command)
+    for member in team:
+        member.send(payload, modules=tuple(how.modules))
+    for member in team:
+        member.greet(name)
+    before = {member: member.read() for member in team}  # only when all are there: they share the interpreter's file
     _let_all(team, how.timeout)
-    after = {one: one.read() for one in team}
+    after = {member: member.read() for member in team}
     end = time.monotonic() + how.timeout
-    for one in team:
-        one.report(end)
-    for one in team:
-        one.leave()
-    return [_row(one, after[one], before[one]) for one in team]
+    for member in team:
+        member.report(end)
+    for member in team:
+        member.leave()
+    return [_row(member, after[member], before[member]) for member in team]
 
 
 def _forked(
@@ -136,38 +136,38 @@ def _forked(
     try:
         payload = carried(make, args, named(make), use)
     except TypeError:
-        carried(use, (), named(use))  # if it is this one, the error has its name
+        carried(use, (), named(use))  # if `use` can't travel, the error names it
         raise
     parent = _Member("parent", how)
-    for one in team:
-        one.printed = printed
+    for member in team:
+        member.printed = printed
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
-        theirs = [one.connect(at_end, started) for one in team]
-        parent.start(printed, at_end, how.command, descriptors=[fd for two in theirs for fd in two])
+        theirs = [member.connect(at_end, started) for member in team]
+        parent.start(printed, at_end, how.command, descriptors=[fd for pair in theirs for fd in pair])
     parent.send(payload, forks=theirs, modules=tuple(how.modules))
     parent.greet(f"{named(make)} or {named(use)}")
     before = parent.read()
     _let_all([parent], how.timeout)
     end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.alive() else 0)
-    team = [one for one in team if one.mail.greeting.wait(max(0, end - time.monotonic())) and one.mail.pid is not None]
+    team = [m for m in team if m.mail.greeting.wait(max(0, end - time.monotonic())) and m.mail.pid is not None]
     _let_all(team, how.timeout)
-    after = {one: one.read() for one in (parent, *team)}
+    after = {member: member.read() for member in (parent, *team)}
     end = time.monotonic() + how.timeout
-    for one in team:
-        one.report(end)
-        one.allow(b"end")
-    parent.report(time.monotonic() + START_LIMIT)  # knows how they ended, when all have
-    for one, code in zip(team, parent.message.get("codes", ()), strict=False):
-        one.code = code
+    for member in team:
+        member.report(end)
+        member.allow(b"end")
+    parent.report(time.monotonic() + START_LIMIT)  # it knows how the workers ended, once all have
+    for member, code in zip(team, parent.message.get("codes", ()), strict=False):
+        member.code = code
     parent.leave()
     alive = sum(shares is not None for shares in after.values())
-    return [_row(one, shares, _base(before, one is parent, alive)) for one, shares in after.items()]
+    return [_row(member, shares, _base(before, member is parent, alive)) for member, shares in after.items()]
 
 
 def _base(before: Shares, parent: bool, family: int) -> Shares:
-    """What of the parent's memory before `make` does not count in a row: see `workers`.
+    """The part of the parent's memory before `make` that a row doesn't count: see `workers`.
 
-    A fork copies the page table of anonymous memory only; pages of files it maps anew when it touches them.
+    fork(2) copies the page table of anonymous memory only; the child maps a file's pages again when it touches them.
     """
     if family <= 1:
         return before
@@ -183,17 +183,17 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     )
 
 
-def _row(one: _Member, after: Shares | None, base: Shares) -> Shares:
+def _row(member: _Member, after: Shares | None, base: Shares) -> Shares:
     grown = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    ended = ending(one.ended, one.error)
-    return Shares(one.name, one.mail.pid, **grown, value=one.value[0], ended=ended)
+    ended = ending(member.ended, member.error)
+    return Shares(member.name, member.mail.pid, **grown, value=member.value[0], ended=ended)
 
 
 def _let_all(team: Sequence[_Member], timeout: float) -> None:
-    """All go at once, and are waited for; who is not back in time is stopped."""
-    for one in team:
-        one.allow(b"call")
+    """Lets all members go at once and waits for them; a member that isn't back in time is stopped."""
+    for member in team:
+        member.allow(b"call")
     end = time.monotonic() + timeout
-    for one in team:
-        if not one.wait(one.mail.done, end) and one.alive():
-            one.stopped = one.stopped or "timed out"
+    for member in team:
+        if not member.wait(member.mail.done, end) and member.alive():
+            member.stopped = member.stopped or "timed out"
