@@ -85,7 +85,8 @@ SHARE_DELETE = (
     "the file open must share; Python doesn't, and its mapping keeps a handle of the file)"
 )
 SET_END = (
-    "learn.microsoft.com, SetEndOfFile (views must be unmapped first); System Error Codes, 1224 ERROR_USER_MAPPED_FILE"
+    "learn.microsoft.com, SetEndOfFile (views must be unmapped first); System Error Codes, 1224 ERROR_USER_MAPPED_FILE "
+    "(Python's number for it, 22: spinalcordtoolbox/spinalcordtoolbox#3695)"
 )
 # Not measured: as documented, for a mapping that Python's mmap made. Error numbers only where a page gives them.
 WINDOWS = (
@@ -97,8 +98,8 @@ WINDOWS = (
     Trial("overwrite it in place", True, "", "new bytes, as a rule",
           "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
     Trial("append to it", None),
-    Trial("make it shorter", False, "error 1224", "old bytes", SET_END),
-    Trial('open it with "wb"', False, "error 1224", "old bytes", SET_END),
+    Trial("make it shorter", False, "OSError 22 (error 1224)", "old bytes", SET_END),
+    Trial('open it with "wb"', False, "OSError 22 (error 1224)", "old bytes", SET_END),
     Trial(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
 )  # fmt: skip
 
