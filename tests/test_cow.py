@@ -235,7 +235,7 @@ def test_a_cow_that_was_used_up():
     cow.into_owned()
     uses = [lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned, lambda: cow.shares_memory_with(b"")]
     for use in uses:
-        with pytest.raises(ValueError, match="used up by into_owned"):
+        with pytest.raises(ValueError, match=r"into_owned\(\) used up this Cow"):
             use()
     assert repr(cow) == "Cow(used up)"
 
