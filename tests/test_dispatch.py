@@ -171,7 +171,7 @@ def test_one_backend_maps_and_one_copies(path: Path):
 def test_wrong_files(kind: type, path: Path, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"absent\.bin"):
         kind(tmp_path / "absent.bin", SHAPE)
-    message = rf"{re.escape(str(path))} holds 4,096 bytes; weights \(16, 64\) of float64 are 8,192"
+    message = rf"{re.escape(str(path))} holds 4,096 bytes; weights \(16, 64\) of float64 take 8,192"
     with pytest.raises(ValueError, match=message):
         kind(path, SHAPE, "f8")
     (tmp_path / "empty").touch()
