@@ -220,7 +220,7 @@ def test_what_was_not_measured_and_what_is_next_to_nothing():
     ("ways", "words"),
     [
         ({}, "at least one way"),
-        ({"a": {"disk": 1}}, "'a' has 1 places; a chain has 2 to 5"),
+        ({"a": {"disk": 1}}, "'a' has 1 places; a chain needs 2 to 5"),
         ({"a": dict.fromkeys("bcdefg", 1)}, "'a' has 6 places"),
         ({"a": {"disk": 1, "b": -1}}, "'a' copies -1 bytes into 'b'; it should be a number from 0 up"),
         ({"a": {"disk": 1, "b": float("nan")}}, "'a' copies nan bytes"),
