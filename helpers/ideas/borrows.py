@@ -10,7 +10,7 @@ from ..owners import link_of, way_to_owner
 from .carts import cart_of
 from .hitch import Loan
 
-ADVICE = "return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
+ADVICE = "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
 
 
 def lend(owner: Any, function: Callable[[memoryview], Any]) -> tuple[Loan, Any]:
