@@ -115,7 +115,7 @@ class Arena:
             begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")  # .npy, version 1.0
             file = io.BytesIO(lent[offset:begin])
             read_magic(file)
-            shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # records have long headers
+            shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # a record's header can be long
             if dtype.hasobject:
                 raise ValueError("it holds pointers, and they lead nowhere")
             if not dtype.itemsize or min(shape, default=0) < 0:  # for numpy, -1 means as many as fit

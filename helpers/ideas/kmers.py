@@ -42,7 +42,7 @@ class KmerIndex:
         numbers = codes.dtype == np.uint64 and positions.dtype in (np.uint32, np.uint64)
         if not numbers or codes.ndim != 1 or codes.shape != positions.shape:
             saw = f"{codes.dtype} of shape {codes.shape} and {positions.dtype} of shape {positions.shape}"
-            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not uint64 and uint of one length")
+            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not (n,) uint64 and (n,) uint")
 
     @classmethod
     def of(cls, text_path: str | os.PathLike[str], k: int, snapshot_path: str | os.PathLike[str]) -> "KmerIndex":

@@ -112,7 +112,7 @@ def words_of(what: ctypes.Structure | int, count: int | None = None) -> list[tup
     """The 8-byte words of a structure, or `count` words from an address: (field's name, or "+8"; the word as an int).
 
     A double appears as the int with the same bits. An address isn't checked: if nothing is mapped there, SIGSEGV.
-    ValueError unless a structure has whole words, `count` of them or more; TypeError for an address without a count.
+    ValueError unless a structure has whole words, at least `count`; TypeError for anything else, or no count.
     """
     if isinstance(what, ctypes.Structure):
         start, size = ctypes.addressof(what), ctypes.sizeof(what)

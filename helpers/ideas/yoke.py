@@ -4,7 +4,7 @@ In Rust, a struct can't hold an owner and a borrow from that owner. A borrow's t
 way to name a lifetime that begins inside the struct. The yoke crate (https://docs.rs/yoke) erases the lifetime: the
 view is good for as long as the yoke is. Two promises make that sound, and Python keeps both:
 
-- When an owner moves, its bytes stay where they are (StableDeref). Python moves names, and never the object.
+- When an owner moves, its bytes stay where they are (StableDeref). Python moves names, never objects.
 - While an owner is borrowed, it neither goes nor grows (the borrow checker). Python counts the views that are out
   (PEP 3118), and raises BufferError.
 

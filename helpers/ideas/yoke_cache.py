@@ -32,7 +32,7 @@ class YokeCache(Generic[K]):
         self._lock = threading.RLock()  # held for look-ups only, never while make runs or a cart closes
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. make runs once per key; other threads that ask meanwhile wait for it.
+        """A clone, the caller's to release. make runs once for a key at a time; other threads wait for it.
 
         If make raises, all of them get the error, and the next get() tries again. A cart larger than the capacity is
         returned but not kept. ValueError if the cache is closed; RuntimeError if make itself calls get().
