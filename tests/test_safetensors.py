@@ -608,7 +608,7 @@ def test_shards_that_are_not_there_or_damaged(tmp_path: Path):
         with pytest.raises(FileNotFoundError):
             model["a"]
         (tmp_path / "1.safetensors").write_bytes(b"{}")
-        with pytest.raises(SafetensorsError, match=r"1\.safetensors: there are 2 bytes"):
+        with pytest.raises(SafetensorsError, match=r"1\.safetensors: it has 2 bytes"):
             model["b"]
 
 

@@ -105,7 +105,7 @@ class TensorFile(Tensors):
         try:
             yoke = Yoke.attach(MappedFile(self.path), checked)
         except EmptyFile:
-            raise SafetensorsError("too short", "there are 0 bytes", path=self.path) from None
+            raise SafetensorsError("too short", "it has 0 bytes", path=self.path) from None
         except SafetensorsError as error:
             error.of(self.path)
             raise
@@ -228,7 +228,7 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
         raise SafetensorsError("index", str(error), path=path) from None
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:
-        raise SafetensorsError("index", f"there is {shown(index)}", path=path)
+        raise SafetensorsError("index", f"it is {shown(index)}", path=path)
     metadata = index.get("metadata", {})
     if type(metadata) is not dict:
         raise SafetensorsError("index", f"its metadata is {shown(metadata)}", path=path)

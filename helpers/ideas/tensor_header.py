@@ -213,7 +213,7 @@ def head_of(
 def header_end(view: memoryview, size: int) -> int:
     """The offset where the header ends and the data begins."""
     if size < 8:
-        raise SafetensorsError("too short", f"there are {size} bytes")
+        raise SafetensorsError("too short", f"it has {size} bytes")
     length = int.from_bytes(view[:8], "little")
     if length > LONGEST:
         raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
@@ -293,7 +293,7 @@ def entry(name: str, pairs: Any, start: int) -> Entry:
     try:
         dtype, shape, offsets = three_fields(dict(pairs if type(pairs) is tuple and len(pairs) == 3 else ()))
     except KeyError:
-        raise SafetensorsError("fields", f"there is {shown(pairs)}", name) from None
+        raise SafetensorsError("fields", f"it is {shown(pairs)}", name) from None
     if type(dtype) is not str or dtype not in BITS:
         raise SafetensorsError("dtype", f"its dtype is {shown(dtype)}", name)
     if not whole_numbers(shape) or len(shape) > 64:
