@@ -36,7 +36,7 @@ def copy_paths(
 
     `how` says how each method moves bytes: "read/write" (into user memory and out again), "map" (the page cache lends
     its own pages, so only the write copies) or "in kernel" (sendfile, copy_file_range). The bytes, the calls and the
-    memory come from the recording (proc_pid_io(5)); without counters to prove it, no arrow is drawn. `size` is how many
+    memory come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is how many
     bytes to move, by default the most that any method wrote or held. No counter sees copies within user memory: they
     show only as memory. None sees send(2) either: to see a socket here, write() to its descriptor.
 
