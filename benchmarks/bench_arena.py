@@ -1,4 +1,4 @@
-"""A k-mer index: built, opened from its arena, and a dict made from the text: `python benchmarks/bench_arena.py`."""
+"""A k-mer index, built and opened from its arena, against a dict of the text: `python benchmarks/bench_arena.py`."""
 
 import tempfile
 import timeit
@@ -31,7 +31,7 @@ def microseconds(statement: str, **names: object) -> str:
 
 
 def pages_touched(text: Path, index_path: Path, words: list[str]) -> str:
-    """By queries of their own, each with no page in memory and no page read that was not asked for."""
+    """Pages that a query touches, the median. Each query starts with no page in memory, and without readahead."""
     touched = []
     with KmerIndex.of(text, K, index_path) as index:
         everything = index.arena.array(index.arena.root).base
@@ -63,9 +63,9 @@ def main(folder: Path) -> None:
         touched = pages_touched(text, index_path, words)
         ways = {"index, built": (build, query, ""), "index, opened": (opened, query, touched),
                 "dict of the text": (plain, in_dict, "")}  # fmt: skip
-        for way, (recording, one, pages) in ways.items():
+        for way, (recording, lookup, pages) in ways.items():
             took, memory = in_words(recording.wall, "seconds"), in_words(recording.peak.anonymous, "bytes")
-            print(f"| {size} | {way} | {took} | {memory} | {one} | {pages} |")
+            print(f"| {size} | {way} | {took} | {memory} | {lookup} | {pages} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What grading a class takes, as an ordinary user: `python benchmarks/bench_classroom.py`, with fewer students: `… 20`.
+"""What grading a class costs, as an ordinary user: `python benchmarks/bench_classroom.py`, or `… 20` for 20 students.
 
-Each hands in lesson 02, of whose three answers six in ten are right, three are wrong and one is hostile. With
-`--kills 20` the class is graded once more, by a grader that is killed at 20 random moments.
+Each student hands in lesson 02, with three answers. Of ten students, six are right, three are wrong and one is hostile.
+With `--kills 20` the class is graded once more, by a grader that is killed at 20 random moments.
 """
 
 import argparse
@@ -39,9 +39,9 @@ def answers(chance: random.Random) -> tuple[str, dict[str, str]]:
     """The kind of a student's answers, and a function for each exercise."""
     (kind,) = chance.choices(list(MIX), list(MIX.values()))
     pools = {
-        "right": {one.key: [one.solution_source, *(answer.body for answer in one.right)] for one in ASKED},
-        "wrong": {one.key: [answer.body for answer in one.wrong if answer.can_be_given] for one in ASKED},
-        "hostile": {one.key: [path.read_text() for path in HOSTILE if path.parent.name == one.key] for one in ASKED},
+        "right": {task.key: [task.solution_source, *(answer.body for answer in task.right)] for task in ASKED},
+        "wrong": {task.key: [answer.body for answer in task.wrong if answer.can_be_given] for task in ASKED},
+        "hostile": {task.key: [path.read_text() for path in HOSTILE if path.parent.name == task.key] for task in ASKED},
     }
     return kind, {key: chance.choice(pool) for key, pool in pools[kind].items()}
 
@@ -49,9 +49,9 @@ def answers(chance: random.Random) -> tuple[str, dict[str, str]]:
 def hand_in(at: Path, functions: dict[str, str]) -> None:
     notebook = json.loads(LESSON.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
-        for one in ASKED:
-            if f'exercise("{one.key}").check(' in "".join(cell["source"]):
-                cell["source"] = f'{functions[one.key]}\n\n\nexercise("{one.key}").check({one.name})'
+        for task in ASKED:
+            if f'exercise("{task.key}").check(' in "".join(cell["source"]):
+                cell["source"] = f'{functions[task.key]}\n\n\nexercise("{task.key}").check({task.name})'
     at.parent.mkdir(parents=True)
     at.write_text(json.dumps(notebook), encoding="utf-8")
 
@@ -61,7 +61,7 @@ def start(collected: Path, out: Path) -> subprocess.Popen:
 
 
 def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]]:
-    """Seconds, and the grader's own memory in MiB over time: anonymous, as of a process that shares nothing of it."""
+    """Seconds, and the grader's own memory over time, in MiB: its unique set size."""
     began, memory, grader = time.monotonic(), [], start(collected, out)
     while grader.poll() is None:
         memory.append((time.monotonic() - began, psutil.Process(grader.pid).memory_full_info().uss / MiB))
@@ -71,9 +71,9 @@ def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]
 
 
 def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
-    """Grades with a grader that is killed `times` within about as many seconds as it needs; how many rows it had then.
+    """Grades with a grader that is killed `times` in about the `seconds` it needs. Returns how many rows it had then.
 
-    AssertionError if a row that was there changes afterwards.
+    AssertionError if one of those rows changes afterwards.
     """
     chance, before = random.Random(times), {}
     for _ in range(times):
@@ -89,7 +89,7 @@ def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
 
 
 def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str, str], Row]:
-    """Those that are not asked again. AssertionError if one that was there `before` is another now."""
+    """The rows that won't be graded again. AssertionError if a row from `before` has changed."""
     with store(out) as known:
         now = {(row.student, row.exercise): row for row in known.rows() if row.check and row.cause != NOT_CHECKED}
     assert not (changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]), changed
@@ -97,7 +97,7 @@ def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str,
 
 
 def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """Student and exercise: outcome and points."""
+    """(student, exercise) -> (outcome, points)."""
     with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
     return {(line["student"], line["exercise"]): (line["outcome"], line["points"]) for line in lines}
@@ -111,21 +111,21 @@ def draw(memory: list[tuple[float, float]]) -> None:
 
 
 def alone(rounds: int = 3) -> None:
-    """A right answer, in the sandbox and as at home."""
+    """Times a right answer in the sandbox, and as at home."""
     print("\n| solution of | in the sandbox | as at home |\n|---|---:|---:|")
-    for one in ASKED:
-        made, best = one.made(one.solution_source), {}
+    for task in ASKED:
+        made, best = task.made(task.solution_source), {}
         for _ in range(rounds):
             for place, options in (("inside", {"fence": sandbox.fence}), ("home", {})):
                 began = time.perf_counter()
-                assert one.verdict(made, **options).outcome == "right"
+                assert task.verdict(made, **options).outcome == "right"
                 best[place] = min(best.get(place, 99), time.perf_counter() - began)
-        print(f"| `{one.key}` | {best['inside']:.2f} s | {best['home']:.2f} s |")
+        print(f"| `{task.key}` | {best['inside']:.2f} s | {best['home']:.2f} s |")
 
 
 def main(students: int, kills: int) -> None:
     if why := sandbox.why_not():
-        print(f"not run here: {why}")
+        print(f"can't run here: {why}")
         return
     chance, kinds = random.Random(12), {}
     with room("classroom") as folder:
@@ -139,7 +139,7 @@ def main(students: int, kills: int) -> None:
         if kills:
             rows = killed(folder / "collected", folder / "killed", kills, seconds)
             other = {key: (told[key], came) for key, came in outcomes(folder / "killed").items() if came != told[key]}
-            print(f"{kills} kills, the last with {rows} rows, all as they were at the end; told otherwise: {other}\n")
+            print(f"{kills} kills, {rows} rows at the last, none of them changed since; other outcomes: {other}\n")
     found = Counter((kinds[student], outcome) for (student, _), (outcome, _) in told.items())
     print("| answers | " + " | ".join(columns := sorted({outcome for _, outcome in found})) + " |")
     print("|---|" + "---:|" * len(columns))
@@ -147,7 +147,7 @@ def main(students: int, kills: int) -> None:
         print(f"| {kind} | " + " | ".join(f"{found[kind, outcome]}" for outcome in columns) + " |")
     quarters = [memory[len(memory) * i // 4 : len(memory) * (i + 1) // 4] for i in range(4)]
     most = ", ".join(f"{max(size for _, size in part):.0f}" for part in quarters if part)
-    print(f"\nThe grader's own memory, the most in each quarter of that time: {most} MiB")
+    print(f"\nThe grader's own memory, its peak in each quarter of that time: {most} MiB")
     draw(memory)
     alone()
 

@@ -1,4 +1,4 @@
-"""What a Cow costs beside what one would use without it: `python benchmarks/bench_cow.py`."""
+"""What a Cow costs, against what you'd use without it: `python benchmarks/bench_cow.py`."""
 
 import timeit
 
@@ -9,7 +9,7 @@ from helpers.measure import here
 from helpers.units import KiB, MiB, in_words
 
 ROUNDS = 60
-SHORT = 0.001  # seconds a measurement, so that some of them are not interrupted
+SHORT = 0.001  # seconds per measurement, so some run without interruption
 
 
 class Plain:
@@ -18,7 +18,7 @@ class Plain:
 
 
 def seconds(statement: str, **names: object) -> float:
-    """One run of the statement, the best of the rounds; the loop around it is less than 10 ns."""
+    """Seconds per run of the statement, in the best round; the loop adds less than 10 ns."""
     timer = timeit.Timer(statement, globals=names)
     calls = max(1, round(SHORT / timer.timeit(1)))
     calls = max(1, round(SHORT / timer.timeit(calls) * calls))
@@ -26,14 +26,14 @@ def seconds(statement: str, **names: object) -> float:
 
 
 def access() -> None:
-    """Reading and asking: nothing is copied, whatever the size."""
+    """Reading a value and asking who owns it: copies nothing, at any size."""
     array = np.zeros(1000)
     plain, lent, own = Plain(array), Cow.borrowed(array), Cow.owned(array)
     ways = {
         "`plain.value`, an attribute": seconds("x.value", x=plain),
         "`cow.value`": seconds("x.value", x=lent),
         "`cow.is_borrowed`": seconds("x.is_borrowed", x=lent),
-        "`cow.to_mut()`, owned already": seconds("x.to_mut()", x=own),
+        "`cow.to_mut()`, already owned": seconds("x.to_mut()", x=own),
         "`array.view()`, made read-only": seconds("x.view().flags.writeable = False", x=array),
         "`Cow.borrowed(array)`": seconds("Cow.borrowed(x)", x=array, Cow=Cow),
     }
@@ -44,7 +44,7 @@ def access() -> None:
 
 
 def first_write() -> None:
-    """Lend and clone, beside cloning at once; and beside never having to."""
+    """Borrow, then clone; against cloning at once, and against never cloning."""
     print("\n| array | `array.copy()` | borrow, `to_mut()` | × the copy | borrow, read `value` |")
     print("|---|---:|---:|---:|---:|")
     for size in (KiB, 64 * KiB, MiB, 64 * MiB):

@@ -1,8 +1,8 @@
-"""Ways to write a file of random bytes, beside random_file: `python benchmarks/bench_make.py [SIZE] [ROUNDS]`.
+"""Ways to write a file of random bytes, against random_file: `python benchmarks/bench_make.py [SIZE] [ROUNDS]`.
 
-Each way writes a new file in the folder of generated files; the final sync is left out, except where the row
-says so. Every round runs all ways one after another, and the table gives each way's best round. The first
-round is not counted: the first touch of a machine's memory can cost many times the next.
+Each way writes a new file in the folder for generated files, without the final sync unless its row says so. Every
+round runs all ways, one after another, and the table gives each way's best round. The first round doesn't count: the
+first touch of a machine's memory can cost many times the next.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ WAYS: dict[str, Callable[[Path, int], object]] = {
     "os.urandom": os_urandom,
     DD: dd,
     "random_file, sync included": random_file,
-    "random_file, the file is there: compared": random_file,  # what the row above wrote
+    "random_file, the file exists: compared": random_file,  # with the file from the row above
     "for comparison: its SHA-256": digest,
 }
 REUSE = list(WAYS)[-2:]

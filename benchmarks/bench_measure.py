@@ -1,4 +1,4 @@
-"""What measuring costs, and what it sees, beside memory_profiler: `python benchmarks/bench_measure.py`."""
+"""What measuring costs, and what it sees, against memory_profiler: `python benchmarks/bench_measure.py`."""
 
 import statistics
 import time
@@ -14,7 +14,7 @@ BLOCK = 256 * MiB
 
 
 def work() -> float:
-    """About half a second of arithmetic over 64 MiB, timed by itself."""
+    """About half a second of arithmetic over 64 MiB. Times itself."""
     block = np.ones(64 * MiB // 8)
     began = time.perf_counter()
     for _ in range(60):
@@ -33,36 +33,34 @@ def spike(held: float) -> None:
 
 
 def slow_down() -> None:
-    """The same function unwatched and watched, alternating; medians."""
+    """Compares the same function, watched and unwatched in turn, by medians."""
     unwatched, watched, profiled = [], [], []
     for _ in range(ROUNDS):
         unwatched.append(measure(work, interval=30).value)  # one sample at the start, none later
         watched.append(measure(work, interval=0.001).value)
         profiled.append(memory_usage((work,), interval=0.001, retval=True, max_iterations=1)[1])
     base = statistics.median(unwatched)
-    print("| the work took, against unwatched | |\n|---|---|")
+    print("| time of the work, against unwatched | |\n|---|---|")
     print(f"| measure, 1 ms | {statistics.median(watched) / base - 1:+.1%} |")
     print(f"| memory_usage, 1 ms | {statistics.median(profiled) / base - 1:+.1%} |\n")
 
 
 def start_up() -> None:
-    """Everything around the call: interpreter, numpy, loading the function, the first sample, the report."""
+    """Times everything around the call: interpreter, numpy, loading the function, the first sample, the report."""
 
     def nothing() -> None:
-        np.e  # noqa: B018  carried along, so that numpy is imported before the call
+        np.e  # noqa: B018  makes measure() import numpy before the call
 
     took = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
         run = measure(nothing)
         took.append(time.perf_counter() - began - run.wall)
-    print(
-        f"a case with numpy imported costs {min(took):.3f} s at best, {statistics.median(took):.3f} s in the middle\n"
-    )
+    print(f"a case that imports numpy costs {min(took):.3f} s at best, {statistics.median(took):.3f} s in the median\n")
 
 
 def shortest_spike() -> None:
-    """The share of a 256 MiB spike that is seen, by how long it is held; the worst of three."""
+    """How much of a 256 MiB spike each meter sees, by how long it lasts; the worst of three."""
     print("| held | measure, 1 ms | memory_usage, 1 ms | memory_usage, default |\n|---|---|---|---|")
     for held in (0.1, 0.01, 0.001, 0.0):
         seen = [min(see(held) for _ in range(3)) for see in (by_measure, by_profiler_often, by_profiler)]

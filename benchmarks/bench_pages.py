@@ -1,4 +1,4 @@
-"""What looking at pages costs, beside what one would use instead: `python benchmarks/bench_pages.py`."""
+"""What looking at pages costs, against what you'd use instead: `python benchmarks/bench_pages.py`."""
 
 import mmap
 import os
@@ -18,7 +18,7 @@ COUNTS = (16, 256, 4_096, 65_536, 262_144)
 
 
 def took(look: Callable[[], object]) -> float:
-    """Seconds, the median of ROUNDS calls."""
+    """The median seconds of ROUNDS calls."""
     look()
     rounds = []
     for _ in range(ROUNDS):
@@ -29,7 +29,7 @@ def took(look: Callable[[], object]) -> float:
 
 
 def by_psutil() -> int:
-    """Resident bytes by mapping: how many pages, not which."""
+    """Resident bytes per mapping: how many pages, but not which."""
     return sum(region.rss for region in psutil.Process().memory_maps(grouped=False))
 
 
@@ -38,7 +38,7 @@ def by_smaps() -> int:
 
 
 def page_by_page(mapping: mmap.mmap) -> int:
-    """The same entries of pagemap as page_map reads, one at a time in Python."""
+    """Reads the same pagemap entries as page_map, one at a time in Python."""
     address = np.frombuffer(mapping, np.uint8).ctypes.data
     pages = range(address // mmap.PAGESIZE, (address + len(mapping)) // mmap.PAGESIZE)
     with open("/proc/self/pagemap", "rb", buffering=0) as file:
@@ -46,7 +46,7 @@ def page_by_page(mapping: mmap.mmap) -> int:
 
 
 def looking() -> None:
-    """Anonymous memory, all of it written: every page has an entry to be read."""
+    """Looks at anonymous memory, all of it written, so every page has an entry to read."""
     print("| pages | `page_map` | `where` | one entry at a time | psutil `memory_maps` | read smaps |")
     print("|---:|---:|---:|---:|---:|---:|")
     for pages in COUNTS:
@@ -61,7 +61,7 @@ def looking() -> None:
 
 
 def drawing() -> None:
-    """From a page map to a picture that a page can show: the drawing, and the PNG."""
+    """From a page map to a picture on the page: the drawing, and the PNG."""
     print("\n| pages | `page_grid`, drawn | … and as PNG |\n|---:|---:|---:|")
     for pages in COUNTS:
         some = PageMap(np.random.default_rng(0).choice([0, 1, 1, 1, 3], pages).astype(np.uint8))

@@ -1,7 +1,7 @@
 """What it costs to open, list and load a file of tensors: `python benchmarks/bench_safetensors.py`.
 
-TensorFile beside what it could cost at least (a mapping, json and np.frombuffer, nothing checked) and other libraries'
-ways. `python benchmarks/bench_safetensors.py "16 MiB"` leaves out larger files.
+Compares TensorFile with the bound (a mapping, json and np.frombuffer, without any checks) and with other libraries.
+`python benchmarks/bench_safetensors.py "16 MiB"` leaves out larger files.
 """
 
 import json
@@ -24,7 +24,7 @@ from helpers.ideas.safetensors import DTYPES, TensorFile, save
 from helpers.measure import Recording, drop_from_cache, here, measure
 from helpers.units import in_words, size
 
-ROUNDS, TURNS = 30, 3  # a turn: the rounds of one way after those of another, so that a busy minute meets them all
+ROUNDS, TURNS = 30, 3  # a turn runs the rounds of every way, so a busy minute hits them all
 FILES = [("1 MiB", 10), ("1 MiB", 1000), ("64 MiB", 128), ("1 GiB", 10), ("1 GiB", 128), ("1 GiB", 1000)]
 Arrays = dict[str, np.ndarray]
 
@@ -44,7 +44,7 @@ def our_list(path: Path) -> list[str]:
         return list(file)
 
 
-def our_one(path: Path, name: str) -> np.ndarray:
+def our_tensor(path: Path, name: str) -> np.ndarray:
     with TensorFile(path) as file:
         return file[name]
 
@@ -69,7 +69,7 @@ def bare_load(path: Path) -> Arrays:
     return {name: bare_array(mapped, entry, start) for name, entry in header.items()}
 
 
-def bare_one(path: Path, name: str) -> np.ndarray:
+def bare_tensor(path: Path, name: str) -> np.ndarray:
     mapped = mapping(path)
     header, start = bare_header(mapped)
     return bare_array(mapped, header[name], start)
@@ -84,11 +84,11 @@ def reference(framework: str) -> "Way":
         with package.safe_open(path, short) as file:
             return list(file.keys())
 
-    def one(path: Path, name: str) -> np.ndarray:
+    def tensor(path: Path, name: str) -> np.ndarray:
         with package.safe_open(path, short) as file:
             return np.asarray(file.get_tensor(name))
 
-    return Way(save, listed, one, lambda path: library.load_file(path))
+    return Way(save, listed, tensor, lambda path: library.load_file(path))
 
 
 def npy_save(arrays: Arrays, path: Path) -> None:
@@ -97,7 +97,7 @@ def npy_save(arrays: Arrays, path: Path) -> None:
         np.save(path / f"{name}.npy", array)
 
 
-def npy_one(path: Path, name: str) -> np.ndarray:
+def npy_tensor(path: Path, name: str) -> np.ndarray:
     return np.load(path / f"{name}.npy", mmap_mode="r")
 
 
@@ -106,11 +106,11 @@ def npy_list(path: Path) -> list[str]:
 
 
 def npy_load(path: Path) -> Arrays:
-    return {name: npy_one(path, name) for name in npy_list(path)}
+    return {name: npy_tensor(path, name) for name in npy_list(path)}
 
 
 def pickle_save(arrays: Arrays, path: Path) -> None:
-    """The arrays' bytes; then the pickle; then where it begins."""
+    """Writes the arrays' bytes, then the pickle, then the pickle's offset."""
     with path.open("wb") as file:
         head = pickle.dumps(arrays, 5, buffer_callback=lambda buffer: file.write(buffer.raw()) and None)
         where = file.tell()
@@ -123,7 +123,7 @@ def pickle_load(path: Path) -> Arrays:
     return pickle.loads(view[where:-8], buffers=(view[at : at + each] for at in range(0, where, each)))
 
 
-def pickle_one(path: Path, name: str) -> np.ndarray:
+def pickle_tensor(path: Path, name: str) -> np.ndarray:
     return pickle_load(path)[name]
 
 
@@ -154,16 +154,16 @@ def arrays_of(batch: Any) -> Arrays:
 class Way:
     save: Callable[[Arrays, Path], None]
     listed: Callable[[Path], list[str]]
-    one: Callable[[Path, str], np.ndarray]
+    tensor: Callable[[Path, str], np.ndarray]
     load: Callable[[Path], Arrays]
 
 
 def ways() -> dict[str, Way]:
     found = {
-        "**`TensorFile`**": Way(save, our_list, our_one, our_load),
-        "mmap, json, np.frombuffer (the bound)": Way(save, bare_list, bare_one, bare_load),
-        "np.load, mmap_mode, a file a tensor": Way(npy_save, npy_list, npy_one, npy_load),
-        "pickle 5, out of band, mapped": Way(pickle_save, pickle_load, pickle_one, pickle_load),
+        "**`TensorFile`**": Way(save, our_list, our_tensor, our_load),
+        "mmap, json, np.frombuffer (the bound)": Way(save, bare_list, bare_tensor, bare_load),
+        "np.load, mmap_mode, one file per tensor": Way(npy_save, npy_list, npy_tensor, npy_load),
+        "pickle 5, out of band, mapped": Way(pickle_save, pickle_load, pickle_tensor, pickle_load),
     }
     for title, make in {
         "safetensors.numpy": lambda: reference("numpy"),
@@ -178,7 +178,7 @@ def ways() -> dict[str, Way]:
 
 
 def best(call: Callable[[], object]) -> float:
-    """Seconds, of ROUNDS calls or as many as a second holds; what one returns goes before the next begins."""
+    """The best seconds of ROUNDS calls, or of as many as fit into a second. Drops each result before the next call."""
     times, until = [], time.perf_counter() + 1
     while len(times) < ROUNDS and (not times or time.perf_counter() < until):
         began = time.perf_counter()
@@ -189,17 +189,17 @@ def best(call: Callable[[], object]) -> float:
 
 
 def touched(arrays: Arrays) -> int:
-    """Reads a value of every page."""
+    """Reads a value from every page."""
     return sum(int(np.count_nonzero(np.asarray(array).ravel().view("u4")[::1024])) for array in arrays.values())
 
 
 def times(way: Way, path: Path, name: str) -> list[float]:
-    return [best(lambda: way.listed(path)), best(lambda: way.one(path, name)), best(lambda: way.load(path)),
+    return [best(lambda: way.listed(path)), best(lambda: way.tensor(path, name)), best(lambda: way.load(path)),
             best(lambda: touched(way.load(path)))]  # fmt: skip
 
 
 def first(way: Way, path: Path) -> float:
-    """Load and touch, once."""
+    """Seconds to load and touch everything, once."""
     began = time.perf_counter()
     touched(way.load(path))
     return time.perf_counter() - began
@@ -217,10 +217,10 @@ def files_of(path: Path) -> list[Path]:
 
 
 def bench(text: str, count: int, folder: Path, ways: dict[str, Way]) -> None:
-    each = size(text) // count // 1024 * 1024  # whole KiB, so that all are aligned
+    each = size(text) // count // 1024 * 1024  # whole KiB, so all are aligned
     block = np.random.default_rng(0).random(each // 4, "f4").reshape(-1, 64)
-    arrays = {f"layers.{i}.weight": block[:] for i in range(count)}  # one array each, or pickle would keep one
-    paths = {way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())}  # ways of one format share a file
+    arrays = {f"layers.{i}.weight": block[:] for i in range(count)}  # separate arrays, or pickle would store only one
+    paths = {way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())}  # one file per format
     for write, path in paths.items():
         write(arrays, path)
     heads = "open, list", "one tensor", "all tensors", "all, touched", "… first, cold", "anonymous, loaded", "… file"

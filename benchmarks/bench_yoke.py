@@ -1,4 +1,4 @@
-"""What a Yoke costs beside a plain attribute, and YokeCache beside reading again: `python benchmarks/bench_yoke.py`."""
+"""What a Yoke costs against a plain attribute, and YokeCache against reading: `python benchmarks/bench_yoke.py`."""
 
 import functools
 import tempfile
@@ -19,7 +19,7 @@ SIZES = ("64 KiB", "1 MiB", "64 MiB")
 
 
 class Plain:
-    """What one would write without a yoke: the view in an attribute, and hope."""
+    """What you'd write without a yoke: the view in an attribute, and hope."""
 
     def __init__(self, view: np.ndarray) -> None:
         self.view = view
@@ -33,7 +33,7 @@ def floats(view: memoryview) -> np.ndarray:
 
 
 def took(call: Callable[[], object]) -> float:
-    """Seconds a call, the best of ROUNDS, each long enough to be timed."""
+    """Seconds per call in the best of ROUNDS rounds, each long enough to time."""
     number, _ = timeit.Timer(call).autorange()
     return min(timeit.repeat(call, number=max(1, number // 4), repeat=ROUNDS)) / max(1, number // 4)
 
@@ -44,8 +44,8 @@ def words(seconds: float) -> str:
 
 
 def access(path: Path) -> None:
-    """One statement each, in a loop of timeit's own, so that no call of ours is counted."""
-    print("| one | costs |\n|---|---:|")
+    """Times single statements in timeit's own loop, without a call of ours around them."""
+    print("| statement | time |\n|---|---:|")
     data = path.read_bytes()
     names = {"plain": Plain(floats(data)), "yoke": Yoke.attach(MappedFile(path), floats), "data": data,
              "Yoke": Yoke, "floats": floats, "file": path, "MappedFile": MappedFile, "np": np}  # fmt: skip
@@ -64,7 +64,7 @@ def access(path: Path) -> None:
 
 
 def caching(folder: Path) -> None:
-    """The same file again and again, in the page cache. "Used" reads one value of every page."""
+    """Times the same file again and again, in the page cache. "Used" reads one value per page."""
     header = ("`YokeCache.get`, hit", "`lru_cache` over read, hit", "read again", "map again",
               "read again, used", "map again, used", "`YokeCache.get`, hit, used")  # fmt: skip
     print("\n| file | " + " | ".join(header) + " |\n|---|" + "---:|" * len(header))
@@ -88,7 +88,7 @@ def caching(folder: Path) -> None:
 
 
 def mapped(path: Path) -> np.ndarray:
-    """The view has escaped: the file is unmapped with it."""
+    """A view that escaped its yoke: the file stays mapped until the view goes."""
     with Yoke.attach(MappedFile(path), floats) as view:
         return view
 

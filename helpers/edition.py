@@ -1,4 +1,4 @@
-"""Which edition of the lessons this is: the day and the commit that stand on every page, zip, notebook and verdict."""
+"""The edition of these lessons: the day and the commit that every page, zip, notebook and verdict names."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from functools import cache
 
 from .folders import EXERCISES, ROOT
 
-CLASS_EDITION = EXERCISES / "class-edition.toml"  # where it lies, the teacher has solutions and answers
+CLASS_EDITION = EXERCISES / "class-edition.toml"  # marks a class edition, without solutions and answers
 
 
 @dataclass(frozen=True)
 class Edition:
-    """day     of the commit, "2026-11-22"; "" where nobody knows
-    commit  its full hash; "" where nobody knows
-    changed  are there changes that no commit has?
+    """day      of the commit, "2026-11-22"; "" if unknown
+    commit   its full hash; "" if unknown
+    changed  are there uncommitted changes?
     """
 
     day: str = ""
@@ -23,7 +23,7 @@ class Edition:
     changed: bool = False
 
     def __str__(self) -> str:
-        """ "2026-11-22 (11a3030)"; "unknown edition" without git, in a copy of the files."""
+        """ "2026-11-22 (11a3030)"; "unknown edition" for a copy of the files without git."""
         if not self.commit:
             return "unknown edition"
         return f"{self.day} ({self.commit[:7]}{', with changes' if self.changed else ''})"
@@ -31,7 +31,7 @@ class Edition:
 
 @cache
 def edition() -> Edition:
-    """Of these files: an edition for a class says it itself, a checkout is asked through git."""
+    """The edition of these files: a class edition names its own; for a checkout, git knows."""
     if CLASS_EDITION.exists():
         said = tomllib.loads(CLASS_EDITION.read_text(encoding="utf-8"))
         return Edition(said["day"], said["commit"])
@@ -43,7 +43,7 @@ def edition() -> Edition:
 
 
 def git(*arguments: str, given: bytes = b"") -> bytes:
-    """What git says of this checkout, not of one around it. OSError without git, CalledProcessError if it fails."""
+    """What git says about this checkout, never one around it. OSError without git, CalledProcessError if it fails."""
     only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
     command = ["git", *arguments]
     return subprocess.run(command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True).stdout

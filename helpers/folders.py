@@ -1,6 +1,6 @@
 """Where things live: the lessons, the data they come with, the data they make, and what a student keeps.
 
-And how small files are written there: whole or not at all.
+Also writes small files: completely or not at all.
 """
 
 import os
@@ -22,13 +22,13 @@ RECORDED = DATA / "recorded"
 EXERCISES = ROOT / "exercises"
 BUILD = ROOT / "build"
 
-IN_MEMORY = ("tmpfs", "ramfs")  # file systems whose files are nowhere else: there is no disk to show
+IN_MEMORY = ("tmpfs", "ramfs")  # file systems without a disk: nothing to show there
 
 
 def generated() -> Path:
-    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if it is missing.
+    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing.
 
-    Where `data/generated/` would live in memory, it is the platform's folder for caches, if that is on a disk.
+    If `data/generated/` lives in memory, it's the platform's cache folder instead, provided that's on a disk.
     """
     asked = os.environ.get("ZERO_COPY_DATA")
     folder = Path(asked).expanduser() if asked else _on_a_disk(DATA / "generated")
@@ -38,7 +38,7 @@ def generated() -> Path:
 
 @cache
 def _on_a_disk(folder: Path) -> Path:
-    """`folder`, or another one if it lives in memory; that is said in a line, once."""
+    """`folder`, or the cache folder if `folder` lives in memory; prints a line about it, once."""
     if not in_memory(file_system(folder)):
         return folder
     other = Path(platformdirs.user_cache_dir("zero-copy-measured", appauthor=False))
@@ -48,18 +48,18 @@ def _on_a_disk(folder: Path) -> Path:
         return folder
     if in_memory(file_system(other)) or not os.access(other, os.W_OK):
         return folder
-    memory = f"data/{folder.name} lives in memory, where there is no disk to show."
-    print(f"{memory} Generated files go to {other.name} in your folder for caches.")
+    memory = f"data/{folder.name} lives in memory, where there's no disk to show."
+    print(f"{memory} Generated files go to {other.name} in your cache folder.")
     return other
 
 
 def file_system(path: str | os.PathLike) -> str | None:
-    """The type of what is mounted above `path`: "ext4", or "overlay on tmpfs" where the layer that is written to can
-    be looked up. None without a mount table that names it, as in some containers, and for "." when that
-    folder has been deleted."""
+    """The type of the file system that holds `path`: "ext4", or "overlay on tmpfs" if the overlay's writable layer is
+    known. None if the mount table doesn't list it, as in some containers, and for "." in a folder that has been
+    deleted."""
     try:
         path = Path(path).resolve()
-        mounts = {Path(one.mountpoint): one for one in psutil.disk_partitions(all=True)}
+        mounts = {Path(partition.mountpoint): partition for partition in psutil.disk_partitions(all=True)}
     except OSError:
         return None
 
@@ -81,23 +81,23 @@ def in_memory(system: str | None) -> bool:
 
 
 def state() -> Path:
-    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's place. Made if missing.
+    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's data folder. Made if missing.
 
-    OSError where it cannot be made, or lies in the home of somebody who has none here.
+    OSError if it can't be made, or if it's in the home of a user who has none here.
     """
     folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
     try:
         path = Path(folder).expanduser()
     except RuntimeError as error:
-        raise FileNotFoundError(f"{error}; name a folder by ZERO_COPY_STATE, not {folder!r}") from None
+        raise FileNotFoundError(f"{error}; ZERO_COPY_STATE is {folder!r}: set it to another folder") from None
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def work() -> Path:
-    """The folder of the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing.
+    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing.
 
-    A relative path begins at the lessons' root, so that it is the same in `make lab` and in a kernel.
+    A relative path starts at the lessons' root, so it's the same in `make lab` and in a kernel.
     """
     folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or "my_lessons").expanduser()
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,12 +105,12 @@ def work() -> Path:
 
 
 def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
-    """The lessons in their order: 00_start_here.ipynb, …"""
+    """The lessons in order: 00_start_here.ipynb, …"""
     return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
 
 
 def lesson(number: str) -> Path:
-    """The lesson "02". ValueError lists what there is."""
+    """The path of lesson "02". ValueError for an unknown number."""
     known = {path.name[:2]: path for path in lessons()}
     if number not in known:
         raise ValueError(f"no lesson {number!r}; there are: {', '.join(known)}")
@@ -118,7 +118,7 @@ def lesson(number: str) -> Path:
 
 
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
-    """Makes `path` hold `data` (text as UTF-8), or leaves it as it was: see `whole_file`, for what fits in memory."""
+    """Writes `data` (text as UTF-8) to `path`, or leaves `path` as it was. Like `whole_file`, for small data."""
     data = data.encode() if isinstance(data, str) else data
     with whole_file(path, len(data)) as file:
         file.write(data)

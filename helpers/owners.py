@@ -1,4 +1,4 @@
-"""The way from a view to the object that owns its bytes: the one walk that every room takes."""
+"""The way from a view to the object that owns its bytes. Every room of the package walks it with this code."""
 
 import ctypes
 import mmap
@@ -13,14 +13,14 @@ POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer)
 
 
 class Link(NamedTuple):
-    """What an object is a view of, and the attribute that shows it."""
+    """The object that a view looks at, and the attribute that leads there."""
 
     attribute: str
     to: Any
 
 
 def way_to_owner(view: Any) -> list[Any]:
-    """`view`, what it is a view of, and so on; the last one owns the bytes. Never raises, and ends in a ring too."""
+    """`view`, the object it's a view of, and so on to the owner of the bytes. Never raises, and survives cycles."""
     way, seen = [view], {id(view)}
     while (link := link_of(way[-1])) and id(link.to) not in seen:
         way.append(link.to)
@@ -29,12 +29,12 @@ def way_to_owner(view: Any) -> list[Any]:
 
 
 def mapping_under(view: Any) -> mmap.mmap | None:
-    """The mapping whose bytes `view` shows; None if they are another owner's."""
-    return next((one for one in way_to_owner(view) if is_a(one, mmap.mmap)), None)
+    """The mapping whose bytes `view` shows; None if the bytes are another owner's."""
+    return next((step for step in way_to_owner(view) if is_a(step, mmap.mmap)), None)
 
 
 def is_mapped_at(path: str | os.PathLike, address: int) -> bool | None:
-    """Does a mapping of this file span the address? None where proc_pid_maps(5) is not there."""
+    """Does a mapping of this file span the address? None on systems without proc_pid_maps(5)."""
     if not os.path.exists("/proc/self/maps"):
         return None
     with open("/proc/self/maps") as maps:
@@ -44,58 +44,58 @@ def is_mapped_at(path: str | os.PathLike, address: int) -> bool | None:
 
 
 def link_of(view: Any) -> Link | None:
-    """One step of the way; None at the owner, or where nothing is kept: a view that was released, a bare address.
+    """One step of the way; None at the owner, or if the view keeps nothing: it was released, or is a bare address.
 
-    No code of the view's class runs. A subclass may say what it likes in `base`; numpy's own field is read.
+    Runs no code of the view's class. A subclass may return anything from `base`, so this reads numpy's own field.
     """
-    with suppress(AttributeError, ValueError):  # never made whole; released
+    with suppress(AttributeError, ValueError):  # half-initialised; released
         attribute, to = _kept(view)
         return None if to is None else Link(attribute, to)
     return None
 
 
-def is_a(one: Any, kinds: type | tuple[type, ...]) -> bool:
-    """isinstance() without running code of the object's class: a proxy's `__class__` may raise."""
-    return issubclass(type(one), kinds)
+def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    """isinstance() without running code of the value's class: a proxy's `__class__` may raise."""
+    return issubclass(type(value), kinds)
 
 
-def own_dict(one: Any) -> dict:
-    """Its __dict__, empty if it has none. Not by vars(), which runs code of its class: it loads a lazy module."""
-    with suppress(Exception):  # a proxy has a property of that name
-        kept = object.__getattribute__(one, "__dict__")
+def own_dict(value: Any) -> dict:
+    """The value's __dict__, or {}. Not through vars(), which runs code of its class and would load a lazy module."""
+    with suppress(Exception):  # a proxy may have a property of that name
+        kept = object.__getattribute__(value, "__dict__")
         return kept if is_a(kept, dict) else {}
     return {}
 
 
 def address_of(pointer: Any) -> int | None:
-    """Where a ctypes pointer points. Not by ctypes.cast, which writes into the pointer's `_objects`."""
+    """Where a ctypes pointer points. Not through ctypes.cast, which writes into the pointer's `_objects`."""
     return ctypes.c_void_p.from_buffer(pointer).value
 
 
 def _cdata() -> type:
-    """What all ctypes objects are. A function, because the type cannot be pickled, and this module travels by value."""
+    """The base of all ctypes types. A function, because the type can't be pickled, and this module travels by value."""
     return ctypes._SimpleCData.__base__
 
 
 def _kept(view: Any) -> tuple[str, Any]:
     if is_a(view, np.ndarray):
         return ".base", np.ndarray.base.__get__(view)
-    if is_a(view, np.void):  # one record of an array
+    if is_a(view, np.void):  # a record of an array
         return ".base", np.void.base.__get__(view)
     if is_a(view, memoryview):
         return ".obj", view.obj
     if is_a(view, _cdata()):
         return _kept_by_ctypes(view)
-    shared = sys.modules.get("multiprocessing.shared_memory")  # if nobody has loaded it, there is none
+    shared = sys.modules.get("multiprocessing.shared_memory")  # not imported: no such object exists
     if shared and is_a(view, shared.SharedMemory):
         return ".buf", shared.SharedMemory.buf.__get__(view)
-    if "__array_interface__" in own_dict(view):  # as_strided and its like put an object of their own between
+    if "__array_interface__" in own_dict(view):  # as_strided and the like put their own object in between
         return ".base", own_dict(view).get("base")
     return "", None
 
 
 def _kept_by_ctypes(view: Any) -> tuple[str, Any]:
-    """ctypes keeps what the data lie in as `_b_base_`, or among `_objects` (the ctypes manual, "Data types")."""
+    """ctypes keeps the object with the data as `_b_base_`, or in `_objects` (the ctypes manual, "Data types")."""
     if is_a(view, POINTERS) and "_arr" in own_dict(view):  # ndarray.ctypes.data_as keeps the array there
         return "._arr", own_dict(view)["_arr"]
     if (base := _cdata()._b_base_.__get__(view)) is not None:
@@ -103,7 +103,7 @@ def _kept_by_ctypes(view: Any) -> tuple[str, Any]:
     kept = _cdata()._objects.__get__(view)
     kept = kept.values() if is_a(kept, dict) else ()
     if is_a(view, POINTERS):
-        found = (one for one in kept if is_a(one, _cdata()) and ctypes.addressof(one) == address_of(view))
+        found = (value for value in kept if is_a(value, _cdata()) and ctypes.addressof(value) == address_of(view))
     else:
-        found = (one for one in kept if is_a(one, memoryview))
+        found = (value for value in kept if is_a(value, memoryview))
     return "._objects", next(found, None)

@@ -1,4 +1,4 @@
-"""Room for files that a lesson writes and throws away."""
+"""A place for files that a lesson writes and throws away."""
 
 import atexit
 import os
@@ -14,23 +14,23 @@ from .folders import generated
 
 try:
     import fcntl
-except ImportError:  # Windows: what a killed process left stays until `make clean`
+except ImportError:  # on Windows, leftovers of a killed process stay until `make clean`
     fcntl = None
 
 
 def scratch(name: str) -> Path:
-    """A path for `name` in a folder of this process alone, under `folders.generated()`; nothing is made there yet.
+    """A path for `name` in this process's own folder under `folders.generated()`. Makes no file yet.
 
-    So two notebooks never write the same copy. The folder goes when the process ends; what a killed process left goes
-    when the next one asks.
+    So two notebooks never write the same copy. The folder goes when the process ends. If the process is killed, the
+    next process to call scratch() removes its folder.
     """
     return _of_this_process(generated()) / name
 
 
 @contextmanager
 def room(name: str, parent: Path | None = None) -> Iterator[Path]:
-    """A new folder under `parent` (`folders.generated()`), for as long as it is needed. What a killed process left of
-    that name goes first."""
+    """A new folder under `parent` (default: `folders.generated()`), removed when the block ends. Folders of that name
+    that killed processes left behind go first."""
     folder, lock = _new(name, parent or generated())
     try:
         yield folder
@@ -47,7 +47,7 @@ def _of_this_process(parent: Path) -> Path:
 
 
 def _new(name: str, parent: Path) -> tuple[Path, int]:
-    """A folder of that name and something more, and a descriptor that holds its lock. Abandoned ones are removed."""
+    """A folder whose name begins with `name`, and a descriptor that holds its lock. Removes abandoned folders."""
     for left in parent.glob(f"{name}-*"):
         with suppress(OSError):
             held = _lock(left)
@@ -58,7 +58,7 @@ def _new(name: str, parent: Path) -> tuple[Path, int]:
         try:
             lock = _lock(folder)
         except BlockingIOError:
-            continue  # another process took it for an abandoned one, in the moment before
+            continue  # another process just took it for abandoned
         except OSError:  # a system, or a network file system, without such locks
             lock = os.open(os.devnull, os.O_RDONLY)
         if folder.exists():
@@ -67,7 +67,7 @@ def _new(name: str, parent: Path) -> tuple[Path, int]:
 
 
 def _remove(folder: Path) -> None:
-    """The folder, whatever it holds: others that must not be entered, or that lie too deep for Python."""
+    """Removes the folder, even if it holds folders that nobody may enter, or that are too deep for Python."""
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists() and os.name == "posix":
@@ -76,11 +76,11 @@ def _remove(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int:
-    """A descriptor that holds the folder's lock, flock(2). BlockingIOError where another process holds it, another
-    OSError where there are no locks."""
+    """A descriptor that holds the folder's lock, flock(2). BlockingIOError if another process holds the lock, another
+    OSError if the system has no locks."""
     if not fcntl:
         raise OSError("no locks on this system")
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # no pipe that somebody made there
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # refuses a pipe that somebody put there
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return descriptor

@@ -1,4 +1,4 @@
-"""Sizes, counts and times: plain numbers inside, words at the edge."""
+"""Sizes, counts and times: plain numbers inside, text at the edge."""
 
 import operator
 import re
@@ -10,26 +10,26 @@ _UNITS = {"": 1, "B": 1, "KIB": KiB, "MIB": MiB, "GIB": GiB}
 
 
 def size(text: int | str) -> int:
-    """Bytes of a size as people write it: `size("256 MiB")` is 268435456; an int is taken as bytes.
+    """A size as people write it, in bytes: `size("256 MiB")` is 268435456; an int already is bytes.
 
-    ValueError for anything else; decimal units (MB) are refused, because they are not what a page counts in.
+    ValueError or TypeError for anything else. Decimal units (MB) are refused: pages aren't counted in them.
     """
     if isinstance(text, str):
         found = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
         if not found or found[2].upper() not in _UNITS:
-            raise ValueError(f"{text!r} is no size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
+            raise ValueError(f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
         number, unit = float(found[1]), found[2].upper()
     elif isinstance(text, bool) or not hasattr(text, "__index__"):
-        raise TypeError(f"{text!r} is no size; write a whole number of bytes, or '256 MiB'")
+        raise TypeError(f"{text!r} isn't a size; write a whole number of bytes, or '256 MiB'")
     else:
         number, unit = operator.index(text), ""
     if number < 0:
-        raise ValueError(f"a size cannot be negative: {text!r}")
+        raise ValueError(f"a size can't be negative: {text!r}; write 0 or more")
     return int(number * _UNITS[unit])
 
 
 def in_words(value: float | None, unit: str) -> str:
-    """`in_words(268435456, "bytes")` is "256 MiB"; units are "bytes", "count" and "seconds"; None was not measured."""
+    """`in_words(268435456, "bytes")` is "256 MiB". Units: "bytes", "count", "seconds". None means not measured."""
     if value is None:
         return NOT_MEASURED
     if unit == "bytes":

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, synced, then renamed. And files that are no pipes."""
+"""Write files completely or not at all: beside their place, synced, then renamed. And open regular files only."""
 
 import errno
 import glob
@@ -15,48 +15,48 @@ from . import units
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file cannot be deleted: that serves as the lock
+except ImportError:  # Windows can't delete an open file: that serves as the lock
     fcntl = None
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
-    """A file to write `size` bytes to, which becomes `path` when the block ends well, and vanishes when not.
+    """A file to write `size` bytes to. It becomes `path` when the block succeeds, and vanishes when the block fails.
 
-    It is written in the same folder, synced, renamed, and the folder is synced (rename(2), fsync(2)), so
-    `path` holds the old bytes or all the new ones at any moment. A link stays a link: the file that it leads to is
-    replaced; and the permissions of a file that was there stay too. `size` is checked against the free space
-    first: an old file there does not count as space, for it goes only when the new one is whole.
+    It's written in the same folder, synced and renamed, and then the folder is synced (rename(2), fsync(2)). So at any
+    moment, `path` holds the old bytes or all the new bytes. A link stays a link, and the file it leads to is replaced.
+    The permissions of an old file stay too. First, `size` is checked against the free space. An old file doesn't count
+    as free space, because it goes only when the new file is complete.
 
     FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
-    replace), OSError with errno ENOSPC (too little room) or ELOOP (links that lead in a circle).
+    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle).
     """
     path = followed(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it first", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", str(path.parent))
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; a file name is wanted", str(path))
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; name a file in it", str(path))
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
     remove_abandoned(path)
-    kept = " (the file there now goes only when the new one is whole)" if path.exists() else ""
+    kept = " (the old file goes only when the new one is complete)" if path.exists() else ""
     check_room(path.parent, size, path.name + kept)
     unfinished = _beside(path)
     try:
         while not (file := _locked(unfinished)):
             unfinished = _beside(path)
         with suppress(OSError):
-            shutil.copymode(path, unfinished)  # who could not read the old file cannot read the new one
+            shutil.copymode(path, unfinished)  # whoever couldn't read the old file can't read the new one
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
             if not fcntl:
-                file.close()  # Windows renames closed files only; elsewhere the lock is kept until the end
+                file.close()  # Windows renames only closed files; elsewhere, keep the lock until the end
             os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
-    with suppress(OSError):  # Windows opens no folder, and some network file systems sync none
+    with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -66,22 +66,22 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
 
 @contextmanager
 def regular_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """A file to read. OSError for what is none: opening a pipe waits for its writer, and a device may never end."""
+    """A file to read. OSError for a device or a pipe: opening a pipe waits for a writer, and a device may never end."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "this is a device or a pipe; a file is wanted", os.fspath(path))
+            raise OSError(errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path))
         yield file
 
 
 def followed(path: str | os.PathLike) -> Path:
-    """Where the links of a path lead; OSError with errno ELOOP where that is in a circle."""
+    """Where the links of a path lead; OSError with errno ELOOP if they lead in a circle."""
     with suppress(FileNotFoundError, NotADirectoryError):
         os.stat(path)
     return Path(os.path.realpath(path))
 
 
 def check_room(folder: Path, size: int, what: str) -> None:
-    """OSError with errno ENOSPC where the disk of `folder` has less than `size` bytes free; `what` needs them."""
+    """OSError with errno ENOSPC if the disk of `folder` has less than the `size` bytes that `what` needs."""
     free = shutil.disk_usage(folder).free
     if size > free:
         need, have = (f"{units.in_words(n, 'bytes')} ({n:,} bytes)" for n in (size, free))
@@ -93,14 +93,14 @@ def _beside(path: Path) -> Path:
 
 
 def _begin(path: Path) -> str:
-    """How the unfinished file's name begins; with a part of a long name, because all of it may have 255 bytes."""
+    """How the unfinished file's name begins: cut, because a name has at most 255 bytes."""
     return f".{path.name[:50]}"
 
 
 def _locked(path: Path) -> BinaryIO | None:
-    """A new file, locked while it is open: what is not locked was left by a killed process.
+    """A new file, locked while it's open: an unlocked file was left by a killed process.
 
-    None if another process took it for such a one, in the moment between making and locking it.
+    None if another process took it for such a file, just before it was locked.
     """
     file = path.open("xb")
     with suppress(AttributeError, OSError):
@@ -112,7 +112,7 @@ def _locked(path: Path) -> BinaryIO | None:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Removes what a killed process left of `path`; what another is writing now is locked, and stays."""
+    """Removes what killed processes left of `path`. A file that another process is writing now is locked, and stays."""
     for left in path.parent.glob(f"{glob.escape(_begin(path))}.????????.unfinished"):
         with suppress(OSError), regular_file(left) if fcntl else nullcontext() as file:
             if fcntl:

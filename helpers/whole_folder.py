@@ -1,4 +1,4 @@
-"""A folder that is whole or as it was: written beside its place, and then exchanged for what is there."""
+"""Replace a folder completely or not at all: written beside its place, then exchanged with the old folder."""
 
 import ctypes
 import sys
@@ -11,8 +11,8 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # fcntl.h, stdio.h
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Makes `folder` hold these files and nothing else, by their names in it ("a.html", "data/b.json"), or leaves it as
-    it was."""
+    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or leaves it as it
+    was."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with room(f".{folder.name}", folder.parent) as scratch:
         new, old = scratch / "new", scratch / "old"
@@ -32,9 +32,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             raise
 
 
-def _exchanged(one: Path, other: Path) -> bool:
-    """Have the two folders changed places? In one step, renameat2(2) with RENAME_EXCHANGE, which only Linux has."""
+def _exchanged(new: Path, old: Path) -> bool:
+    """Swaps the folders in one step, renameat2(2) with RENAME_EXCHANGE; False if the system can't, as outside Linux."""
     if sys.platform != "linux":
         return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc 2.28 and later
-    return rename is not None and rename(AT_FDCWD, bytes(one), AT_FDCWD, bytes(other), RENAME_EXCHANGE) == 0
+    return rename is not None and rename(AT_FDCWD, bytes(new), AT_FDCWD, bytes(old), RENAME_EXCHANGE) == 0

@@ -428,9 +428,9 @@ def test_fewer_than_five_answers_are_not_drawn():
 def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
     asked = question(kind="choice", names=("zeros", "an error"), measured="zeros")
     (shown,), _ = predictions.pictures(asked, given("42.x", ["zeros"] * 4 + ["I am Ada"] * 2 + [3]))
-    assert shown.alt.endswith("predicted. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
+    assert shown.alt.endswith("predicted each answer. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
     (shown,), _ = predictions.pictures(question(kind="choice"), given("42.x", ["1 MiB"] * 5 + ["Ada"] * 4))
-    assert shown.alt.endswith("predicted. 1 MiB: 5, something else: 4.")
+    assert shown.alt.endswith("predicted each answer. 1 MiB: 5, something else: 4.")
     by_name = [{"read": 1, "Ada": 2}] * 5
     (shown,), _ = predictions.pictures(question(kind="numbers", names=("read",)), given("42.x", by_name))
     assert "Ada" not in shown.alt and "read: 5 predictions" in shown.alt
@@ -439,7 +439,7 @@ def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
 def test_an_order_is_an_answer():
     asked = question(kind="order", names=("a", "b"), measured=["b", "a"])
     (shown,), _ = predictions.pictures(asked, given("42.x", [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"]))
-    assert shown.alt.endswith("predicted. a, b: 5, b, a: 1. Measured: b, a.")
+    assert shown.alt.endswith("predicted each answer. a, b: 5, b, a: 1. Measured: b, a.")
 
 
 def test_every_question_of_every_lesson_is_found():

@@ -127,14 +127,14 @@ class Small(ctypes.Structure):
 
 def test_what_cannot_be_erased_or_read_is_said():
     for value in (3.0, Positive(), Small(1)):
-        with pytest.raises(TypeError, match=r"must be a ctypes.Structure with a method infer"):
+        with pytest.raises(TypeError, match=r"pass a subclass of ctypes.Structure with a method infer"):
             DynBackend.of(value)
     with pytest.raises(ValueError, match=r"16 bytes has 2 words, not 3"):
         words_of(Affine(), 3)
     with pytest.raises(ValueError, match=r"4 bytes has 0.5 words"):
         words_of(Small(1))
     for what in (0, "data", 4096, -8):
-        with pytest.raises(TypeError, match="give a structure, or an address and a count"):
+        with pytest.raises(TypeError, match="pass a structure, or an address and a count"):
             words_of(what, None if what == 4096 else 1)
 
 
@@ -171,7 +171,7 @@ def test_one_backend_maps_and_one_copies(path: Path):
 def test_wrong_files(kind: type, path: Path, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"absent\.bin"):
         kind(tmp_path / "absent.bin", SHAPE)
-    message = rf"{re.escape(str(path))} holds 4,096 bytes; weights \(16, 64\) of float64 are 8,192"
+    message = rf"{re.escape(str(path))} holds 4,096 bytes; weights \(16, 64\) of float64 take 8,192"
     with pytest.raises(ValueError, match=message):
         kind(path, SHAPE, "f8")
     (tmp_path / "empty").touch()

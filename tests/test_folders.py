@@ -74,7 +74,7 @@ def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     assert tmp_path in folders.generated().parents and lessons not in folders.generated().parents
     said = capsys.readouterr().out
-    assert said.count("lives in memory, where there is no disk to show. Generated files go to") == 1
+    assert said.count("lives in memory, where there's no disk to show. Generated files go to") == 1
     assert str(tmp_path) not in said, "a handout would name the machine's folders"
     monkeypatch.setenv("ZERO_COPY_DATA", str(lessons / "mine"))
     assert folders.generated() == lessons / "mine", "whoever names a folder gets it"
@@ -136,7 +136,7 @@ def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: 
                 error = job.exception(timeout=10)
             finally:
                 os.close(os.open(pipe, os.O_RDWR))  # lets go what waits for a writer
-            assert isinstance(error, OSError) and "a device or a pipe; a file is wanted" in str(error)
+            assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(error)
             assert error.filename == str(path)
 
 
@@ -210,7 +210,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
 def test_too_little_room_is_found_out_before(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("old")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 8, 1))
-    with pytest.raises(OSError, match=r"only when the new one is whole.* needs 3 B .*make room"):
+    with pytest.raises(OSError, match=r"only when the new one is complete.* needs 3 B .*make room"):
         write_whole(tmp_path / "file", "new")
     assert (tmp_path / "file").read_text() == "old"
 

@@ -130,7 +130,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_a_path_that_is_a_folder(tmp_path):
-    with pytest.raises(IsADirectoryError, match="a file name is wanted"):
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
         random_file(tmp_path, 10)
 
 
@@ -303,7 +303,7 @@ def test_the_space_of_the_file_to_be_replaced_does_not_count(tmp_path, monkeypat
     random_file(tmp_path / "a", 4 * MiB)
     before = identity(tmp_path / "a")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9 * MiB, 7 * MiB, 2 * MiB))
-    with pytest.raises(OSError, match="only when the new one is whole"):
+    with pytest.raises(OSError, match="only when the new one is complete"):
         random_file(tmp_path / "a", 3 * MiB)
     assert identity(tmp_path / "a") == before
     assert random_file(tmp_path / "a", 2 * MiB).stat().st_size == 2 * MiB

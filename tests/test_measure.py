@@ -530,7 +530,7 @@ def test_wrong_options_are_named():
     for timeout in (0, float("nan")):
         with pytest.raises(ValueError, match="timeout is in seconds, more than 0"):
             measure(abs, 1, timeout=timeout)
-    with pytest.raises(ValueError, match="'8 MB' is no size"):
+    with pytest.raises(ValueError, match="'8 MB' isn't a size"):
         measure(abs, 1, memory_limit="8 MB")
 
 

@@ -151,8 +151,8 @@ BROKEN = [
     ("wrong size", one(dtype="F32", shape=[]), "needs 4"),
     ("wrong size", one(shape=[0]), "needs 0"),
     ("wrong size", one(shape=[2**60], data_offsets=[0, 1]), "needs 1152921504606846976"),
-    ("file length", one(data=b"xx"), "ends at byte 69, and the file at 70"),
-    ("file length", one(data=b""), "and the file at 68"),
+    ("file length", one(data=b"xx"), "ends at byte 69, the file at 70"),
+    ("file length", one(data=b""), "the file at 68"),
     ("file length", file_of({}, b"x"), "ends at byte 10"),
 ]
 
@@ -218,7 +218,7 @@ def test_the_layout_in_bytes_of_the_file():
 
 
 def test_a_head_that_is_too_short_is_the_callers_fault():
-    with pytest.raises(ValueError, match="ends at byte 68: hand over that many, not 20") as caught:
+    with pytest.raises(ValueError, match="ends at byte 68: pass that many bytes, not 20") as caught:
         read_header(one()[:20], 69)
     assert not isinstance(caught.value, SafetensorsError)
 
@@ -483,7 +483,7 @@ def test_tensors_are_aligned_in_the_file(path: Path):
     ("error", "arguments", "match"),
     [
         (ValueError, ({"__metadata__": np.zeros(1)},), "__metadata__"),
-        (ValueError, ({1: np.zeros(1)},), "1 cannot name a tensor"),
+        (ValueError, ({1: np.zeros(1)},), "1 can't name a tensor"),
         (ValueError, ({"\ud800": np.zeros(1)},), "surrogates"),
         (TypeError, ({"a": [1.0]},), "tensor 'a' is a list"),
         (TypeError, ({"a": np.array(["x"])},), "tensor 'a' is an array of <U1"),
@@ -586,7 +586,7 @@ def test_an_index_of_any_size_is_not_read(tmp_path: Path):
     path = tmp_path / "x.index.json"
     with path.open("wb") as file:
         file.truncate(2**40)
-    with pytest.raises(SafetensorsError, match="has 1,099,511,627,776 bytes, and may have 100,000,000"):
+    with pytest.raises(SafetensorsError, match="has 1,099,511,627,776 bytes, and 100,000,000 is the limit"):
         ShardedFile(path)
 
 
@@ -608,7 +608,7 @@ def test_shards_that_are_not_there_or_damaged(tmp_path: Path):
         with pytest.raises(FileNotFoundError):
             model["a"]
         (tmp_path / "1.safetensors").write_bytes(b"{}")
-        with pytest.raises(SafetensorsError, match=r"1\.safetensors: there are 2 bytes"):
+        with pytest.raises(SafetensorsError, match=r"1\.safetensors: it has 2 bytes"):
             model["b"]
 
 

@@ -296,7 +296,7 @@ def test_quadrants_have_a_scale_each_from_zero_and_say_so(four):
     assert {(ax.get_xscale(), ax.get_xlim()[0]) for ax in shown.figure.axes} == {("linear", 0)}
     ends = [ax.get_xlim()[1] for ax in shown.figure.axes]
     assert ends == pytest.approx([1.6 * wall for wall in (0.4, 0.2, 30, 0.5)])
-    assert "time, s; each panel has its own scale" in texts(shown) and "each on a scale of its own" in shown.alt
+    assert "time, s; each panel has its own scale" in texts(shown) and "each with its own scale" in shown.alt
 
 
 def test_a_run_that_failed_or_was_not_measured_is_not_the_fastest(four):

@@ -23,7 +23,7 @@ def test_what_is_no_size(text):
 
 @pytest.mark.parametrize("text", [2.5, True, None])
 def test_what_is_no_whole_number(text):
-    with pytest.raises(TypeError, match="is no size; write a whole number of bytes"):
+    with pytest.raises(TypeError, match="isn't a size; write a whole number of bytes"):
         size(text)
 
 

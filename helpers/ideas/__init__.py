@@ -1,4 +1,4 @@
-"""Ideas as code that is read in class: one idea a module, with numpy and the standard library and nothing else.
+"""Ideas as code to read in class: one idea per module, built on numpy and the standard library alone.
 
 from helpers.ideas.cow import Cow
 """

@@ -1,18 +1,18 @@
-"""Arena: a snapshot of arrays in one file, which a later run maps and uses as it lies. `snapshot()` is the way in.
+"""Arena: a snapshot of arrays in one file, which a later run maps and uses in place. Start at `snapshot()`.
 
-A heap that is written to a file and mapped again lies elsewhere, unless a program insists on the same address and finds
-it free; elsewhere every pointer in it is wrong. Offsets are not: an arena refers to what it holds by its distance from
-the file's first byte, and a mapping may begin where it likes.
+Write a heap to a file and map it again, and it lands at another address, unless the program asks for the old address
+and finds it free. At any other address every pointer in the heap is wrong. Offsets stay right: an arena refers to an
+array by its distance from the file's first byte, so the mapping may begin anywhere.
 
     0     the header (arena_header.py), 128 bytes
-    128   what was placed, each at a multiple of 64: an array as an .npy file holds it (numpy.lib.format), with its
-          dtype and shape in front of its bytes
-    root  the offset of the one that knows the offsets of the others
+    128   the arrays, each at a multiple of 64 and stored as in an .npy file (numpy.lib.format): dtype and shape first,
+          then the bytes
+    root  the offset of the array that knows the offsets of the others
 
-To open is to read the header, which takes the same time for every size; to look at an array is to check that it lies in
-the file. Bytes that changed further on are found by verify() alone, because it has to read them all. The checksums are
-against accidents, not against an opponent. What nothing here can find: a file that is cut short while it is mapped ends
-the process that reads what is gone (SIGBUS); snapshot() never does that, because it writes another file and renames it.
+Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
+the file. Only verify() finds bytes that changed further on, because it has to read them all. The checksums guard
+against accidents, not attackers. Nothing here can guard against this: if somebody truncates a file that is mapped, a
+process that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it.
 """
 
 import io
@@ -35,38 +35,38 @@ from .yoke import Yoke
 
 __all__ = ["Arena", "Builder", "DamagedSnapshot", "ForeignSnapshot", "SnapshotError", "StaleSnapshot", "snapshot"]
 
-ALIGNMENT = 64  # a cache line, and more than any item asks for
+ALIGNMENT = 64  # a cache line, and more than any dtype needs
 
 
 class Builder:
-    """What `Arena.create` hands out: place() one thing after another, and set `root` to the offset of one."""
+    """Fills an arena: place() each array, then set `root` to the offset of the array to begin with."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.root, self.size, self.body, self._file = 0, Header.SIZE, 0, file
 
     def place(self, thing: Any) -> int:
-        """Writes an array, or a record (a numpy scalar), and returns its offset. TypeError for objects: pointers."""
+        """Writes an array or a record (a numpy scalar) and returns its offset. TypeError for objects (pointers)."""
         array = np.asarray(thing)
         dtype = array.dtype
         if dtype.hasobject or not dtype.itemsize or descr_to_dtype(dtype_to_descr(dtype)) != dtype:
-            raise TypeError(f"{dtype} cannot be placed: numpy's numbers, text (U, S) and records of them can")
+            raise TypeError(f"an arena can't hold {dtype}: place numbers, text (U, S), or records of them")
         if isinstance(thing, np.ma.MaskedArray):
-            raise TypeError("a MaskedArray cannot be placed: place its .data and its .mask")
+            raise TypeError("an arena can't hold a MaskedArray: place its .data and its .mask")
         self.write(bytes(-self.size % ALIGNMENT))
         offset = self.size
         write_array(self, array, version=(1, 0), allow_pickle=False)
         return offset
 
-    def write(self, data: bytes) -> None:  # what write_array calls
+    def write(self, data: bytes) -> None:  # write_array calls this
         self.size += self._file.write(data)
         self.body = zlib.crc32(data, self.body)
 
 
 class Arena:
-    """A snapshot, mapped by `Arena.open`. Views that were taken stay valid after close(), or the end of a `with`.
+    """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`.
 
-    root  offset of what was placed as the root
-    size  bytes of the file
+    root  offset of the root array
+    size  of the file, in bytes
     """
 
     def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], header: Header) -> None:
@@ -75,11 +75,11 @@ class Arena:
     @staticmethod
     @contextmanager
     def create(path: str | os.PathLike[str], layout: str, origin: bytes = b"", size: int = 0) -> Iterator[Builder]:
-        """A Builder, whose file becomes `path` when the block ends well, and vanishes when not.
+        """Yields a Builder. Its file becomes `path` when the block succeeds, and vanishes when the block fails.
 
-        layout  describes what is placed; a program that changed this no longer opens what it wrote before
-        origin  at most 64 bytes that identify what it is built from; ValueError if longer
-        size    bytes that will be placed, if that is known: the free space is checked before
+        layout  describes the data; once a program changes it, the snapshots from before no longer open
+        origin  identifies the source of the data, in at most 64 bytes; ValueError if longer
+        size    of the data in bytes, if known: create() then checks the free space first
         """
         header = Header.of(layout, origin)
         with whole_file(path, Header.SIZE + size) as file:
@@ -91,14 +91,14 @@ class Arena:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], layout: str, origin: bytes | None = None) -> "Arena":
-        """Maps the snapshot and reads its header, whatever its size. An origin of None fits every snapshot.
+        """Maps the snapshot and reads its header, nothing else. An origin of None matches any snapshot.
 
-        ForeignSnapshot, StaleSnapshot, DamagedSnapshot (each a SnapshotError); OSError if it cannot be opened.
+        Raises ForeignSnapshot, StaleSnapshot, DamagedSnapshot (all SnapshotErrors); OSError if the file won't open.
         """
         try:
             yoke = Yoke.attach(MappedFile(path), memoryview)
         except EmptyFile:
-            raise DamagedSnapshot(f"{path} is empty: delete it, and build it again") from None
+            raise DamagedSnapshot(f"{path} is empty: delete it and build it again") from None
         try:
             header = read_header(bytes(yoke.get()[: Header.SIZE]), path, yoke.size, layout, origin)
         except SnapshotError:
@@ -107,7 +107,7 @@ class Arena:
         return cls(path, yoke, header)
 
     def array(self, offset: int) -> np.ndarray:
-        """A read-only view of what was placed at `offset`; DamagedSnapshot where nothing was. ValueError if closed."""
+        """A read-only view of the array at `offset`. DamagedSnapshot if there's none there; ValueError once closed."""
         lent, offset = self._yoke.get(), operator.index(offset)
         if not 0 <= offset < self.size or offset % ALIGNMENT:
             raise DamagedSnapshot(f"{self.path}, of {self.size} bytes, has nothing at offset {offset}")
@@ -115,20 +115,20 @@ class Arena:
             begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")  # .npy, version 1.0
             file = io.BytesIO(lent[offset:begin])
             read_magic(file)
-            shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # a record of many fields has a long one
+            shape, by_column, dtype = read_array_header_1_0(file, 2**16)  # a record's header can be long
             if dtype.hasobject:
-                raise ValueError("it has pointers, and they lead nowhere")
-            if not dtype.itemsize or min(shape, default=0) < 0:  # of (-1,) numpy makes room // itemsize, also for 0
+                raise ValueError("it holds pointers, and they lead nowhere")
+            if not dtype.itemsize or min(shape, default=0) < 0:  # for numpy, -1 means as many as fit
                 raise ValueError(f"{dtype} of shape {shape} has no size")
-            return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy sees that it fits
-        except Exception as error:  # numpy meets bytes that nobody wrote, and has many ways to say so
+            return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy checks the size
+        except Exception as error:  # numpy has many ways to complain about bytes that nobody wrote
             raise DamagedSnapshot(f"{self.path} has no array at offset {offset}: {error}") from None
 
     def verify(self) -> None:
-        """Reads every byte; DamagedSnapshot if one is not as it was written. ValueError if closed."""
+        """Reads every byte. DamagedSnapshot if any has changed since it was written; ValueError once closed."""
         with self._yoke.get()[Header.SIZE :] as body:
             if zlib.crc32(body) != self._body:
-                raise DamagedSnapshot(f"{self.path} changed after its header: delete it, and build it again")
+                raise DamagedSnapshot(f"{self.path} changed after its header: delete it and build it again")
 
     def close(self) -> None:
         self._yoke.release()
@@ -146,11 +146,11 @@ class Arena:
 def snapshot(
     path: str | os.PathLike[str], layout: str, build: Callable[[Builder], None], origin: bytes = b"", size: int = 0
 ) -> Arena:
-    """The arena at `path`; if there is none, or a stale one, `build(builder)` fills one first, which takes its place.
+    """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place.
 
-    What is foreign or damaged stays as it is, and is an error. Two processes may build at once: each writes a file of
-    its own, and the last one stays; if that is one of another origin, the first builds again. The arguments are those
-    of `Arena.create`. (Windows replaces no mapped file.)
+    A foreign or damaged file raises and stays untouched. Two processes may build at once: each writes its own file, and
+    the last to finish wins. A process that then finds another origin at `path` builds again. The arguments are those of
+    `Arena.create`. (Windows won't replace a mapped file.)
     """
     while True:
         with suppress(FileNotFoundError, StaleSnapshot):

@@ -1,4 +1,4 @@
-"""Lend bytes to a function, and see that what it makes of them borrows: a copy needs no cart, and is refused."""
+"""Lend bytes to a function and check that its result borrows them. A copy is refused: it needs no cart."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -10,26 +10,26 @@ from ..owners import link_of, way_to_owner
 from .carts import cart_of
 from .hitch import Loan
 
-ADVICE = "use Yoke.owned(value) to keep it without a cart, or return a view: view[a:b], np.frombuffer(view, dtype)"
+ADVICE = "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
 
 
 def lend(owner: Any, function: Callable[[memoryview], Any]) -> tuple[Loan, Any]:
-    """The loan of the bytes of `owner` (all that cart_of takes), and the view that `function` makes of them.
+    """Lends the bytes of `owner` (anything cart_of takes). Returns the loan, and the view that `function` makes.
 
-    ValueError if that does not borrow. If that or the function fails, nothing is lent any more once the exception is
-    gone, and the cart is as it was: the caller's.
+    ValueError if the view doesn't borrow. Whatever fails, the loan ends with the exception, and the cart is the
+    caller's again.
     """
     cart = cart_of(owner)
     lent = cart.lend()
-    view = function(lent[:])  # a view of its own: to release it leaves the loan as it is
+    view = function(lent[:])  # a view of its own: the function may release it, and the loan stays
     if why := why_not_borrowed(view, lent, function):
-        del view, lent  # or the traceback would keep them, and the bytes with them
+        del view, lent  # or the traceback would keep them alive, and the bytes too
         raise ValueError(why)
     return Loan(owner, cart, lent), view
 
 
 def borrowed(function: Callable[[Any], Any], view: Any, loan: Loan | None) -> Any:
-    """What `function` makes of a view; ValueError if that does not borrow from this loan. An owned value has none."""
+    """What `function` makes of a view. ValueError if that doesn't borrow from `loan` (None for an owned value)."""
     made = function(view)
     if loan is not None and (why := why_not_borrowed(made, loan.lent, function)):
         raise ValueError(why)
@@ -37,10 +37,10 @@ def borrowed(function: Callable[[Any], Any], view: Any, loan: Loan | None) -> An
 
 
 def why_not_borrowed(value: Any, lent: memoryview, function: Callable) -> str:
-    """Why `value`, which the function made of `lent`, does not borrow from it; "" if it does.
+    """Says why `value`, which the function made from `lent`, doesn't borrow from it; "" if it does.
 
-    It borrows if it shares memory with `lent` or leads to its owner by `.base` and `.obj`; a tuple, list, dict or
-    dataclass if at least one value in it does. ValueError for a memoryview that was released.
+    A value borrows if it shares memory with `lent` or leads to its owner by `.base` and `.obj`. A tuple, list, dict or
+    dataclass borrows if any value in it does. ValueError for a memoryview that was released.
     """
     found = []
     for leaf in leaves(value):
@@ -52,7 +52,7 @@ def why_not_borrowed(value: Any, lent: memoryview, function: Callable) -> str:
     else:
         example = f" ({_why(found[0])})" if found else ""
         why = f"none of the {len(found)} values in this {type(value).__name__} is a view of the cart{example}"
-    return f"{name_of(function)} returned what does not borrow from the cart: {why}. {ADVICE}"
+    return f"{name_of(function)}'s result doesn't borrow from the cart: {why}. {ADVICE}"
 
 
 def name_of(function: Callable) -> str:
@@ -60,35 +60,35 @@ def name_of(function: Callable) -> str:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What tuples, lists, dicts and dataclasses hold, down to what is none of these; each container once."""
+    """The values in nested tuples, lists, dicts and dataclasses, depth first; opens each container once."""
     seen: set[int] = set()
     left = [value]
     while left:
-        one = left.pop()
-        if is_dataclass(one) and not isinstance(one, type):
-            inside = [getattr(one, field.name, None) for field in fields(one)]
-        elif isinstance(one, dict):
-            inside = list(one.values())
-        elif isinstance(one, (tuple, list)):
-            inside = list(one)
+        node = left.pop()
+        if is_dataclass(node) and not isinstance(node, type):
+            inside = [getattr(node, field.name, None) for field in fields(node)]
+        elif isinstance(node, dict):
+            inside = list(node.values())
+        elif isinstance(node, (tuple, list)):
+            inside = list(node)
         else:
-            yield one
+            yield node
             continue
-        if id(one) not in seen:  # a list can hold itself
-            seen.add(id(one))
+        if id(node) not in seen:  # a list can hold itself
+            seen.add(id(node))
             left.extend(reversed(inside))
 
 
 def borrows(leaf: Any, lent: memoryview) -> bool:
-    """Do the bytes of both lie at the same addresses, or is the owner of `lent` among the owners of `leaf`?
+    """Do `leaf` and `lent` overlap in memory, or does `leaf` lead to the owner of `lent`?
 
-    Addresses are compared by their bounds, as np.may_share_memory does. An empty view has none, but an owner.
+    np.may_share_memory compares the bounds of their addresses. An empty view has no addresses, only an owner.
     """
     try:
         array = leaf if isinstance(leaf, np.ndarray) else np.frombuffer(leaf, np.uint8)
         if np.may_share_memory(array, np.frombuffer(lent, np.uint8)):
             return True
-    except (TypeError, ValueError, BufferError):  # no buffer, or not in one piece
+    except (TypeError, ValueError, BufferError):  # no buffer, or not contiguous
         pass
     return any(owner is lent.obj for owner in way_to_owner(leaf))
 
@@ -100,5 +100,5 @@ def _why(leaf: Any) -> str:
     try:
         memoryview(leaf).release()
     except TypeError:
-        return f"{kind} has no bytes that could be the cart's; only tuples, lists, dicts and dataclasses are searched"
-    return f"{kind} owns its bytes: a copy"
+        return f"{kind} has no buffer, and only tuples, lists, dicts and dataclasses are searched for views"
+    return f"{kind} owns its bytes, so it's a copy"

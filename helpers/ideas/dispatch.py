@@ -1,13 +1,13 @@
 """Which function does `backend.infer(x)` run, and when is that decided?
 
-static   When the caller is compiled. Rust's `fn serve<B: Backend>(b: &B)` is compiled once for each B it is called
-         with: the call goes to a fixed address, or is inlined and is no call at all. One B per call site.
-dynamic  When the call runs, by a pointer. `&dyn Backend` is two words: where the value lies, and where the table of
-         its type lies. The compiler knows the offset of `infer` in the table; which table, it does not know. The type
-         is gone from the pointer (type erasure), so that backends of any type fit into one list.
-Python   When the call runs, by a name: "infer" is looked up in the dictionaries of the instance, its type and the
-         types that this inherits from. CPython 3.11 and later remember the answer at the call site while the type
-         stays the same (PEP 659). Every call is dynamic, and that a backend has `infer` shows when it is called.
+static   When the caller is compiled. Rust compiles `fn serve<B: Backend>(b: &B)` once for each B you call it with.
+         The call goes to a fixed address, or is inlined and isn't a call at all. One B per call site.
+dynamic  When the call runs, through a pointer. `&dyn Backend` is two words: the address of the value, and the address
+         of its type's table. The compiler knows the offset of `infer` in the table, but not which table it'll be. The
+         type is gone from the pointer (type erasure), so backends of any type fit into one list.
+Python   When the call runs, by name. Python looks up "infer" in the dictionaries of the instance, its type and its base
+         classes. CPython 3.11 and later remember the answer at the call site for as long as the type stays the same
+         (PEP 659). Every call is dynamic, and you find out whether a backend has `infer` by calling it.
 
 The two words and the table, in bytes, are in `vtable.py`: read it next.
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 
 class Backend(Protocol):
-    """The trait: whatever has this method is a backend, whether it knows of this class or not."""
+    """The trait: anything with this method is a backend, whether it knows this class or not."""
 
     def infer(self, x: Any) -> Any: ...
 
@@ -40,7 +40,7 @@ class Negative:
 
 
 class CopiedWeights:
-    """Weights read into memory of its own. FileNotFoundError, ValueError as `checked`."""
+    """Weights copied into anonymous memory. Raises what `checked` raises."""
 
     def __init__(self, path: str | os.PathLike, shape: tuple[int, ...], dtype: Any = "f4"):
         self.weights = np.fromfile(checked(path, shape, dtype), dtype).reshape(shape)
@@ -50,7 +50,7 @@ class CopiedWeights:
 
 
 class MappedWeights:
-    """The same weights as a read-only view of the file, mapped while the view is there."""
+    """The same weights as a read-only view of the file, which stays mapped as long as the view lives."""
 
     def __init__(self, path: str | os.PathLike, shape: tuple[int, ...], dtype: Any = "f4"):
         with open(checked(path, shape, dtype), "rb") as file:
@@ -62,47 +62,47 @@ class MappedWeights:
 
 
 def checked(path: str | os.PathLike, shape: tuple[int, ...], dtype: Any) -> Path:
-    """The path of a file that is there and holds exactly such an array; ValueError if its size is another, or 0."""
+    """`path`, if the file's size fits the array. ValueError if it doesn't or is 0; FileNotFoundError."""
     size, wanted = os.path.getsize(path), math.prod(shape) * np.dtype(dtype).itemsize
     if not size:
         raise ValueError(f"{path} holds 0 bytes: no weights, and nothing to map")
     if size != wanted:
-        asked = f"weights {shape} of {np.dtype(dtype)} are {wanted:,}"
-        raise ValueError(f"{path} holds {size:,} bytes; {asked}: give the shape and type that it was written with")
+        asked = f"weights {shape} of {np.dtype(dtype)} take {wanted:,}"
+        raise ValueError(f"{path} holds {size:,} bytes; {asked}: pass the shape and dtype it was written with")
     return Path(path)
 
 
 class Service:
-    """Serves with a list of backends. It knows that each can `infer`, and asks none for its type."""
+    """Serves with a list of backends. It knows that each can `infer`, and never asks for a type."""
 
     def __init__(self, backends: Iterable[Backend]):
         self.backends = list(backends)
 
     def infer_all(self, x: Any) -> list[Any]:
-        """One result a backend, in their order."""
+        """One result per backend, in order."""
         return [backend.infer(x) for backend in self.backends]
 
 
 @singledispatch
 def describe(backend: object) -> str:
-    """Dispatch the other way round: functions by type, kept outside the types, so that anybody can add one."""
+    """Dispatch the other way round: one function per type, kept outside the types, so anybody can add another."""
     name = type(backend).__name__
-    raise TypeError(f"no words for a {name}: add a function that has them, @describe.register for {name}")
+    raise TypeError(f"can't describe a {name}: register a function for it with @describe.register")
 
 
 @describe.register
 def _(backend: Positive) -> str:
-    return "gives back what it gets"
+    return "returns its input"
 
 
 @describe.register
 def _(backend: Negative) -> str:
-    return "turns the sign"
+    return "flips the sign"
 
 
 @describe.register
 def _(backend: CopiedWeights) -> str:
-    return f"weights {backend.weights.shape}, copied into memory of its own"
+    return f"weights {backend.weights.shape}, copied into anonymous memory"
 
 
 @describe.register
@@ -111,15 +111,15 @@ def _(backend: MappedWeights) -> str:
 
 
 def each_by_method(backend: Backend, xs: Iterable[Any]) -> list[Any]:
-    """A dispatch for each element: by name, through the type."""
+    """One dispatch per element: by name, through the type."""
     return [backend.infer(x) for x in xs]
 
 
 def each_by_table(table: dict[type, Callable[[Any, Any], Any]], backend: object, xs: Iterable[Any]) -> list[Any]:
-    """A dispatch for each element: by type, through a dict such as {Negative: Negative.infer}."""
+    """One dispatch per element: by type, through a dict such as {Negative: Negative.infer}."""
     return [table[type(backend)](backend, x) for x in xs]
 
 
 def once_per_array(backend: Backend, xs: np.ndarray) -> np.ndarray:
-    """One dispatch for all elements: the loop over them is inside, in numpy, where no name is looked up."""
+    """One dispatch for all elements: the loop runs inside numpy, which looks up no names."""
     return backend.infer(xs)

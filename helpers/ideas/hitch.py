@@ -1,4 +1,4 @@
-"""What hardens a yoke (yoke.py): several of them on one cart, in several threads, and the last one closes it."""
+"""What lets several yokes (yoke.py) in several threads share one cart: the last yoke to go closes it."""
 
 import contextlib
 import threading
@@ -15,17 +15,17 @@ class Closes(Protocol):
 
 
 class Hitch:
-    """Held by every loan of one cart; when the last of them lets go, the cart is closed.
+    """Shared by all loans of one cart. When the last loan lets go, the hitch closes the cart.
 
-    Nothing is counted here: the interpreter counts who refers to this object, as Rust's Rc counts its owners.
+    Nothing is counted here: the interpreter counts the references to the hitch, as Rust's Rc counts its owners.
 
-    yokes  id of a yoke that is hitched -> the name of its function, and the view that it was lent
-    loans  ids of the loans; without any, this is about to end, and would not close the cart twice
-    kept   somebody took the cart back, and will close it
+    yokes  id of each hitched yoke -> the name of its function, and the view it was lent
+    loans  ids of the loans; with none left the hitch is on its way out, and a new loan needs a new hitch
+    kept   True if somebody took the cart back, and will close it
     """
 
     _of_cart: ClassVar[weakref.WeakValueDictionary[int, "Hitch"]] = weakref.WeakValueDictionary()
-    _lock = threading.RLock()  # a finaliser may run in the middle, and come here in the same thread
+    _lock = threading.RLock()  # reentrant: a finaliser may run here in the same thread
 
     def __init__(self, cart: Closes) -> None:
         self.cart, self.kept = cart, False
@@ -34,7 +34,7 @@ class Hitch:
 
     @classmethod
     def by(cls, loan: "Loan", cart: Closes) -> "Hitch":
-        """The one that the cart's loans share, a new one if it has none: the cart is theirs to close (again)."""
+        """The hitch that the cart's loans share, or a new hitch. From now on it's theirs to close the cart (again)."""
         with cls._lock:
             hitch = cls._of_cart.get(id(cart))
             if hitch is None or not hitch.loans:
@@ -50,14 +50,14 @@ class Hitch:
 
     def __del__(self) -> None:
         if not self.kept:
-            with contextlib.suppress(BufferError):  # from a cart that raises rather than waits for an escaped view
+            with contextlib.suppress(BufferError):  # some carts raise if a view escaped, instead of waiting for it
                 self.cart.close()
 
 
 class Loan(Generic[C]):
-    """The bytes of a cart, lent. A yoke, its clones and what is projected from them hold one together.
+    """The bytes of a cart, lent. A yoke, its clones and their projections share one loan.
 
-    owner  what was handed over as the cart
+    owner  the object that came as the cart
     lent   a view of all its bytes, which the owner counts
     """
 
@@ -73,10 +73,10 @@ class Loan(Generic[C]):
         self.hitch.yokes.pop(id(yoke), None)
 
     def taken_back(self) -> C:
-        """The cart, which nobody here will close."""
+        """The cart, which is now the caller's to close."""
         self.hitch.kept = True
         return self.owner
 
     def __del__(self) -> None:
-        self.lent = None  # before the hitch goes: that may close the cart, which must not find this view
+        self.lent = None  # first, because the hitch may close the cart, and this view would stop it
         self.hitch.loans.discard(id(self))

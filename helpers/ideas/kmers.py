@@ -1,13 +1,13 @@
-"""KmerIndex: where does a word of k letters stand in a DNA text? An index that is built once, and mapped from then on.
+"""KmerIndex: where does a word of k letters occur in a DNA text? The index is built once, and mapped from then on.
 
-Each place of the text where a word of k letters A, C, G, T begins is a k-mer. A letter is two bits, so that a word is a
-number below 4**k, and the order of the numbers is that of the words. The index is two arrays in an arena (arena.py):
+A k-mer is a place in the text where a word of k letters A, C, G, T begins. A letter takes two bits, so a word is a
+number below 4**k, and sorting the numbers sorts the words. The index is two arrays in an arena (arena.py):
 
     codes      uint64, sorted: the word of each k-mer
-    positions  where it begins in the text; equal words from front to back
+    positions  where the word begins in the text; equal words in text order
 
-A query is a binary search: of n codes it looks at about log2(n), the first of them on pages of their own, the last on
-one page. The other pages are not touched, and need not be in memory.
+A query is a binary search. It looks at about log2(n) of n codes: each early step touches a new page, and the last steps
+share one. No other page is touched, or needs to be in memory.
 """
 
 import os
@@ -17,43 +17,43 @@ import numpy as np
 from ..whole import regular_file
 from .arena import Arena, Builder, DamagedSnapshot, snapshot
 
-LONGEST = 32  # letters of two bits, in 64
+LONGEST = 32  # letters of two bits fit into 64 bits
 OTHER = 4
 LETTERS = np.full(256, OTHER, np.uint8)
-LETTERS[list(b"ACGT")] = LETTERS[list(b"acgt")] = range(4)  # small letters mark repeats, and are the same letters
+LETTERS[list(b"ACGT")] = LETTERS[list(b"acgt")] = range(4)  # lower case marks repeats
 ROOT = np.dtype([("k", "u8"), ("codes", "u8"), ("positions", "u8")])  # codes, positions: their offsets in the arena
 LAYOUT = f"k-mer index 1: {ROOT.descr}"
 
 
 class KmerIndex:
-    """The k-mers of a text, by word. Made by `KmerIndex.of`.
+    """The k-mers of a text, by word. Make an index with `KmerIndex.of`.
 
-    k                 letters of a word
+    k                 letters per word
     codes, positions  (count,) each, read-only views of the arena's mapping
     """
 
     def __init__(self, arena: Arena, k: int) -> None:
         root = arena.array(arena.root)
         if root.dtype != ROOT or root.shape or root["k"] != k:
-            raise DamagedSnapshot(f"{arena.path}: its root is not that of an index of words of {k} letters")
+            raise DamagedSnapshot(f"{arena.path}: its root doesn't belong to an index of {k}-letter words")
         self.arena, self.k = arena, k
         self.codes, self.positions = arena.array(root["codes"]), arena.array(root["positions"])
         codes, positions = self.codes, self.positions
         numbers = codes.dtype == np.uint64 and positions.dtype in (np.uint32, np.uint64)
         if not numbers or codes.ndim != 1 or codes.shape != positions.shape:
-            saw = f"{codes.dtype} of shape {codes.shape}, and {positions.dtype} of shape {positions.shape}"
-            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not a number each for every word")
+            saw = f"{codes.dtype} of shape {codes.shape} and {positions.dtype} of shape {positions.shape}"
+            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not (n,) uint64 and (n,) uint")
 
     @classmethod
     def of(cls, text_path: str | os.PathLike[str], k: int, snapshot_path: str | os.PathLike[str]) -> "KmerIndex":
-        """The index in the snapshot; built first if there is none, or one of another k or of another text.
+        """Opens the index in the snapshot. Builds it first if it's missing, or has another k or another text.
 
-        Another text is one of another size or time of change. Any byte but a letter ends a run: no word lies across
-        an N or a line's end. To build takes about 40 bytes of memory a letter, to open takes none. ValueError for k
-        outside 1 to 32; SnapshotError if what lies at the path is foreign or damaged; OSError.
+        A text counts as another if its size or modification time differs. Any byte but a letter ends a run: no word
+        spans an N or a line end. Building takes about 40 bytes of memory per letter, opening takes none. ValueError if
+        k is outside 1 to 32; SnapshotError if the file at `snapshot_path` is foreign or damaged; OSError.
         """
         if not 1 <= k <= LONGEST:
-            raise ValueError(f"a word has 1 to {LONGEST} letters here, two bits each, not {k}")
+            raise ValueError(f"k must be 1 to {LONGEST} letters of two bits each, not {k}")
         with regular_file(text_path) as file:
             text = os.fstat(file.fileno())
             origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
@@ -71,22 +71,22 @@ class KmerIndex:
 
     @property
     def count(self) -> int:
-        """How many k-mers there are; a word that stands twice counts twice."""
+        """How many k-mers there are; a word that occurs twice counts twice."""
         return len(self.codes)
 
     def find(self, word: str) -> np.ndarray:
-        """The positions at which `word` begins, sorted: a view of the mapping. ValueError if it has not k letters."""
+        """The positions where `word` begins, sorted: a view of the mapping. ValueError if it isn't k letters."""
         if self.codes is None:
-            raise ValueError("this index is closed: make it again, with KmerIndex.of")
+            raise ValueError("this index is closed: open it again with KmerIndex.of")
         letters = LETTERS[np.frombuffer(word.encode(), np.uint8)]
         if len(letters) != self.k or OTHER in letters:
-            raise ValueError(f"a word of this index is {self.k} letters A, C, G, T, and {word!r} is not")
-        code = codes_of(letters, self.k)[0]  # a uint64, as they are: for an int, numpy would make floats of all codes
+            raise ValueError(f"a word in this index is {self.k} letters A, C, G, T, not {word!r}")
+        code = codes_of(letters, self.k)[0]  # stays uint64: given an int, numpy would turn all codes into floats
         begin, end = np.searchsorted(self.codes, code), np.searchsorted(self.codes, code, "right")
         return self.positions[begin:end]
 
     def close(self) -> None:
-        """Unmaps the arena, unless somebody has a view of it still."""
+        """Unmaps the arena, unless somebody still has a view of it."""
         self.codes = self.positions = None
         self.arena.close()
 
@@ -101,7 +101,7 @@ class KmerIndex:
 
 
 def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
-    """(n - k + 1,) uint64: the word that begins at each of n letters, (n,) uint8 of 0 to 3; (0,) where n < k."""
+    """(n - k + 1,) uint64: the word that begins at each letter; (0,) if n < k. letters: (n,) uint8, 0 to 3."""
     codes = np.zeros(max(len(letters) - k + 1, 0), np.uint64)
     for i in range(k):
         codes <<= 2
@@ -110,14 +110,14 @@ def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
 
 
 def _place(builder: Builder, text: np.ndarray, k: int) -> None:
-    """The index of a text, (n,) uint8, as the root of an arena."""
+    """Places the index of a text, (n,) uint8, as the root of an arena."""
     letters = LETTERS[text]
     codes = codes_of(letters, k)
     known = np.ones(len(codes), bool)
     for i in range(k):
         known &= letters[i : i + len(codes)] != OTHER
     positions, codes = np.flatnonzero(known), codes[known]
-    order = np.argsort(codes, kind="stable")  # equal words stay from front to back
+    order = np.argsort(codes, kind="stable")  # equal words stay in text order
     narrow = np.uint32 if len(text) < 2**32 else np.uint64
     placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))
     builder.root = builder.place(np.array((k, *placed), ROOT))

@@ -1,12 +1,12 @@
-"""A reader and a writer of safetensors files: tensors as views of the file, mapped; nothing is copied that need not be.
+"""Read and write safetensors files. Tensors are views of the mapped file: nothing is copied that needn't be.
 
 >>> save({"weight": np.eye(3, dtype="f4")}, "model.safetensors", {"made by": "hand"})
 >>> with open_tensors("model.safetensors") as file:
-...     weight = file["weight"]          # 9 floats of the page cache; no byte of them is read yet
+...     weight = file["weight"]          # 9 floats in the page cache; no byte of them is read yet
 
-The rules that make it safe to look are in `tensor_header.py`: read that first. What no rule can see: somebody who
-overwrites the file changes the tensors, and who shortens it ends the process that reads them (SIGBUS); save() does
-neither, because it writes another file and renames it.
+The rules that make this safe are in `tensor_header.py`: read that first. No rule can guard against this: if somebody
+overwrites the file, the tensors change; if somebody truncates it, a process that reads them dies (SIGBUS). save() does
+neither: it writes a new file and renames it.
 """
 
 import json
@@ -29,7 +29,7 @@ from .yoke import Yoke
 __all__ = ["RULES", "Entry", "Header", "SafetensorsError", "ShardedFile", "TensorFile", "open_tensors", "read_header",
            "save"]  # fmt: skip
 
-# The format's dtypes and numpy's, or those of ml_dtypes. F4 and F6 have none: there several elements share a byte.
+# The format's dtypes, and their names in numpy or ml_dtypes. F4 and F6 have none: their elements share bytes.
 DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "F32": "float32", "F64": "float64", "C64": "complex64",
@@ -41,7 +41,7 @@ NAMES = {numpy_name: name for name, numpy_name in DTYPES.items()}
 
 @cache
 def dtype_of(name: str) -> np.dtype | None:
-    """numpy's dtype for one of the format's, little-endian; None if neither numpy nor an installed ml_dtypes has it."""
+    """numpy's little-endian dtype for the format's; None if neither numpy nor an installed ml_dtypes has it."""
     numpy_name = DTYPES.get(name, "")
     if hasattr(np, numpy_name):
         return np.dtype(numpy_name).newbyteorder("<")
@@ -53,17 +53,17 @@ def dtype_of(name: str) -> np.dtype | None:
 
 
 class Tensors(Mapping[str, np.ndarray]):
-    """What a file of tensors and a set of such files share: names, and a life that ends with close()."""
+    """What a file of tensors and a set of such files have in common: names, and a life that ends with close()."""
 
     path: Path
     _names: Mapping[str, Any]
 
     def _unknown(self, name: str) -> KeyError:
-        near = ", ".join(map(shown, get_close_matches(str(name), self._names))) or "none; list(file) gives all names"
+        near = ", ".join(map(shown, get_close_matches(str(name), self._names))) or "none; list(file) lists all names"
         return KeyError(f"{self.path} has no tensor {shown(name)}; names like it: {near}")
 
     def get(self, name: str, default: Any = None) -> Any:
-        if name not in self:  # Mapping would call __getitem__, which looks for names like it
+        if name not in self:  # Mapping's get() calls __getitem__, which would search for similar names
             return default
         return self[name]
 
@@ -79,7 +79,7 @@ class Tensors(Mapping[str, np.ndarray]):
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # Mapping would compare the values, and arrays have no one answer
+    __eq__, __hash__ = object.__eq__, object.__hash__  # Mapping compares values, and for arrays that's ambiguous
 
     def __enter__(self) -> Self:
         return self
@@ -89,15 +89,15 @@ class Tensors(Mapping[str, np.ndarray]):
 
 
 class TensorFile(Tensors):
-    """A file, mapped: `file[name]` is a read-only view of the tensor in the mapping, made when it is asked for.
+    """A mapped file. `file[name]` makes a read-only view of the tensor in the mapping.
 
-    Opening reads the header and nothing else. OSError if the file cannot be opened, SafetensorsError if it is not well
-    formed. A tensor whose place in the file is no multiple of its item size cannot be borrowed: it is copied when it is
-    first asked for, and kept. A dtype that numpy lacks comes through ml_dtypes, or where that lacks it or is not
-    installed, as the tensor's bytes, (n,) uint8; `entries[name].dtype` says what they are.
+    Opening reads the header and nothing else. OSError if the file won't open, SafetensorsError if it breaks a rule. A
+    tensor whose offset in the file isn't a multiple of its item size can't be borrowed: the first access copies it, and
+    the copy is kept. For a dtype that numpy lacks you get ml_dtypes' type. If that's missing too, you get the tensor's
+    bytes, (n,) uint8, and `entries[name].dtype` says what they are.
 
-    After close(), or at the end of a `with`, tensors that were taken stay valid, and the file stays mapped for them;
-    to ask for another is a ValueError.
+    After close(), or the end of a `with`, the tensors you took stay valid, and the file stays mapped for them. Asking
+    for another tensor raises ValueError.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -105,7 +105,7 @@ class TensorFile(Tensors):
         try:
             yoke = Yoke.attach(MappedFile(self.path), checked)
         except EmptyFile:
-            raise SafetensorsError("too short", "there are 0 bytes", path=self.path) from None
+            raise SafetensorsError("too short", "it has 0 bytes", path=self.path) from None
         except SafetensorsError as error:
             error.of(self.path)
             raise
@@ -127,25 +127,25 @@ class TensorFile(Tensors):
         view = np.ndarray(shape, dtype, mapped, begin)
         if begin % dtype.itemsize and begin < end:
             if name not in self._copies:
-                self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads, the first
+                self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads the first wins
             return read_only(self._copies[name].value)
         return view
 
     def cow(self, name: str) -> Cow[np.ndarray]:
-        """The tensor, borrowed from the mapping; or owned, where it had to be copied, and then the same Cow each time.
+        """The tensor, borrowed from the mapping. If it had to be copied, it's owned: the same Cow on every call.
 
-        There is one copy: what is written into it by to_mut() shows in `file[name]` too.
+        There's only one copy: if you change it through to_mut(), `file[name]` changes too.
         """
         array = self[name]
         return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
     @property
     def copied(self) -> tuple[str, ...]:
-        """The tensors that were copied so far."""
+        """The names of the tensors copied so far."""
         return tuple(self._copies)
 
     def close(self) -> None:
-        self._yoke = None  # its last name, which releases it
+        self._yoke = None  # was the yoke's last name, so this releases it
         self._copies.clear()
 
     def __repr__(self) -> str:
@@ -154,15 +154,15 @@ class TensorFile(Tensors):
 
 
 def checked(view: memoryview) -> tuple[memoryview, Header]:
-    """What a TensorFile's yoke holds: the bytes of the file, and the header that describes them."""
+    """The view that a TensorFile yokes: the bytes of the file, and the header that describes them."""
     return view, read_header(view)
 
 
 class ShardedFile(Tensors):
-    """Several files as one: an index, model.safetensors.index.json, says which tensor is in which file beside it.
+    """Several files as one. An index, model.safetensors.index.json, says which file beside it holds which tensor.
 
-    A file is opened when a tensor in it is first asked for; `entries` opens all of them. Errors as a TensorFile's, and
-    SafetensorsError for an index that is none, leads out of its folder, or names a tensor that its file has not.
+    Opens a file when you first ask for one of its tensors; `entries` opens all files. Raises what TensorFile raises;
+    also SafetensorsError if the index is malformed, leads out of its folder, or names a tensor that its file lacks.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -174,12 +174,12 @@ class ShardedFile(Tensors):
         return self._shard(name)[name]
 
     def cow(self, name: str) -> Cow[np.ndarray]:
-        """As TensorFile.cow."""
+        """Like TensorFile.cow."""
         return self._shard(name).cow(name)
 
     @property
     def entries(self) -> dict[str, Entry]:
-        """Where each tensor lies in its own file."""
+        """Each tensor's place in its own file."""
         return {name: self._shard(name).entries[name] for name in self}
 
     @property
@@ -194,14 +194,14 @@ class ShardedFile(Tensors):
     def _shard(self, name: str) -> TensorFile:
         if name not in self._names:
             raise self._unknown(name)
-        beside = self._names[name]
+        shard_name = self._names[name]
         if (shards := self._shards) is None:
             raise ValueError(f"{self.path} is closed: open it again")
-        if beside not in shards:
-            shards.setdefault(beside, TensorFile(self.path.parent / beside))  # of two threads, the first
-        shard = shards[beside]
+        if shard_name not in shards:
+            shards.setdefault(shard_name, TensorFile(self.path.parent / shard_name))  # of two threads the first wins
+        shard = shards[shard_name]
         if name not in shard:
-            raise SafetensorsError("missing", f"{beside} has no such tensor", name, self.path)
+            raise SafetensorsError("missing", f"{shard_name} has no such tensor", name, self.path)
         return shard
 
     def __repr__(self) -> str:
@@ -213,13 +213,13 @@ class ShardedFile(Tensors):
 
 
 def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """The file of each tensor, as a path relative to the index, and the metadata. SafetensorsError, OSError."""
+    """Each tensor's file, as a path relative to the index; and the metadata. SafetensorsError, OSError."""
     try:
         with regular_file(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > LONGEST:
-                raise ValueError(f"it has {size:,} bytes, and may have {LONGEST:,}")
+                raise ValueError(f"it has {size:,} bytes, and {LONGEST:,} is the limit")
             index = json.loads(str(file.read(), "utf-8"), object_pairs_hook=once)
-        json.dumps(index, ensure_ascii=False).encode()  # ValueError for half a character, which no file name has
+        json.dumps(index, ensure_ascii=False).encode()  # ValueError for a lone surrogate, which no file name has
     except SafetensorsError as error:
         raise error.of(path) from None
     except RecursionError:
@@ -228,12 +228,12 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
         raise SafetensorsError("index", str(error), path=path) from None
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:
-        raise SafetensorsError("index", f"there is {shown(index)}", path=path)
+        raise SafetensorsError("index", f"it is {shown(index)}", path=path)
     metadata = index.get("metadata", {})
     if type(metadata) is not dict:
         raise SafetensorsError("index", f"its metadata is {shown(metadata)}", path=path)
     for name, shard in weight_map.items():
-        # As Windows reads a path, so that C:\\x and ..\\x are seen for what they are there, wherever this runs.
+        # Windows' rules on every system, so that C:\\x and ..\\x are refused everywhere.
         inside = type(shard) is str and "\0" not in shard and PureWindowsPath(shard)
         if not inside or inside.anchor or ".." in inside.parts or not inside.parts:
             raise SafetensorsError("shard", f"its file is {shown(shard)}", name, path)
@@ -241,27 +241,27 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def open_tensors(path: str | os.PathLike[str]) -> TensorFile | ShardedFile:
-    """A file of tensors, or the index of several, which is told by its name: *.index.json."""
+    """Opens a file of tensors; or several files, if the name is that of an index: *.index.json."""
     return (ShardedFile if os.fspath(path).endswith(".index.json") else TensorFile)(path)
 
 
 def save(
     tensors: Mapping[str, np.ndarray], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Writes `tensors` to `path`, byte for byte as the reference writer does, metadata in the order given.
+    """Writes `tensors` to `path`, byte for byte as the reference writer does, with metadata in the order given.
 
-    Large elements first, then by name, the header padded with spaces to a multiple of 8 bytes: so every tensor lies at
-    a multiple of its item size, and can be borrowed. Arrays in any byte order and memory layout are right (what is not
-    C-contiguous and little-endian is copied, one tensor at a time).
+    Tensors are sorted by dtype, large elements first, then by name, and spaces pad the header to a multiple of 8 bytes.
+    So every tensor lies at a multiple of its item size, and a reader can borrow it. Arrays may have any byte order and
+    memory layout; one that isn't C-contiguous and little-endian is copied, one tensor at a time.
 
-    `path` is the old file or all of the new one at any moment (`helpers.whole`), and whoever has mapped the old one
-    goes on reading that. On Windows a mapped file cannot be replaced: PermissionError, and nothing is lost. TypeError
-    for what is no array, or of a dtype that the format has not; ValueError for a bad name; OSError as `whole_file`.
+    At any moment `path` is the old file or the complete new file (`helpers.whole`). A process that mapped the old file
+    keeps reading it. Windows can't replace a mapped file: PermissionError, and nothing is lost. TypeError for a value
+    that isn't an array or whose dtype the format lacks; ValueError for a bad name; OSError as in `whole_file`.
     """
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:
-            raise ValueError(f"{name!r} cannot name a tensor: choose a str other than {METADATA!r}")
-        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)  # whose mask would be lost
+            raise ValueError(f"{name!r} can't name a tensor: choose a str other than {METADATA!r}")
+        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)  # would lose its mask
         if not plain or array.dtype.name not in NAMES:
             kind = f"an array of {array.dtype}" if plain else f"a {type(array).__name__}"
             raise TypeError(f"tensor {name!r} is {kind}; the format holds arrays of {', '.join(NAMES)}")
@@ -270,7 +270,7 @@ def save(
             raise TypeError(f"metadata maps strings to strings, not {pair[0]!r} to {pair[1]!r}")
     head, sizes = head_of({name: (NAMES[array.dtype.name], array.shape) for name, array in tensors.items()}, metadata)
     size = len(head) + sum(sizes.values())
-    read_header(head, size)  # what is written can be read
+    read_header(head, size)  # write nothing that can't be read back
     with whole_file(path, size) as file:
         file.write(head)
         for name in sizes:
@@ -278,5 +278,5 @@ def save(
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:
-    """(nbytes,) uint8: its elements in C order, lowest byte first; not copied if that is how they lie."""
+    """(nbytes,) uint8: the elements in C order, lowest byte first. A copy only if they aren't stored that way."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)

@@ -1,20 +1,20 @@
-"""The rules of safetensors: what must be true of a file before a byte of its data is looked at.
+"""The rules of safetensors: what must be true of a file before you look at a byte of its data.
 
 A file is 8 bytes, the length N of the header (unsigned, little-endian); N bytes, the header; and the data:
 
     {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …, "__metadata__": {"key": "value", …}}
 
-Offsets count from the start of the data. The header comes from whoever wrote the file, so nothing in it is believed
-until it is checked: no number is used to reach for a byte, or to ask for memory, before a rule has bounded it.
+Offsets count from the start of the data. Anybody may have written the header, so the reader trusts nothing in it
+unchecked: no number from it locates a byte or sizes an allocation before a rule has bounded that number.
 
-Format: https://github.com/huggingface/safetensors. Rules and order are those of its reference implementation, but that
-one lets pass some of what the format's description forbids. This reader does not: white space before the "{", a name
-twice, fields that nobody has defined (they might change what the bytes mean), null for "__metadata__", lists or objects
-where the description shows something else. Nor shapes that no numpy array can have: of more than 64 dimensions, or with
-a 0 among dimensions whose product overflows.
+Format: https://github.com/huggingface/safetensors. The rules and their order are the reference implementation's, but
+this reader is stricter. The format's description forbids some things that the reference lets pass and this reader
+doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
+for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more
+than 64 dimensions, or a 0 among dimensions whose product overflows.
 
-Each rule is written down for one tensor, in `entry` and `check_layout`, which say what is broken. Most headers break
-none, and `at_once` finds that out sooner: it looks at one field of all tensors at a time.
+`entry` and `check_layout` spell out each rule for one tensor, and say what's broken. Most headers break no rule, and
+`at_once` finds that out faster: it checks one field of all tensors at a time.
 """
 
 import json
@@ -34,7 +34,7 @@ import numpy as np
 Buffer = bytes | bytearray | memoryview | mmap.mmap
 
 LONGEST = 100_000_000
-LONG = 2**20  # bytes of a header; a longer one is counted before it is parsed
+LONG = 2**20  # bytes; check_outline looks at longer headers before json does
 LIMIT = 2**64
 METADATA = "__metadata__"
 FIELDS = "dtype", "shape", "data_offsets"
@@ -44,7 +44,7 @@ SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
 SHORT.maxlevel = 3  # six lists of six lists of six
 
-# Bits of one element. The order is the reference implementation's, whose writer lays the last kinds first.
+# Bits per element, in the reference implementation's order. Its writer stores the last dtypes first.
 BITS = {
     "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
     "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
@@ -52,38 +52,38 @@ BITS = {
 }  # fmt: skip
 
 RULES = {
-    "too short": "a file begins with 8 bytes, the length of its header",
+    "too short": "a file begins with 8 bytes that give the length of its header",
     "header too long": f"a header has at most {LONGEST:,} bytes",
     "header beyond file": "the header lies inside the file",
-    "not an object": "the header begins with {, with nothing before it",
+    "not an object": "the header begins with {, and nothing comes before it",
     "not UTF-8": "the header is UTF-8 text, and so is every name in it",
     "not JSON": "the header is JSON",
-    "duplicate key": "no name stands twice in an object",
+    "duplicate key": "no name occurs twice in an object",
     "metadata": f"{METADATA} is an object of strings",
     "fields": "a tensor is an object with dtype, shape and data_offsets, and nothing else",
     "dtype": f"a dtype is one of {', '.join(BITS)}",
     "shape": "a shape is a list of at most 64 whole numbers, from 0 to 2**64 - 1",
-    "offsets": "data_offsets are a list of two whole numbers, from 0 to 2**64 - 1",
-    "hole or overlap": "a tensor begins where the one before it ends, the first at 0",
-    "end before begin": "a tensor does not end before it begins",
-    "overflow": "the dimensions other than 0, multiplied, give less than 2**64 bits",
-    "part of a byte": "a tensor ends where a byte ends",
-    "wrong size": "a tensor has as many bytes as its shape and dtype need",
+    "offsets": "data_offsets is a list of two whole numbers, from 0 to 2**64 - 1",
+    "hole or overlap": "each tensor begins where the previous tensor ends, the first at 0",
+    "end before begin": "no tensor ends before it begins",
+    "overflow": "a tensor takes less than 2**64 bits, even if dimensions of 0 don't count",
+    "part of a byte": "a tensor is a whole number of bytes",
+    "wrong size": "a tensor has exactly the bytes that its shape and dtype need",
     "file length": "the last tensor ends where the file ends",
 }
 
 INDEX_RULES = {
-    "index": 'an index is a JSON object with "weight_map", an object of tensor names and file names; "metadata" is one',
+    "index": 'an index is a JSON object; "weight_map" maps tensor names to file names, and "metadata" is an object',
     "shard": "the files of an index lie in its folder, or below it",
-    "missing": "a tensor is in the file that the index says",
+    "missing": "every tensor is in the file that the index names",
 }
 
 
 class SafetensorsError(ValueError):
-    """A file that breaks a rule: `rule` is a key of RULES or INDEX_RULES, `saw` says what is there instead.
+    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead.
 
-    tensor   the name of the tensor that it is about, or None
-    path     of the file, or None while it is not known
+    tensor   name of the tensor that breaks the rule, or None
+    path     of the file, or None if not known yet
     """
 
     def __init__(self, rule: str, saw: str, tensor: str | None = None, path: Any = None) -> None:
@@ -96,13 +96,13 @@ class SafetensorsError(ValueError):
         return f"{where}{which}{self.saw}; but {(RULES | INDEX_RULES)[self.rule]}"
 
     def of(self, path: Any) -> Self:
-        """The same, about the file at `path`; without what was running, which would keep the file's bytes mapped."""
+        """This error, now about the file at `path`, without its traceback, which would keep the file mapped."""
         self.path, self.args, self.__context__ = path, (self.rule, self.saw, self.tensor, path), None
         return self.with_traceback(None)
 
 
 class Entry(NamedTuple):
-    """A tensor in a file; `begin` and `end` count bytes from the start of the file, not of its data."""
+    """A tensor in a file. `begin` and `end` count bytes from the start of the file, not of the data."""
 
     name: str
     dtype: str
@@ -113,7 +113,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """A checked header: the tensors in the order in which they lie, and `size`, the number of bytes before the data."""
+    """A checked header: the tensors in file order, and `size`, the number of bytes before the data."""
 
     entries: dict[str, Entry]
     metadata: dict[str, str]
@@ -121,9 +121,9 @@ class Header:
 
 
 def read_header(data: Buffer, size: int | None = None) -> Header:
-    """The header of a file, of which `data` is all bytes, or the first ones if `size`, the file's length, is given.
+    """The header of a file. `data` is the whole file, or just its beginning if you pass the file's length as `size`.
 
-    SafetensorsError names the first rule that is broken; ValueError if `data` ends before the header does.
+    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does.
     """
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
@@ -138,7 +138,7 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
 
 
 def one_by_one(header: memoryview, start: int, size: int) -> Header:
-    """By the rules: SafetensorsError names the first that is broken, and the tensor that breaks it."""
+    """Checks rule by rule. SafetensorsError names the first broken rule, and the tensor that breaks it."""
     table = parsed(header)
     metadata = strings(table.pop(METADATA, ()))
     entries = [entry(name, pairs, start) for name, pairs in table.items()]
@@ -148,10 +148,9 @@ def one_by_one(header: memoryview, start: int, size: int) -> Header:
 
 
 def at_once(header: memoryview, start: int, size: int) -> Header | None:
-    """The same for most headers that keep the rules; for any other None, or an error of Python's.
+    """The same for most headers that break no rule; None, or one of Python's own errors, for the rest.
 
-    Legal, but left to `one_by_one`: tensors of no elements, or in another order than they lie in; a colon or a \\u in a
-    name.
+    Legal, but left to `one_by_one`: tensors without elements, tensors not in file order, and names with a colon or \\u.
     """
     text = str(header, "utf-8")
     table = PLAIN_JSON.decode(text)
@@ -162,7 +161,7 @@ def at_once(header: memoryview, start: int, size: int) -> Header | None:
     usual = (
         text.startswith("{")
         and "\\u" not in text
-        # A colon follows each name. If a name stands twice and is kept once, a colon is left over.
+        # A colon follows each name. If a name occurs twice, the table keeps one, and a colon is left over.
         and kept + len(metadata) + 3 * len(tensors) == text.count(":")
         and types(metadata.values()) <= {str}
         and set(map(len, tensors)) == {3}
@@ -181,7 +180,7 @@ def at_once(header: memoryview, start: int, size: int) -> Header | None:
         return None
     places = [start + end for end in ends]
     rows = zip(table, dtypes, map(tuple, shapes), [start, *places[:-1]], places, strict=True)
-    entries = map(tuple.__new__, repeat(Entry), rows)  # as Entry._make, in half the time
+    entries = map(tuple.__new__, repeat(Entry), rows)  # like Entry._make, in half the time
     return Header(dict(zip(table, entries, strict=True)), metadata, start)
 
 
@@ -192,10 +191,10 @@ def types(values: Iterable[Any]) -> set[type]:
 def head_of(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None, odd: int = 0
 ) -> tuple[bytes, dict[str, int]]:
-    """What the reference writer puts before the data, and the bytes of each tensor, in the order in which they lie.
+    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order.
 
-    tensors  name -> dtype in the format's words, and shape
-    odd      bytes by which the data misses the place it should begin at, a multiple of 8
+    tensors  name -> the format's name for the dtype, and the shape
+    odd      by how many bytes the data begins past a multiple of 8
     """
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
@@ -212,27 +211,27 @@ def head_of(
 
 
 def header_end(view: memoryview, size: int) -> int:
-    """Where the header ends and the data begins."""
+    """The offset where the header ends and the data begins."""
     if size < 8:
-        raise SafetensorsError("too short", f"there are {size} bytes")
+        raise SafetensorsError("too short", f"it has {size} bytes")
     length = int.from_bytes(view[:8], "little")
     if length > LONGEST:
         raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
     if 8 + length > size:
         raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
     if 8 + length > len(view):
-        raise ValueError(f"the header ends at byte {8 + length:,}: hand over that many, not {len(view):,}")
+        raise ValueError(f"the header ends at byte {8 + length:,}: pass that many bytes, not {len(view):,}")
     return 8 + length
 
 
 def check_outline(header: memoryview) -> None:
-    """Counts what is in a long header before json makes objects of it: lists in a list take 40 times their text.
+    """Counts the marks in a long header before json parses it: nested lists take 40 times the memory of their text.
 
-    Outside of its strings a header has, for each tensor, an object, two lists, four colons, and at most 64 commas in
-    the lists. It has one object more, or two with the metadata, and in objects fewer commas than colons. What is not so
-    breaks the rule of fields, and perhaps another one before.
+    Outside its strings, a header has an object, two lists, four colons, and at most 64 commas in the lists for each
+    tensor. It has one more object, or two with metadata. Objects have fewer commas than colons. Any other header breaks
+    the "fields" rule, and perhaps an earlier rule too.
     """
-    text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # no escaped quotation marks
+    text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # drops escaped quotation marks
     codes = np.frombuffer(text, np.uint8)
     outside = ~np.logical_xor.accumulate(codes == ord('"'))
     objects, lists, colons, commas = (np.count_nonzero(outside & (codes == ord(mark))) for mark in "{[:,")
@@ -244,12 +243,12 @@ def check_outline(header: memoryview) -> None:
 
 
 class Odd(str):
-    """A number with a point or an exponent, NaN or Infinity, as it is written: neither an int nor a plain str."""
+    """A number with a point or an exponent, NaN or Infinity, as written: neither an int nor a plain str."""
 
     __repr__ = str.__str__
 
 
-# Of two values with one name, Python's json keeps the last: unless an object comes as a tuple of its pairs.
+# If a name occurs twice, Python's json keeps the last value, unless objects become tuples of pairs.
 JSON = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Odd, parse_constant=Odd)
 PLAIN_JSON = json.JSONDecoder(parse_float=Odd, parse_constant=Odd)
 
@@ -260,7 +259,7 @@ def parsed(header: memoryview) -> dict[str, Any]:
     try:
         text = str(header, "utf-8")
         pairs = JSON.decode(text)
-        if "\\u" in text:  # an escape can name half a character, which UTF-8 cannot write
+        if "\\u" in text:  # an escape can name a lone surrogate, which UTF-8 can't encode
             json.dumps(pairs, ensure_ascii=False).encode()
     except UnicodeError as error:
         raise SafetensorsError("not UTF-8", str(error)) from None
@@ -290,11 +289,11 @@ def strings(pairs: Any) -> dict[str, str]:
 
 
 def entry(name: str, pairs: Any, start: int) -> Entry:
-    """What the header says of one tensor, each field by itself."""
+    """Checks what the header says about one tensor, field by field."""
     try:
         dtype, shape, offsets = three_fields(dict(pairs if type(pairs) is tuple and len(pairs) == 3 else ()))
     except KeyError:
-        raise SafetensorsError("fields", f"there is {shown(pairs)}", name) from None
+        raise SafetensorsError("fields", f"it is {shown(pairs)}", name) from None
     if type(dtype) is not str or dtype not in BITS:
         raise SafetensorsError("dtype", f"its dtype is {shown(dtype)}", name)
     if not whole_numbers(shape) or len(shape) > 64:
@@ -315,7 +314,7 @@ def whole_numbers(value: Any) -> bool:
 
 
 def check_layout(entries: list[Entry], start: int, size: int) -> None:
-    """Tensor after tensor, in the order in which they lie in the file: each fills its place, and all fill the file."""
+    """Checks tensor after tensor, in file order: each fills its place, and together they fill the file."""
     place = start
     for name, dtype, shape, begin, end in entries:
         if begin != place:
@@ -332,10 +331,10 @@ def check_layout(entries: list[Entry], start: int, size: int) -> None:
             raise SafetensorsError("wrong size", f"it has {end - begin} bytes, {needed}", name)
         place = end
     if place != size:
-        raise SafetensorsError("file length", f"the last tensor ends at byte {place:,}, and the file at {size:,}")
+        raise SafetensorsError("file length", f"the last tensor ends at byte {place:,}, the file at {size:,}")
 
 
 def shown(value: Any) -> str:
-    """What a message shows of a value that may be long: a name of 100 MB, a list a thousand lists deep."""
-    words = SHORT.repr(value)
-    return words if len(words) <= LINE else f"{words[: LINE - 1]}…"
+    """A value for a message, shortened: it may be a name of 100 MB, or a list a thousand lists deep."""
+    text = SHORT.repr(value)
+    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"

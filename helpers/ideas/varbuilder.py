@@ -1,4 +1,4 @@
-"""VarBuilder: a model asks for its weights by name and shape, and is told which of them had to be copied.
+"""VarBuilder: a model asks for its weights by name and shape, and learns which of them had to be copied.
 
 >>> with VarBuilder.from_mapped("model.safetensors", "f4") as weights:
 ...     layer = weights.prefix("layers.0")
@@ -28,12 +28,12 @@ ROWS = 12
 
 
 class LoadError(ValueError):
-    """A tensor that is not there, twice there, or not as the model needs it."""
+    """A tensor is missing, or there twice, or not what the model needs."""
 
 
 @dataclass
 class Tree:
-    """What all prefixes of a model share: its open files, the tensors in them by full name, and which were taken."""
+    """What all prefixes of a model share: its open files, their tensors by full name, and the tensors taken so far."""
 
     dtype: np.dtype | None
     files: ExitStack
@@ -42,9 +42,9 @@ class Tree:
 
 
 class VarBuilder:
-    """The weights of a model, or of the part of it whose names begin with a prefix. Made by `VarBuilder.from_mapped`.
+    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
 
-    taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; of the whole model
+    taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
     """
 
     def __init__(self, tree: Tree, path: str = "") -> None:
@@ -54,15 +54,15 @@ class VarBuilder:
     @classmethod
     def from_mapped(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
                     dtype: Any = None) -> "VarBuilder":  # fmt: skip
-        """Maps a safetensors file, several, or those of an index, and reads their headers.
+        """Maps a safetensors file, several of them, or the files of an index, and reads their headers.
 
-        Weights are handed out in `dtype`, numpy's name or type; None leaves each as it is stored. LoadError for a dtype
-        that no tensor can have, or a name that is in two files; SafetensorsError, OSError. On an error no file stays
-        open.
+        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype. LoadError
+        for a dtype that no tensor can have, or for a name that is in two files; SafetensorsError, OSError. On any error
+        all files are closed again.
         """
         wanted = None if dtype is None else np.dtype(dtype)
         if wanted is not None and wanted.name not in NAMES:
-            raise LoadError(f"weights cannot be handed out as {wanted}; choose one of {', '.join(NAMES)}")
+            raise LoadError(f"weights can't be {wanted}; choose one of {', '.join(NAMES)}")
         with ExitStack() as files:
             tree = Tree(wanted, files)
             for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -75,30 +75,29 @@ class VarBuilder:
         return cls(tree)
 
     def prefix(self, name: str) -> "VarBuilder":
-        """The part whose names begin with `name` and a dot, over the same files."""
+        """The part whose names begin with `name` and a dot. Shares the same files."""
         return VarBuilder(self._tree, self._full(name))
 
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
-        """The tensor, read-only: a view of the mapping, or a copy where `taken` then says why.
+        """The tensor, read-only: a view of the mapping, or a copy. For a copy, `taken` says why.
 
-        A copy into another dtype is made at each call, and is the caller's alone. It may round, and what is too large
-        for a float becomes infinite. LoadError for what would lose more (floats into integers, integers into narrower
-        ones, complex into real), for a tensor that is not there, and for another shape than `shape`. ValueError after
-        close().
+        Another dtype means a new copy on each call, the caller's alone. The conversion may round, and turns numbers too
+        large for a float into infinity. LoadError if it would lose more (floats to integers, integers to narrower
+        integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
         """
         full, wanted = self._full(name), self._tree.dtype
         if full not in self._tree.tensors:
             near = ", ".join(get_close_matches(full, self._tree.tensors)) or "none"
-            raise LoadError(f"{full}: expected {_words(wanted, shape)}, found no such tensor; names like it: {near}")
+            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
         file, entry = self._tree.tensors[full]
         stored = dtype_of(entry.dtype)
         why = ""
         if stored is None:
-            why = f"; numpy has no {entry.dtype}; most such types are in ml_dtypes, if installed"
+            why = f"; numpy has no {entry.dtype}; to get most such types, install ml_dtypes"
         elif wanted is not None and _loses(stored, wanted):
             why = f"; {stored} to {wanted} would lose more than digits"
         if why or entry.shape != tuple(shape):
-            raise LoadError(f"{full}: expected {_words(wanted, shape)}, found {_words(entry.dtype, entry.shape)}{why}")
+            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{why}")
         tensor = file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
@@ -108,14 +107,14 @@ class VarBuilder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all tensors in this part, without the prefix."""
+        """The names of all tensors in this part, without the prefix."""
         return tuple(name.removeprefix(self._below) for name in self._tree.tensors if name.startswith(self._below))
 
     def __contains__(self, name: str) -> bool:
         return self._full(name) in self._tree.tensors
 
     def close(self) -> None:
-        """Closes the files, of all prefixes; tensors that were taken stay valid."""
+        """Closes the files for all prefixes. Tensors you took stay valid."""
         self._tree.files.close()
 
     def __enter__(self) -> "VarBuilder":
@@ -134,17 +133,17 @@ class VarBuilder:
         rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            words = (word.ljust(width) for word, width in zip(row, widths, strict=True))
-            lines.append(f"  {'  '.join(words)}  {self.taken[row[0]]}")
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            lines.append(f"  {'  '.join(cells)}  {self.taken[row[0]]}")
         return "\n".join(lines + [f"  … and {len(taken) - ROWS} more"] * (len(taken) > ROWS))
 
 
 def _loses(stored: np.dtype, wanted: np.dtype) -> bool:
     if wanted.kind in "iu":
-        return not np.can_cast(stored, wanted)  # or numbers would wrap around
-    imaginary = stored.kind == "c" != wanted.kind  # ml_dtypes has numpy take complex64 to bfloat16
+        return not np.can_cast(stored, wanted)  # otherwise numbers would wrap around
+    imaginary = stored.kind == "c" != wanted.kind  # with ml_dtypes, numpy would cast complex64 to bfloat16
     return imaginary or not np.can_cast(stored, wanted, "same_kind")
 
 
-def _words(dtype: Any, shape: tuple[int, ...]) -> str:
+def _spec(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{'any dtype' if dtype is None else dtype} of shape {tuple(shape)}"

@@ -1,18 +1,18 @@
-"""Yoke: a view and the owner that it borrows from (its cart), moved about as one.
+"""Yoke: a view and the owner it borrows from (its cart), which travel as one.
 
-In Rust a struct cannot hold an owner and a borrow from it: a lifetime is part of a borrow's type, and nobody can write
-the name of one that begins inside the struct. The yoke crate (https://docs.rs/yoke) erases it: the view is good for as
-long as the yoke is. Two promises make that sound, and Python keeps both:
+In Rust, a struct can't hold an owner and a borrow from that owner. A borrow's type includes a lifetime, and there's no
+way to name a lifetime that begins inside the struct. The yoke crate (https://docs.rs/yoke) erases the lifetime: the
+view is good for as long as the yoke is. Two promises make that sound, and Python keeps both:
 
-- An owner that moves leaves its bytes where they are (StableDeref). In Python a name only refers: addresses stay.
-- An owner neither goes nor grows while it is borrowed (the borrow checker). Python counts the views that are out
+- When an owner moves, its bytes stay where they are (StableDeref). Python moves names, never objects.
+- While an owner is borrowed, it neither goes nor grows (the borrow checker). Python counts the views that are out
   (PEP 3118), and raises BufferError.
 
-What no yoke protects from: the owner may write its bytes under the view; anybody may overwrite a mapped file, or cut it
-short (SIGBUS); and a view made around the count, np.ndarray(shape, buffer=mapping), is not counted.
+A yoke can't protect you from everything. The owner may write its bytes under the view. Anybody may overwrite a mapped
+file or truncate it (SIGBUS). And np.ndarray(shape, buffer=mapping) makes a view that isn't counted.
 
-What can be a cart is in carts.py, what counts as a borrow in borrows.py, and in hitch.py what a cart needs that has
-several yokes, in several threads.
+carts.py says what can be a cart, borrows.py what counts as a borrow, and hitch.py how several yokes in several threads
+share a cart.
 """
 
 import sys
@@ -29,11 +29,11 @@ RELEASED: Any = object()
 
 
 class Yoke(Generic[Y, C]):
-    """A view Y, and the loan of a cart C that it was made of. Made by attach() or owned().
+    """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned().
 
-    It lets go of both by release(), at the end of a `with`, or with its last name; a view that was taken out stays
-    valid. The last yoke of a cart closes it (hitch.py: when the last Loan goes). A yoke that is released or used up
-    raises ValueError.
+    A yoke lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays
+    valid. The last yoke of a cart closes the cart (hitch.py: when the last Loan goes). A yoke that was released or used
+    up raises ValueError.
     """
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")
@@ -45,49 +45,49 @@ class Yoke(Generic[Y, C]):
 
     @classmethod
     def attach(cls, cart: C, function: Callable[[memoryview], Y]) -> "Yoke[Y, C]":
-        """Lends the bytes of `cart` to `function`, and yokes the view that it makes of them. ValueError for a copy."""
+        """Lends the bytes of `cart` to `function` and yokes the view that it returns. ValueError for a copy."""
         loan, view = lend(cart, function)
         return cls(loan, view, name_of(function))
 
     @classmethod
     def owned(cls, value: Y) -> "Yoke[Y, None]":
-        """A value that borrows from nobody, where a yoke is asked for."""
+        """A yoke without a cart, for a value that borrows from nobody."""
         return cls(None, value, "owned")
 
     def get(self) -> Y:
-        """The view; a memoryview anew each time, because whoever takes it may release it, and clones share the view."""
+        """The view. A memoryview comes fresh each time: the caller may release it, and clones share the original."""
         view = self._view
         if view is RELEASED:
-            raise ValueError(f"this yoke ({self._name}) is released, or was used up: attach the cart again")
+            raise ValueError(f"this yoke ({self._name}) was released or used up: attach the cart again")
         return memoryview(view) if type(view) is memoryview else view
 
     def map_project(self, function: Callable[[Y], Z]) -> "Yoke[Z, C]":
-        """A yoke of a part of the view, over the same cart. Uses this one up; if it fails, this one is as it was."""
-        loan, view = self._loan, self.get()  # the loan first: if another thread releases this yoke now, get() says so
+        """A yoke of a part of the view, over the same cart. Uses up this yoke, or on failure leaves it as it was."""
+        loan, view = self._loan, self.get()  # the loan first: get() raises if another thread releases this yoke now
         projected = Yoke(loan, borrowed(function, view, loan), name_of(function))
         self.release()
         return projected
 
     def clone(self) -> "Yoke[Y, C]":
-        """Another yoke of the same view and cart: no bytes are copied."""
+        """Another yoke of the same view and cart. Copies no bytes."""
         return Yoke(self._loan, self.get(), self._name)
 
     def into_backing_cart(self) -> C:
-        """The cart that attach() was given, the caller's to close now; None for an owned value. Uses this yoke up."""
+        """Uses up this yoke and returns its cart, which is now the caller's to close; None for an owned value."""
         loan, _ = self._loan, self.get()
         self.release()
         return None if loan is None else loan.taken_back()
 
     def release(self) -> None:
-        """Lets go of view and cart; does nothing the second time."""
-        loan = getattr(self, "_loan", None)  # None too if it was never made whole
+        """Lets go of view and cart. Calling it again does nothing."""
+        loan = getattr(self, "_loan", None)  # no _loan yet if __init__ failed
         self._view, self._loan = RELEASED, None
         if loan is not None:
             loan.unhitched(self)
 
     @property
     def size(self) -> int:
-        """Bytes of the cart; of the value itself (sys.getsizeof) if it is owned."""
+        """Bytes in the cart, or in an owned value (sys.getsizeof)."""
         loan, view = self._loan, self.get()
         return sys.getsizeof(view) if loan is None else loan.hitch.cart.size
 

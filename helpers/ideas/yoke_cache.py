@@ -1,4 +1,4 @@
-"""YokeCache: the yokes used last, as many as fit, for several threads at once."""
+"""YokeCache: keeps the most recently used yokes, as many as fit, and serves several threads."""
 
 import threading
 from collections import OrderedDict
@@ -13,35 +13,35 @@ K = TypeVar("K", bound=Hashable)
 
 
 class YokeCache(Generic[K]):
-    """Yokes by key, made by `make(key)` where missing; those used longest ago go when their carts' bytes do not fit.
+    """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the carts outgrow the capacity.
 
-    get() hands out a clone: `with cache.get(key) as view`. The cache may drop its own yoke of that cart meanwhile; the
-    cart is closed when the clones in use are released. make(key) hands its yoke over: the cache releases it. make must
-    not ask this cache: two threads whose makes want each other's key would wait for ever.
+    get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile; the cart closes
+    when the last clone is released. The cache releases the yokes that make(key) returns. make must not call this
+    cache: two threads that make each other's key would wait forever.
 
-    size                    bytes of the carts of all yokes kept; a cart that two of them share is counted twice
-    hits, misses, evictions of get(): answered without a call of make, or by one; yokes dropped for want of room
+    size                     bytes in the carts of all kept yokes; a cart that two of them share counts twice
+    hits, misses, evictions  get() calls that called no make, and those that did; yokes dropped to make room
     """
 
     def __init__(self, capacity: int | str, make: Callable[[K], Yoke]) -> None:
         self.capacity, self.make = size(capacity), make
         self.size = self.hits = self.misses = self.evictions = 0
         self._kept: OrderedDict[K, tuple[Yoke, int]] = OrderedDict()
-        self._making: dict[K, tuple[Future, int]] = {}  # what others wait for, and the thread that makes it
+        self._making: dict[K, tuple[Future, int]] = {}  # what other threads wait for, and who makes it
         self._closed = False
-        self._lock = threading.RLock()  # held for look-ups only; never while make runs or a cart is closed
+        self._lock = threading.RLock()  # held for look-ups only, never while make runs or a cart closes
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. make runs once for a key at a time: who asks meanwhile waits for it.
+        """A clone, the caller's to release. make runs once for a key at a time; other threads wait for it.
 
-        What make raises is raised to all of them, and not kept: the next get() tries again. A cart larger than the
-        capacity is handed out, not kept. ValueError if the cache is closed; RuntimeError if make asks, for any key.
+        If make raises, all of them get the error, and the next get() tries again. A cart larger than the capacity is
+        returned but not kept. ValueError if the cache is closed; RuntimeError if make itself calls get().
         """
         with self._lock:
             if any(maker == threading.get_ident() for _, maker in self._making.values()):
-                raise RuntimeError(f"make asks this cache for {key!r}: make it of something else, or of another cache")
+                raise RuntimeError(f"make asks its own cache for {key!r}: make the yoke from something else")
             if self._closed:
-                raise ValueError("this YokeCache is closed")
+                raise ValueError("this YokeCache is closed: make a new one")
             if key in self._kept:
                 self.hits += 1
                 self._kept.move_to_end(key)
@@ -56,7 +56,7 @@ class YokeCache(Generic[K]):
                 return self._made(key, promise)
             clone = promise.result().clone()
         finally:
-            del promise  # an error's traceback holds this frame, the promise the error: a ring that would keep views
+            del promise  # traceback -> frame -> promise -> error -> traceback: the cycle would keep views alive
         with self._lock:
             self.hits += 1
         return clone
@@ -65,7 +65,7 @@ class YokeCache(Generic[K]):
         try:
             yoke = self.make(key)
             if not isinstance(yoke, Yoke):
-                raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, no Yoke: use Yoke.attach or .owned")
+                raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, not a Yoke: use Yoke.attach or .owned")
             weight, mine, others = yoke.size, yoke.clone(), yoke.clone()
         except BaseException as error:
             with self._lock:
@@ -73,11 +73,11 @@ class YokeCache(Generic[K]):
             promise.set_exception(error)
             del promise
             raise
-        gone = []
+        dropped = []
         with self._lock:
             del self._making[key]
             if self._closed or weight > self.capacity:
-                gone.append(yoke)
+                dropped.append(yoke)
             else:
                 self._kept[key] = yoke, weight
                 self.size += weight
@@ -85,14 +85,14 @@ class YokeCache(Generic[K]):
                 _, (oldest, freed) = self._kept.popitem(last=False)
                 self.size -= freed
                 self.evictions += 1
-                gone.append(oldest)
-        promise.set_result(others)  # a yoke of those who wait: it lives as long as the promise
-        for one in gone:
-            one.release()
+                dropped.append(oldest)
+        promise.set_result(others)  # for the threads that wait: lives as long as the promise
+        for yoke in dropped:
+            yoke.release()
         return mine
 
     def close(self) -> None:
-        """Releases every yoke kept; clones in use stay valid. get() raises from now on."""
+        """Releases every kept yoke; clones in use stay valid. From now on get() raises."""
         with self._lock:
             self._closed = True
             kept, self._kept, self.size = self._kept, OrderedDict(), 0

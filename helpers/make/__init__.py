@@ -1,10 +1,10 @@
-"""The files the lessons read: made from a size and a seed, the same bytes on every machine, whole or not at all.
+"""The files that the lessons read: made from a size and a seed, byte for byte the same on every machine.
 
 from helpers.make import random_file
 path = random_file("weights.bin", "256 MiB")
 
-`tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that break one rule each.
-`records`, `dna`: data to parse and to index. `digits`: real pictures, and DIGITS, a small model that reads them.
+`tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that each break one rule.
+`records`, `dna`: data to parse and to index. `digits`: real pictures; DIGITS: a small model that reads them.
 """
 
 from ..scratch import scratch

@@ -1,4 +1,4 @@
-"""A text of four letters, as an index is made for."""
+"""A text of four letters, to build an index for."""
 
 import os
 from collections.abc import Iterator
@@ -10,15 +10,14 @@ from .. import units
 from .pieces import Made, checked_seed, make, place, random_bytes
 
 CHUNK = units.MiB
-FOUR_LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # of each byte
+FOUR_LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # for each byte
 
 
 def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
-    """A file of `size` letters A, C, G and T, one byte each, on one line that does not end.
+    """A file of `size` letters A, C, G and T, one byte each, with no line end.
 
-    A bare name lies in `folders.generated()`. Each letter is as likely as any other and knows nothing of its neighbours
-    (in real DNA they do). A shorter file is the start of a longer one. A file that is there already, and errors: as
-    `random_file`.
+    A bare name goes into `folders.generated()`. All letters are equally likely and independent of their neighbours
+    (unlike real DNA). A shorter file is the start of a longer one. Existing files and errors: as in `random_file`.
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
 

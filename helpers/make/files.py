@@ -1,4 +1,4 @@
-"""Random files: made by two threads, compared when they are there already."""
+"""Random files: made by two threads, compared if they already exist."""
 
 import os
 from collections.abc import Callable
@@ -17,30 +17,30 @@ from ..whole import followed, whole_file
 from .pieces import PATIENCE, checked_seed, is_there, place
 
 CHUNK = units.MiB
-THREADS = 2  # one makes a chunk while the other writes: writes to one file take turns anyway
+THREADS = 2  # one makes a chunk while the other writes; more wouldn't help, because writes to a file take turns
 
 
 def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
     """A file of `size` random bytes ("256 MiB", or an int) at `path`, on disk when the call returns.
 
-    A bare name ("weights.bin") lies in `folders.generated()`; a path with a folder is taken as it is.
-    The bytes depend on seed and position only: MiB number i is what SFC64 gives, seeded by
+    A bare name ("weights.bin") goes into `folders.generated()`; a path with a folder is used as is.
+    The bytes depend only on seed and position: MiB number i is the output of SFC64, seeded with
     `SeedSequence([seed, i])`, as little-endian 64-bit words. So a shorter file is the start of a longer one.
 
-    A file that is there already is made again in memory and compared. If it is this one, it is left as it is.
-    If not, it is replaced where nothing can be lost: in `folders.generated()`, or where its first MiB is
-    ours (cut short, extended, or damaged further on). Anything else stays: FileExistsError.
+    If the file already exists, its bytes are made again in memory and compared. A matching file is left as it is.
+    Another file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours (the file
+    was truncated, extended, or damaged further on). Anything else stays: FileExistsError.
 
     Errors: ValueError (size or seed out of range), FileNotFoundError (no such folder), FileExistsError,
-    IsADirectoryError, OSError with errno ENOSPC (too little room). Whatever the error, also Ctrl-C, nothing
-    half-written stays; what a killed process left behind is removed when the same file is made again.
+    IsADirectoryError, OSError with errno ENOSPC (not enough room). After any error, even Ctrl-C, nothing half-written
+    stays. If a killed process left something, the next call for the same file removes it.
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
     target, by = followed(path), f"random_file(seed={seed})"
     if is_there(target, by, lambda: _is_ours(target, size, seed), lambda: _begins_like_ours(target, seed)):
         return path
     with whole_file(target, size) as file:
-        # Reserved in one piece, the blocks cannot run out on the way, and two threads write them faster.
+        # With the space reserved, it can't run out on the way, and two threads write faster.
         with suppress(AttributeError, OSError):
             os.posix_fallocate(file.fileno(), 0, size)
         _each_chunk(file.name, "r+b", size, lambda f, i: _write(f, _chunk(seed, i, size)), f"writing {path.name}")
@@ -48,10 +48,10 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
 
 
 def _chunk(seed: int, i: int, size: int) -> np.ndarray:
-    """(n,) uint8: chunk i of a file of `size` bytes; n is CHUNK, or what is left for the last one.
+    """(n,) uint8: chunk i of a file of `size` bytes; n is CHUNK, or less for the last chunk.
 
-    `random_raw` gives what `Generator.integers` gives over all 64 bits. Of the two it is the one that numpy
-    promises not to change (SFC64's documentation). It works outside the interpreter lock.
+    `random_raw` gives the same bits as `Generator.integers` over all 64 bits, but numpy promises never to change
+    `random_raw` (SFC64's documentation). It runs without the interpreter lock.
     """
     words = SFC64(SeedSequence([seed, i])).random_raw(CHUNK // 8)
     return words.astype("<u8", copy=False).view(np.uint8)[: size - i * CHUNK]
@@ -89,10 +89,10 @@ def _begins_like_ours(path: Path, seed: int) -> bool:
 
 
 def _each_chunk(path: str | Path, mode: str, size: int, visit: Callable[[BinaryIO, int], None], title: str) -> None:
-    """`visit(file, i)`, the file standing at chunk i, for every chunk; the first exception ends it all.
+    """Calls `visit(file, i)` for every chunk i, with the file at its start; the first exception ends it all.
 
-    Each thread opens the file for itself, so that none moves another's place (and os.pwrite, which Windows
-    lacks, is not needed), and syncs what it wrote, so that the bar goes on while a slow disk catches up.
+    Each thread opens the file for itself, so they don't move each other's position (Windows has no os.pwrite). Each
+    thread also syncs what it wrote, so the bar keeps moving while a slow disk catches up.
     """
     done, stop = [0] * THREADS, Event()
 
@@ -114,7 +114,7 @@ def _each_chunk(path: str | Path, mode: str, size: int, visit: Callable[[BinaryI
         try:
             running = [pool.submit(work, k) for k in range(THREADS)]
             while running:
-                ended, running = wait(running, 0.1, FIRST_EXCEPTION)  # never long: Windows cannot break a wait
+                ended, running = wait(running, 0.1, FIRST_EXCEPTION)  # short: on Windows, Ctrl-C can't end a wait
                 bar.update(min(sum(done) * CHUNK, size) - bar.n)
                 for job in ended:
                     job.result()

@@ -1,4 +1,4 @@
-"""How the other made files are written: piece by piece, no file ever whole in memory, and what is there is compared."""
+"""Writes the other files: piece by piece, so no file is ever whole in memory; compares files that already exist."""
 
 import errno
 import operator
@@ -21,41 +21,41 @@ PATIENCE = 2.0  # seconds before a progress bar shows
 
 @dataclass(frozen=True)
 class Made:
-    """A file to be: its pieces, none of them empty, are the same at each call."""
+    """A file to make. `pieces()` yields the same non-empty pieces on every call."""
 
     path: Path
-    size: int  # bytes, or a little more where they are known only when they are made
+    size: int  # in bytes, or a little more if the size isn't known in advance
     pieces: Callable[[], Iterable[bytes | np.ndarray]]
 
 
 def place(path: str | os.PathLike) -> Path:
-    """A bare name lies in `folders.generated()`; a path with a folder is taken as it is."""
+    """A bare name goes into `folders.generated()`; a path with a folder is used as is."""
     return Path(path) if os.path.dirname(path) else generated() / path
 
 
 def checked_seed(seed: int) -> int:
-    """ValueError, TypeError for what is no whole number of 32 bits."""
+    """`seed` as an int; ValueError or TypeError if it isn't a whole number of 32 bits."""
     seed = operator.index(seed)
-    if not 0 <= seed < 2**32:  # a larger one would share its pieces with a smaller one
+    if not 0 <= seed < 2**32:  # a larger seed would share pieces with a smaller seed
         raise ValueError(f"a seed is a whole number from 0 to 4294967295, not {seed}")
     return seed
 
 
 def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
-    """(size,) uint8, piece `i` of what is called `name`. SFC64 is a stream that numpy promises not to change."""
+    """(size,) uint8: piece `i` of `name`. numpy promises never to change the stream of SFC64."""
     words = SFC64(SeedSequence([seed, crc32(name.encode()), i])).random_raw(-(-size // 8))
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 
 def make(*wanted: Made, by: str) -> None:
-    """Makes each file, in this order, whole or not at all; `by` names the call in errors.
+    """Makes each file, in this order, completely or not at all; `by` names the call in errors.
 
-    Of several the last is the index of the others: it goes before the first of them is written, and is written when all
-    are there, so that no index leads to the files of two calls.
+    If there are several files, the last is the index of the others. make() deletes an old index before it writes any
+    file, and writes the new index after all files, so no index mixes the files of two calls.
 
-    A file that is there is made again in memory and compared. If it is the one, it is left as it is. If not, it is
-    replaced where nothing can be lost: in `folders.generated()`, or where its first MiB is ours. Anything else
-    stays. That, and the room for all of them, is found out before the first is written.
+    If a file already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
+    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays.
+    make() checks all that, and the room for all files, before it writes the first.
 
     Errors: FileExistsError, FileNotFoundError (no such folder), IsADirectoryError, OSError with errno ENOSPC.
     """
@@ -82,10 +82,10 @@ def _is_there(file: Made, by: str, bar: tqdm) -> bool:
 
 
 def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_ours: Callable[[], bool]) -> bool:
-    """Is the file there as `by` makes it? False if it is to be made: there is none, or one that may be replaced.
+    """Is the file there, as `by` makes it? False if it has to be made: it's missing, or may be replaced.
 
-    That is one in `folders.generated()`, or one that begins like ours; anything else is FileExistsError. `target` is
-    resolved: through a link its file is made, and the link stays.
+    A file may be replaced if it's in `folders.generated()` or begins like ours; for any other, FileExistsError.
+    `target` has its links resolved, so a link stays and its file is made.
     """
     if not target.is_file():
         return False
@@ -95,7 +95,7 @@ def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_our
     if not (target.is_relative_to(generated()) or begins_like_ours()):
         raise FileExistsError(
             errno.EEXIST,
-            f"there is a file that {by} did not make, and it was left as it is; "
+            f"a file that {by} didn't make is in the way, and was left as it is; "
             "choose another name, or move or delete it",
             str(target),
         )
@@ -119,7 +119,7 @@ def _begins_like_ours(file: Made) -> bool:
         if len(first) >= units.MiB:
             break
     with file.path.open("rb") as there:
-        return first.startswith(there.read(max(len(first), 64)))  # a few bytes of ours may be anybody's
+        return first.startswith(there.read(max(len(first), 64)))  # a few matching bytes prove nothing
 
 
 def _bar(files: Sequence[Made]) -> tqdm:

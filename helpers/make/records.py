@@ -12,9 +12,9 @@ import numpy as np
 from .. import units
 from .pieces import Made, checked_seed, make, place, random_bytes
 
-BLOCK = 1024  # records that are made at a time
-MOST = 64 * units.KiB  # of a payload, so that a block of them is at most 64 MiB
-NAME = 24  # bytes that the longest name takes
+BLOCK = 1024  # records made at a time
+MOST = 64 * units.KiB  # the largest payload, so a block is at most 64 MiB
+NAME = 24  # bytes in the longest name
 KINDS = ("json", "msgpack", "binary")
 ADJECTIVES = "amber brisk calm copper dusty early faint grey hollow ivory keen late mild north quiet wild"
 BIRDS = "bittern crane dunlin egret falcon gannet heron ibis jackdaw kestrel linnet merlin osprey plover swift wren"
@@ -38,24 +38,24 @@ def records(
     escaped: float = 0.0,
     payload: int | str = "1 KiB",
 ) -> Path:
-    """A file of `count` records at `path` (a bare name lies in `folders.generated()`), on disk when the call returns.
+    """A file of `count` records at `path` (a bare name goes into `folders.generated()`), on disk when the call returns.
 
     A record is a sensor: id (0, 1, 2, …), name (at most 24 ASCII letters: "copper heron 417"), lat, lon (degrees, six
     decimals), payload (that many random bytes, at most 64 KiB). The same seed gives the same records in each kind:
 
     json     one array of objects, without white space; the payload in base64, a third longer
     msgpack  one array of maps; id as uint 64, lat and lon as float 64, payload as bin 32
-    binary   one `record(payload)` after the other, and nothing else: `np.memmap(path, RECORD)` reads it
+    binary   one `record(payload)` after another, and nothing else: `np.memmap(path, RECORD)` reads it
 
-    escaped: the part of the names, from 0.0 to 1.0, in which a quotation mark, a backslash or a line feed stands for a
-    blank. JSON writes each of them in two bytes. All else stays the same.
+    escaped: the fraction of names, from 0.0 to 1.0, in which a quotation mark, a backslash or a line feed replaces a
+    space. JSON writes each of these as two bytes. Nothing else changes.
 
-    A file that is there already is treated as `random_file` does. Errors: as there, and ValueError for an argument.
+    Existing files and errors: as in `random_file`, and ValueError for a wrong argument.
     """
     path, seed, payload = place(path), checked_seed(seed), units.size(payload)
     if kind not in KINDS or not 0 <= escaped <= 1 or not 0 <= count < 2**32 or payload > MOST:
         raise ValueError(
-            f"kind is one of {', '.join(KINDS)}, escaped is 0 to 1, count 0 to 4294967295, payload 0 to {MOST} bytes; "
+            f"kind is one of {', '.join(KINDS)}, escaped 0 to 1, count 0 to 4294967295, payload 0 to {MOST} bytes; "
             f"not {kind!r}, {escaped}, {count}, {payload}"
         )
 
@@ -70,7 +70,7 @@ def records(
 
 
 def _block(seed: int, i: int, escaped: float, payload: int) -> np.ndarray:
-    """(BLOCK,) of `record(payload)`: number i * BLOCK and the following."""
+    """(BLOCK,) of `record(payload)`, from number i * BLOCK on."""
     draws = random_bytes(4 * 8 * BLOCK, seed, "records", i).view("<u8").reshape(4, BLOCK)
     made = np.zeros(BLOCK, record(payload))
     made["id"] = i * BLOCK + np.arange(BLOCK)
@@ -86,7 +86,7 @@ def _name(words: int, blank: int, escaped: float) -> str:
 
 
 def _degrees(draws: np.ndarray, most: int) -> np.ndarray:
-    """From -most to most, in millionths, so that six decimals say it exactly."""
+    """From -most to most, in millionths, so six decimals are exact."""
     return ((draws % (2 * most * 10**6 + 1)).astype(np.int64) - most * 10**6) / 1e6
 
 

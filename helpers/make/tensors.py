@@ -1,9 +1,9 @@
 """Files of tensors in the safetensors format: one file, or a model in shards with its index.
 
-The format: 8 bytes that say how long the header is (unsigned, little-endian), the header (JSON in UTF-8), the data.
-Tensors lie as the reference writer lays them (largest items first, then by name), and spaces fill the header up to a
-multiple of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the
-position, so that a model has the same values in one file and in shards. They are written as they are made.
+The format: 8 bytes with the length of the header (unsigned, little-endian), the header (JSON in UTF-8), the data.
+Tensors are in the reference writer's order (largest items first, then by name), and spaces pad the header to a multiple
+of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the position, so a
+model has the same values in one file and in shards. They're written as they're made.
 """
 
 import json
@@ -25,7 +25,7 @@ from .pieces import Made, checked_seed, make, place, random_bytes
 Tensors = Mapping[str, tuple[object, tuple[int, ...]]]  # name -> (dtype, shape)
 
 CHUNK = units.MiB
-LARGEST = 0.05  # of the values that are floats
+LARGEST = 0.05  # the largest float value
 INDEX = "model.safetensors.index.json"
 
 
@@ -37,16 +37,15 @@ def tensor_file(
     seed: int = 0,
     misaligned: bool = False,
 ) -> Path:
-    """A safetensors file at `path` (a bare name lies in `folders.generated()`), on disk when the call returns.
+    """A safetensors file at `path` (a bare name goes into `folders.generated()`), on disk when the call returns.
 
-    `tensors` says what is in it: name -> (dtype, shape), the dtype in the format's words ("BF16") or in numpy's.
-    Without it, a model of `layers` layers whose tensors fill `size` bytes as nearly as they can, and never more:
+    `tensors` says what's in it: name -> (dtype, shape), with the dtype as the format ("BF16") or numpy names it.
+    Without it, a model of `layers` layers, whose tensors fill `size` bytes as closely as possible, and never more:
     "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32. Floats are spread evenly between -0.05 and 0.05.
 
-    misaligned: the data begins at an odd byte, which is legal, and no item of more than one byte lies where it should.
+    misaligned: the data begins at an odd byte, which is legal, so no item of more than one byte is aligned.
 
-    A file that is there already is treated as `random_file` does. Errors: as there, and ValueError for a dtype, a shape
-    or a size of which no file can be made.
+    Existing files and errors: as in `random_file`, and ValueError for a dtype, shape or size that no file can have.
     """
     path, seed = place(path), checked_seed(seed)
     if tensors is None:
@@ -60,12 +59,12 @@ def sharded_model(
 ) -> Path:
     """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
 
-    The folder (a bare name lies in `folders.generated()`) is made if it is missing. It holds
+    Makes the folder if it's missing (a bare name goes into `folders.generated()`). The folder holds
     model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
     model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
 
-    Files that are there are treated as `random_file` does; in `folders.generated()` shards of another count go, so that
-    the folder holds one model. There must be room for all before the first is written. Errors: as `tensor_file`.
+    Existing files: as in `random_file`. In `folders.generated()`, shards of another count are deleted, so the folder
+    holds one model. There must be room for all files before the first is written. Errors: as in `tensor_file`.
     """
     folder, seed = place(folder), checked_seed(seed)
     if not 1 <= shards <= layers:
@@ -84,7 +83,7 @@ def sharded_model(
         make(*wanted, Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
     except BaseException:
         if is_new:
-            with suppress(OSError):  # shards that are whole stay, for the next time
+            with suppress(OSError):  # finished shards stay for the next time
                 folder.rmdir()
         raise
     if folder.resolve().is_relative_to(generated()):
@@ -97,7 +96,7 @@ def _model(size: int, layers: int, part: Iterable[int]) -> dict[str, tuple[str, 
     """The layers of `part`, of `layers` in all; n is the largest for which layers * (n * n + n) * 4 <= size."""
     n = (isqrt(size // layers + 1) - 1) // 2 if layers > 0 else 0
     if n < 1:
-        raise ValueError(f"{layers} layers of at least 8 bytes each cannot be made of {size} bytes")
+        raise ValueError(f"{size} bytes are too few for {layers} layers of at least 8 bytes each")
     shapes = {"weight": (n, n), "bias": (n,)}
     return {f"layers.{i}.{name}": ("F32", shape) for i in part for name, shape in shapes.items()}
 
@@ -105,7 +104,7 @@ def _model(size: int, layers: int, part: Iterable[int]) -> dict[str, tuple[str, 
 def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> Made:
     stored = {name: (_stored(dtype), tuple(map(operator.index, shape))) for name, (dtype, shape) in tensors.items()}
     for name, each in stored.items():
-        _bytes(name, *each)  # ValueError for what cannot be
+        _bytes(name, *each)  # raises ValueError for an impossible tensor
     head, sizes = head_of(stored, odd=int(misaligned))
 
     def pieces() -> Iterator[bytes | np.ndarray]:
@@ -117,21 +116,21 @@ def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> 
 
 
 def _stored(dtype: object) -> str:
-    """The format's word for a dtype: "F32" for "F32", "float32", np.float32."""
+    """The format's name for a dtype: "F32" for "F32", "float32", np.float32."""
     if isinstance(dtype, str) and dtype in BITS:
         return dtype
     with suppress(TypeError):
-        if word := NAMES.get(np.dtype(dtype).name):
-            return word
-    raise ValueError(f"{dtype!r} is no dtype of a safetensors file; there are: {', '.join(BITS)}")
+        if name := NAMES.get(np.dtype(dtype).name):
+            return name
+    raise ValueError(f"{dtype!r} isn't a dtype of the safetensors format; there are: {', '.join(BITS)}")
 
 
 def _bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
     bits = prod(shape) * BITS[dtype]
     if name == METADATA or any(length < 0 for length in shape) or bits % 8:
         raise ValueError(
-            f"no tensor can be called {name!r}, be {dtype} and of shape {list(shape)}: a name is not '__metadata__', "
-            f"no length is negative, and all items together are whole bytes"
+            f"no tensor can be {name!r}, {dtype} of shape {list(shape)}: use a name other than '__metadata__', "
+            f"no negative lengths, and a whole number of bytes"
         )
     return bits // 8
 

@@ -1,7 +1,7 @@
-"""`python -m helpers.make.train_digits` makes the files that `helpers.make.digits` is about. It needs scikit-learn.
+"""`python -m helpers.make.train_digits` makes the files for `helpers.make.digits`. It needs scikit-learn.
 
-A multilayer perceptron: 64 pixels, 128 hidden units that are 0 or more, 10 digits. It learns by gradient descent with
-momentum on the cross entropy, 60 times over the pictures, 32 at a time, in a second.
+A multilayer perceptron: 64 pixels, 128 hidden units with ReLU, 10 digits. It learns by gradient descent with momentum
+on the cross entropy: 60 epochs, in batches of 32, in a second.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ ORIGIN = {
 
 
 def split() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pictures (n, 8, 8) uint8 and labels (n,) uint8: to learn from, then the held-out ones. Always the same split."""
-    from sklearn.datasets import load_digits  # a picture file of its own; it downloads nothing
+    """Pictures (n, 8, 8) uint8 and labels (n,) uint8, to learn from and then held out. Always the same split."""
+    from sklearn.datasets import load_digits  # comes with scikit-learn, downloads nothing
 
     found = load_digits()
     order = random_bytes(8 * len(found.target), SEED, "digits", 0).view("<u8").argsort(kind="stable")
@@ -41,7 +41,7 @@ def trained(images: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
     wanted = np.eye(10, dtype=np.float32)[labels]
     shapes = {"hidden.weight": (HIDDEN, 64), "hidden.bias": (HIDDEN,), "out.weight": (10, HIDDEN), "out.bias": (10,)}
     weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    for name in ("hidden.weight", "out.weight"):  # He et al., 2015: as loud behind a layer as before it
+    for name in ("hidden.weight", "out.weight"):  # He et al., 2015: keeps the variance from layer to layer
         weights[name] += random.normal(0, np.sqrt(2 / shapes[name][1]), shapes[name])
     speeds = {name: np.zeros_like(weight) for name, weight in weights.items()}
     for epoch in range(EPOCHS):
@@ -57,7 +57,7 @@ def trained(images: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _slopes(weights: Mapping[str, np.ndarray], pixels: np.ndarray, wanted: np.ndarray) -> dict[str, np.ndarray]:
-    """How the mean cross entropy changes with each weight."""
+    """The gradient of the mean cross entropy for each weight."""
     hidden, scores = _layers(weights, pixels)
     likely = np.exp(scores - scores.max(1, keepdims=True))
     likely /= likely.sum(1, keepdims=True)
@@ -81,19 +81,19 @@ def _pixels(images: np.ndarray) -> np.ndarray:
 
 
 def right(weights: Mapping[str, np.ndarray], images: np.ndarray, labels: np.ndarray) -> int:
-    """How many of the pictures the model takes for what they are."""
+    """How many pictures the model reads correctly."""
     return int((_layers(weights, _pixels(images))[1].argmax(1) == labels).sum())
 
 
 def main() -> None:
-    """Trains, writes both files, and says what came of it."""
+    """Trains, writes both files, and prints the result."""
     images, labels, unseen, answers = split()
     weights = trained(images, labels)
-    came_of_it = f"{right(weights, unseen, answers)} of {len(unseen)} held-out pictures right"
+    result = f"{right(weights, unseen, answers)} of {len(unseen)} held-out pictures right"
     DIGITS.parent.mkdir(exist_ok=True)
-    save(weights, DIGITS, ORIGIN | {"trained on": f"{len(images)} of the pictures", "result": came_of_it})
+    save(weights, DIGITS, ORIGIN | {"trained on": f"{len(images)} of the pictures", "result": result})
     save({"images": unseen, "labels": answers}, IMAGES, ORIGIN | {"holds": f"{len(unseen)} held-out pictures"})
-    print(came_of_it)
+    print(result)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Show what was measured: pictures with alternative text, tables, and pictures that move.
+"""Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
-`curves` one panel a method over time · `bars` and `table` method x meter · `shared_table` process x meter ·
+`curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
 `quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
-`owners` what keeps what alive · `memory_words` words and addresses · `crossover` which way is faster, and up to where ·
-`file_layout` the bytes of a safetensors file · `copy_budget` what each step from the disk to the object copies ·
-`fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read ·
+`owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
+where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
+`fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
 `outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
-Every picture is made by `figure.picture`, so that none lacks its alternative text.
+`figure.picture` makes every picture, so each has its alternative text.
 """
 
 from .copy_budget import copy_budget

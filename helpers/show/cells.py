@@ -1,4 +1,4 @@
-"""Cells: how the states of pages are drawn, one cell a page, or one for several where they do not fit."""
+"""Cells: draws the states of pages, one cell per page, or per several pages if they don't fit."""
 
 import math
 import textwrap
@@ -17,11 +17,11 @@ from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED
 from .figure import ABSENT, ANONYMOUS, FILE, INK, PAGE, QUIET, SHARED, Kind, key, paint
 
-# Two more looks. Shared after a fork: paler than anonymous and hatched the other way, until a write makes it mine
-# alone. Swapped: grey like the absent, which it is from memory, in the ink of what must be kept.
+# Two more looks. Forked: paler than anonymous and hatched the other way, until a write gives a process its own copy.
+# Swapped: grey like absent, because it's absent from memory, with the anonymous edge, because it must be kept.
 FORKED = Kind("", "#fde6c4", ANONYMOUS.edge, "\\\\\\\\")
 SWAPPED = Kind("", "#d8d8d8", ANONYMOUS.edge, "----")
-LOOKS: Mapping[PageState, Kind] = {  # in the order in which a cell of several pages is filled, from below
+LOOKS: Mapping[PageState, Kind] = {  # a cell of several pages is filled in this order, from below
     PageState.ANONYMOUS: ANONYMOUS,
     PageState.FORKED: FORKED,
     PageState.SWAPPED: SWAPPED,
@@ -30,44 +30,44 @@ LOOKS: Mapping[PageState, Kind] = {  # in the order in which a cell of several p
     PageState.ABSENT: ABSENT,
 }
 
-# A picture of cells is laid out in its own pixels (2.5 for each of the page's), so that all gaps are equally wide.
+# A picture of cells is laid out in its own dots, 2.5 per page pixel, so all gaps are equally wide.
 DOT = 2.5
 WIDE = round(PAGE * 96 * DOT)
-LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # a cell's side with its gap: at most, of one page, of several
-OUTLINED = 15  # smaller cells are not outlined: a thousand outlines hide what they stand around
+LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # a cell and its gap: at most; at least for one page, for several
+OUTLINED = 15  # smaller cells get no outline: a thousand outlines hide their cells
 TALLEST = 840  # of a grid
 KEY, LETTER = 46, 14  # a row of the legend; a small letter
-RARE = 0.2  # of a cell of several pages: what a single page of its kind gets at least
+RARE = 0.2  # the least share of a cell that a state gets
 
 
 class Seen:
-    """What a page map and a page cache have in common, for a picture: the state of each page, and the words for it."""
+    """What a picture shows of a page map or a page cache: the state of each page, and its name."""
 
-    def __init__(self, one: PageMap | PageCache):
+    def __init__(self, pages: PageMap | PageCache):
         self.words = {state: state.words for state in LOOKS}
-        self.states, self.why, self.more = None, one.why, []
-        if isinstance(one, PageMap):
-            self.states = one.states
+        self.states, self.why, self.more = None, pages.why, []
+        if isinstance(pages, PageMap):
+            self.states = pages.states
             return
         self.words |= {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
-        if one.cached is not None:
-            self.states = np.where(one.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
-        more = ((one.dirty, "dirty"), (one.writeback, "being written"))
+        if pages.cached is not None:
+            self.states = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
+        more = ((pages.dirty, "dirty"), (pages.writeback, "being written"))
         self.more = [f"{count:,} {word}" for count, word in more if count]
 
     @cached_property
     def counts(self) -> dict[PageState, int]:
-        """Pages of each state that there is; none where they were not measured."""
+        """How many pages are in each state that occurs; empty if not measured."""
         return {} if self.states is None else {s: n for s in LOOKS if (n := int(np.count_nonzero(self.states == s)))}
 
     def told(self, which: int = 0, absent: bool = True) -> str:
-        """The parts in a row, or why there are none."""
+        """The parts in one line, or why there are none."""
         if self.states is None:
             return f"{NOT_MEASURED}: {self.why}" if self.why else NOT_MEASURED
         return ", ".join(self.parts(which, absent)) or "no pages"
 
     def parts(self, which: int = 0, absent: bool = True) -> list[str]:
-        """The count of each state in words, with the page numbers of what stands in at most `which` stretches."""
+        """The count of each state as text; with page numbers if its pages form at most `which` runs."""
         return [
             f"{count:,} {self.words[state]}{self._numbers(state, which)}"
             for state, count in self.counts.items()
@@ -75,7 +75,7 @@ class Seen:
         ] + self.more
 
     def _numbers(self, state: PageState, most: int) -> str:
-        """ " (page 5)", " (0 to 3, 7)"; nothing for what is absent, the rule, or in more than `most` stretches."""
+        """ " (page 5)", " (0 to 3, 7)"; "" for absent pages, for most pages, and for more than `most` runs."""
         there = np.flatnonzero(self.states == state)
         runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
         if state == PageState.ABSENT or 2 * len(there) > len(self.states) or len(runs) > most:
@@ -85,7 +85,7 @@ class Seen:
 
 
 class Layout(NamedTuple):
-    """Columns and rows of cells, `each` pages in one, `pitch` dots from one to the next, `gap` of them free."""
+    """Columns and rows of cells, `each` pages per cell, a cell every `pitch` dots, of which `gap` stay free."""
 
     columns: int
     rows: int
@@ -102,12 +102,12 @@ class Layout(NamedTuple):
 
     @property
     def numbered(self) -> bool:
-        """One row, with room for the page numbers."""
+        """Is it a single row, with room for page numbers?"""
         return self.columns > self.rows == self.each == 1 and self.pitch >= 36
 
     @classmethod
     def of(cls, seen: Seen, width: float) -> "Layout":
-        """The largest cells up to `width` dots wide; a power of two across, so that rows begin with round numbers."""
+        """The largest cells that fit `width` dots. Columns are a power of two, so rows begin at round numbers."""
         if seen.states is None or not len(seen.states):
             return cls(1, 1, 1, 160)
         each = 1
@@ -122,7 +122,7 @@ class Layout(NamedTuple):
 
 
 def changed(seen: Seen, before: Seen | None) -> np.ndarray | None:
-    """(pages,) bool: which pages are in another state than `before`; None where none is, or it cannot be told."""
+    """(pages,) bool: which pages changed state since `before`; None if none did, or if nobody can tell."""
     if before is None or not seen.counts or before.states is None or len(before.states) != len(seen.states):
         return None
     differ = before.states != seen.states
@@ -130,7 +130,7 @@ def changed(seen: Seen, before: Seen | None) -> np.ndarray | None:
 
 
 def draw(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, outlined: np.ndarray | None = None) -> None:
-    """The grid with its corner at (x, y); around the pages of `outlined`, (pages,) bool, a line."""
+    """Draws the grid with its corner at (x, y), and a line around the pages of `outlined`, (pages,) bool."""
     side, index = layout.pitch - layout.gap, np.arange(-(-len(seen.states) // layout.each))
     left, top = x + index % layout.columns * layout.pitch, y + index // layout.columns * layout.pitch
     bottoms = np.zeros(len(index))
@@ -147,30 +147,30 @@ def draw(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, outlined: np.ndar
 
 
 def panel(ax: Axes, seen: Seen, x: int, y: int, width: int, tall: int) -> None:
-    """In place of a grid: why there is none."""
+    """Says why there's no grid, in its place."""
     ax.add_artist(Rectangle((x, y), width, tall, linewidth=0, **paint(ABSENT)))
     lines = textwrap.wrap(seen.told(), int(width / LETTER), max_lines=int(tall / 32), placeholder=" …")
     ax.text(x + width / 2, y + tall / 2, "\n".join(lines), ha="center", va="center", color=QUIET, fontsize=7.5)
 
 
 def keys(seen: Iterable[Seen], outlined: bool = False) -> list[list[Patch]]:
-    """The legend's rows: each state that is there, in the words of all that show it."""
+    """The legend's rows: each state that occurs, with every name that the grids use for it."""
     words: dict[PageState, list[str]] = {state: [] for state in LOOKS}
-    for one in seen:
-        for state in one.counts:
-            words[state] += [one.words[state]] * (one.words[state] not in words[state])
+    for grid in seen:
+        for state in grid.counts:
+            words[state] += [grid.words[state]] * (grid.words[state] not in words[state])
     shown = [key(LOOKS[state]._replace(word=" · ".join(said))) for state, said in words.items() if said]
     shown += [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
     rows: list[list[Patch]] = [[]] * bool(shown)
-    for one in shown:
-        if sum(54 + 6.1 * len(other.get_label()) for other in (*rows[-1], one)) > PAGE * 96:
+    for patch in shown:
+        if sum(54 + 6.1 * len(other.get_label()) for other in (*rows[-1], patch)) > PAGE * 96:
             rows.append([])
-        rows[-1].append(one)
+        rows[-1].append(patch)
     return rows
 
 
 def legend(fig: Figure, rows: list[list[Patch]]) -> None:
-    """Above everything, KEY dots a row."""
+    """Puts the legend at the top, KEY dots per row."""
     for index, row in enumerate(rows):
         top = 1 - index * KEY / (fig.get_figheight() * 96 * DOT)
         fig.legend(handles=row, ncols=len(row), loc="upper left", bbox_to_anchor=(0.005, top))
@@ -186,7 +186,7 @@ def canvas(tall: float) -> tuple[Figure, Axes]:
 
 
 def _shares(states: np.ndarray, each: int) -> np.ndarray:
-    """(states, cells): how much of each cell belongs to each state of LOOKS; a rare one enough to be seen."""
+    """(states, cells): each state's share of each cell, in the order of LOOKS; enough of a rare state to see it."""
     cells = -(-len(states) // each)
     at = np.arange(len(states)) // each * len(LOOKS) + states
     counts = np.bincount(at, minlength=cells * len(LOOKS)).reshape(cells, len(LOOKS)).T[list(LOOKS)]
@@ -195,7 +195,7 @@ def _shares(states: np.ndarray, each: int) -> np.ndarray:
 
 
 def _outline(changed: np.ndarray, layout: Layout, x: int, y: int) -> Path:
-    """Lines as wide as a gap along every edge between a cell that changed and one that did not."""
+    """Lines as wide as a gap, along every edge between a changed and an unchanged cell."""
     grid = np.zeros((layout.rows + 2, layout.columns + 2), bool)
     grid[1:-1, 1:-1].flat[: len(changed)] = changed
     inner, gap, parts = grid[1:-1, 1:-1], layout.gap, []
@@ -210,7 +210,7 @@ def _outline(changed: np.ndarray, layout: Layout, x: int, y: int) -> Path:
 
 
 def _rectangles(left: np.ndarray, top: np.ndarray, right: np.ndarray, bottom: np.ndarray) -> Path:
-    """All in one path: one artist a state makes 4,096 cells quick to draw, and a hatch runs through all of them."""
+    """One path for all: with one artist per state, 4,096 cells draw fast, and the hatch runs through all of them."""
     corners = np.stack([left, top, right, top, right, bottom, left, bottom, left, top], axis=1).reshape(-1, 2)
     codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(left))
     return Path(corners, codes)

@@ -1,4 +1,4 @@
-"""What a way of loading copies, step by step: a chain of places from the disk to the object, and the bytes between."""
+"""What a way of loading copies, step by step: a chain of places from disk to object, with the bytes copied between."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -13,25 +13,25 @@ from .fitting import width, wrapped
 
 Chain = Mapping[str, float | None]
 MOST = 5  # places
-KEYS, TITLE, FOOT, ARROW = 34, 26, 16, 62  # the page's pixels: the legend, a way's name, below its boxes, an arrow
+KEYS, TITLE, FOOT, ARROW = 34, 26, 16, 62  # the page's pixels: legend, a way's name, space below its boxes, an arrow
 
 
 def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[str] = ()) -> Picture:
-    """A row a way: boxes for the places that the bytes come to, an arrow with the bytes that were copied into each.
+    """One row per way: a box for each place the bytes come to, and an arrow with the bytes copied into it.
 
     `{"json.loads": {"page cache": n, "bytes": n, "str": n, "objects": 4 * n}, "mapping": {"page cache": n, "array":
-    0}}`: places in order, the first with the bytes that lie there, every other with the bytes copied into it: 0 where
-    they are lent (the place then shows the memory of the one before), None where that was not measured. "disk" is no
-    memory, "page cache" is file-backed memory, what is copied to any other place becomes anonymous memory. The chain of
-    a file that was read before begins at the page cache.
+    0}}`: places in order. The first place has the bytes that lie there, every other place the bytes copied into it: 0
+    if they're lent (the place then shows the memory of the place before), None if not measured. "disk" is no memory,
+    "page cache" is file-backed memory, and a copy to any other place becomes anonymous memory. If the file was read
+    before, its chain begins at the page cache. `made`: the places whose bytes are made rather than copied.
 
-    ValueError for a way of fewer than 2 places or more than 5, or for bytes below 0.
+    ValueError for fewer than 2 places or more than 5, or for bytes below 0.
     """
     if not ways:
-        raise ValueError("nothing to show: give at least one way with its places")
+        raise ValueError("nothing to show: pass at least one way with its places")
     for way, chain in ways.items():
         if not 2 <= len(chain) <= MOST:
-            raise ValueError(f"{way!r} has {len(chain)} places; a chain has 2 to {MOST}")
+            raise ValueError(f"{way!r} has {len(chain)} places; a chain needs 2 to {MOST}")
         for place, copied in chain.items():
             if copied is not None and not 0 <= copied < math.inf:
                 raise ValueError(f"{way!r} copies {copied} bytes into {place!r}; it should be a number from 0 up")
@@ -60,7 +60,7 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
 
 
 def kinds(chain: Chain) -> dict[str, Kind]:
-    """The memory that each place is: where bytes are lent, that of the place before."""
+    """Each place's kind of memory. A place with lent bytes has the kind of the place before it."""
     found: dict[str, Kind] = {}
     before = ABSENT
     for place, copied in chain.items():
@@ -70,7 +70,7 @@ def kinds(chain: Chain) -> dict[str, Kind]:
 
 
 def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, kind: Kind, how: str) -> None:
-    """Heavy where bytes are copied; dotted, and in the look of the memory that is lent, where none are."""
+    """A heavy arrow if bytes are copied; a dotted line in the colour of the lent memory if none are."""
     color = INK if copied else ABSENT.edge if copied is None else kind.edge
     if copied == 0:
         ax.plot((start, end), (y, y), color=color, linewidth=1.3, linestyle=(0, (1.5, 1.5)))
@@ -107,7 +107,7 @@ def _alt(ways: Mapping[str, Chain], made: Collection[str]) -> str:
         first, *places = chain
         steps = ", ".join(_step(chain[place], place, made) for place in places)
         told.append(f"{way}, from {first}: {steps}; {_total(chain, made)}.")
-    return f"What is copied on the way to the object, a chain of places a row. {' '.join(told)}"
+    return f"What is copied on the way to the object, one row per way. {' '.join(told)}"
 
 
 def _step(copied: float | None, place: str, made: Collection[str]) -> str:

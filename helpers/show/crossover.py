@@ -1,4 +1,4 @@
-"""Which way is faster, by how often it must write: a line a method, the point where they cross, a slider over sizes."""
+"""Which method is faster, by how often it writes: one line per method, the crossing point, and a slider over sizes."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -14,13 +14,13 @@ from .figure import INK, PAGE, PREDICTED, Interactive, Picture, legend, look, pi
 
 Curve = Mapping[float, float]  # seconds, by the probability of a write
 Points = Mapping[int | str, Mapping[str, Curve]]
-FAR = 20  # times as high as another line: only then logarithmic, for it bends straight lines and hides a crossing
-CLEAR = 0.02  # a difference below 2 % of the times is none: the clock's noise crosses lines that lie on each other
+FAR = 20  # use a log scale if a line is this many times another: it bends straight lines and hides crossings
+CLEAR = 0.02  # ignore differences below 2 % of the times: the clock's noise makes equal lines cross
 MARKS = (("o", INK, "-"), ("s", "#8a5a9e", "-"), ("^", "#6b6b6b", "-"), ("D", "#9a9a9a", "-"))
 
 
 class Reign(NamedTuple):
-    """The method that is fastest from one probability of a write up to another."""
+    """The fastest method between two probabilities of a write."""
 
     method: str
     start: float
@@ -33,7 +33,7 @@ def crossover(
     """`crossover_figure` with a slider over the sizes; on paper, the picture of the largest size.
 
     `points`: size (bytes, or "64 MiB") -> method -> probability of a write (0 to 1) -> seconds. `predicted` is the
-    probability at which the lines were thought to cross, one for all sizes or one a size.
+    probability where the reader expects the lines to cross: one for all sizes, or one per size.
     """
     sizes = _by_size(points)
     words = {each: in_words(each, "bytes") for each in sizes}
@@ -46,11 +46,11 @@ def crossover_figure(
     predicted: float | Mapping[int | str, float] | None = None,
     caption: str = "",
 ) -> Picture:
-    """Seconds over the probability of a write, a line a method, for the `chosen` size: by default the largest.
+    """Seconds over the probability of a write, one line per method, for the `chosen` size (default: the largest).
 
-    A circle marks where another method becomes the fastest, interpolated between two measured points; a dashed line
-    the prediction. The scale is logarithmic only where a line lies far above another. ValueError for a size that is
-    not there, a probability outside 0 to 1, a time that is none, or methods measured at different probabilities.
+    A circle marks where another method becomes the fastest, interpolated between two measured points. A dashed line
+    marks the prediction. The scale is logarithmic only if a line lies far above another. ValueError for an unknown
+    size, a probability outside 0 to 1, a time that isn't above 0, or methods measured at different probabilities.
     """
     sizes = _by_size(points)
     mark = max(sizes) if chosen is None else size(chosen)
@@ -71,9 +71,9 @@ def crossover_figure(
 
 
 def reigns(methods: Mapping[str, Curve]) -> list[Reign]:
-    """Which method is the fastest, from the lowest probability to the highest.
+    """The fastest methods, from the lowest probability to the highest.
 
-    One that leads is overtaken only by more than CLEAR of its time, and then from where the lines crossed.
+    To take the lead, a method must be faster by more than CLEAR; it then leads from where the lines crossed.
     """
     chances = sorted(next(iter(methods.values())))
     leader = min(methods, key=lambda name: methods[name][chances[0]])
@@ -97,12 +97,12 @@ def in_sentence(methods: Mapping[str, Curve]) -> str:
         verb = "is" if len(equal) == 1 else "are"
         return f"{told}, but at {_percent(end)} {' and '.join(equal)} {verb} as fast" if equal else told
     told = [f"{first.method} is {order} up to {_percent(first.end)}"]
-    told += [f"{one.method} from there up to {_percent(one.end)}" for one in others[:-1]]
+    told += [f"{reign.method} from there up to {_percent(reign.end)}" for reign in others[:-1]]
     return ", ".join([*told, f"{others[-1].method} from there"])
 
 
 def _crossed(leader: Curve, other: Curve, chances: list[float]) -> float:
-    """Where `other` last became faster, on straight lines between the measured points."""
+    """The probability where `other` last became faster, on straight lines between the measured points."""
     for low, high in reversed(list(pairwise(chances))):
         before, after = other[low] - leader[low], other[high] - leader[high]
         if before >= 0 > after:
@@ -111,14 +111,14 @@ def _crossed(leader: Curve, other: Curve, chances: list[float]) -> float:
 
 
 def _level(methods: Mapping[str, Curve], name: str, other: str, chance: float) -> bool:
-    one, two = methods[name][chance], methods[other][chance]
-    return abs(one - two) <= CLEAR * max(one, two)
+    first, second = methods[name][chance], methods[other][chance]
+    return abs(first - second) <= CLEAR * max(first, second)
 
 
 def _by_size(points: Points) -> dict[int, Mapping[str, Curve]]:
     sizes = dict(sorted((size(each), methods) for each, methods in points.items()))
     if not sizes:
-        raise ValueError("nothing to show: give at least one size with two methods")
+        raise ValueError("nothing to show: pass at least one size with two methods")
     for each, methods in sizes.items():
         words = in_words(each, "bytes")
         if not 2 <= len(methods) <= len(MARKS):
@@ -181,7 +181,7 @@ def _write(
 
 
 def _at(curve: Curve, chance: float) -> float:
-    """On the straight line between the measured points at both sides."""
+    """The time at `chance`, on a straight line between the measured points beside it."""
     low = max(each for each in curve if each <= chance)
     high = min(each for each in curve if each >= chance)
     return curve[low] + (curve[high] - curve[low]) * ((chance - low) / (high - low) if high > low else 0)
@@ -204,7 +204,7 @@ def _time(seconds: float) -> str:
 
 
 def _alt(sizes: Mapping[int, Mapping[str, Curve]], chosen: int, guess: float | None) -> str:
-    """The ends of each line and the crossing of the chosen size; of the other sizes the crossing."""
+    """For the chosen size the ends of each line and the crossings; for the other sizes the crossings."""
     told = []
     for name, curve in sizes[chosen].items():
         low, high = min(curve), max(curve)

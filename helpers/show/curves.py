@@ -1,4 +1,4 @@
-"""Memory over time: one panel a method, all on the same scale."""
+"""Memory over time: one panel per method, all on the same scale."""
 
 import math
 import textwrap
@@ -32,7 +32,7 @@ from .figure import (
 )
 from .words import by_name, checked, ended, peaks, with_machine
 
-POINTS = 400  # in one panel: more than it has pixels on the page
+POINTS = 400  # per panel: more than its pixels on the page
 
 
 def curves(
@@ -40,11 +40,10 @@ def curves(
     predicted: Mapping[str, float | None] | None = None,
     caption: str = "",
 ) -> Picture:
-    """Anonymous, file-backed and shared memory stacked over time, one panel a method, on one scale.
+    """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale.
 
-    `predicted` gives the peak that the reader expected, bytes by method; None is no prediction yet, an unknown
-    method a ValueError. Where this machine cannot tell the kinds apart, a panel shows all resident memory in grey
-    and says so.
+    `predicted` is the peak that the reader expects, bytes by method; None for no prediction yet, ValueError for an
+    unknown method. If this machine can't tell the kinds apart, a panel shows all resident memory in grey and says so.
     """
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
@@ -72,9 +71,9 @@ def curves(
 
 
 def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most `points` of the samples: of each stretch of time the highest and the lowest total, and every kind's peak.
+    """At most `points` samples: the highest and lowest total of each stretch of time, and every kind's peak.
 
-    times (n,) seconds; stack (kinds, n) bytes. A spike of one sample survives.
+    times (n,) seconds; stack (kinds, n) bytes. Even a one-sample spike survives.
     """
     if len(times) <= points:
         return times, stack
@@ -87,31 +86,31 @@ def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple
 
 
 def _stack(recording: Recording) -> np.ndarray:
-    """(kinds, n) bytes, never below 0: the three kinds, or all resident memory where they were not told apart."""
+    """(kinds, n) bytes, never below 0: the three kinds, or all resident memory if nothing told them apart."""
     if recording.anonymous is None:
         return np.maximum(recording.resident, 0)[None]
     empty = np.zeros_like(recording.anonymous)
     series = (getattr(recording, kind) for kind in KINDS)
-    return np.stack([empty if one is None else np.maximum(one, 0) for one in series])
+    return np.stack([empty if samples is None else np.maximum(samples, 0) for samples in series])
 
 
 def _said(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
-    """What stands above a panel: the method, the peaks that can be seen in it (or the largest), did it go well."""
+    """The text above a panel: the method and its visible peaks (or the largest); and whether the run went well."""
     found = peaks(recording)
-    seen = [one for one in found if one[0] >= 0.05 * top * MiB] or [max(found)]
+    seen = [(value, word) for value, word in found if value >= 0.05 * top * MiB] or [max(found)]
     words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in seen)
     end = [ended(recording)] if recording.ended != "returned" else []
     return textwrap.fill(name, 26), "\n".join(textwrap.wrap(words, 31, break_on_hyphens=False) + end), not end
 
 
 def _panels(said: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[Figure, list[Axes]]:
-    """Panels laid out in inches, so that no long name can squeeze them; each with its words above it."""
+    """Panels laid out in inches, so a long name can't squeeze them; each has its text above it."""
     columns = {1: 1, 2: 2, 4: 2}.get(len(said), 3)
     rows = -(-len(said) // columns)
     width, height = (PAGE, 1.05) if columns > 1 else (0.72 * PAGE, 1.7)
     left, right, keys, below, gap = 0.52, 0.12, 0.22, 0.26, 0.3
     lines = [[1 + text.count("\n") for text in (title, note)] for title, note, _ in said.values()]
-    heads = []  # of each row: the room above its panels, and of that the notes' part
+    heads = []  # per row: the space above its panels, and how much of it is notes
     for row in range(rows):
         titles, notes = map(max, zip(*lines[row * columns : (row + 1) * columns], strict=True))
         heads.append((0.155 * notes + 0.165 * titles + 0.14, 0.155 * notes))
@@ -146,7 +145,7 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
         if series.any():
             ax.fill_between(times * factor, below, below + series, linewidth=0, label=kind.word, **paint(kind))
             if series.max() >= min(0.01 * top, stack.max() / MiB):
-                # The line keeps a spike visible that is thinner than a pixel.
+                # The line keeps a spike thinner than a pixel visible.
                 ax.plot(times * factor, below + series, color=kind.edge, linewidth=0.8)
         below = below + series
     if recording.ended != "returned" and len(times):
@@ -154,7 +153,7 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
 
 
 def _draw_guess(ax: Axes, guess: float, top: float) -> None:
-    """A dashed line, or an arrow to where it would be, above the panel."""
+    """A dashed line; or, if the guess is above the panel, an arrow."""
     inside = guess / MiB <= top
     if inside:
         ax.axhline(guess / MiB, label="predicted", clip_on=False, zorder=4, **PREDICTED)
@@ -174,4 +173,4 @@ def _alt(methods: Mapping[str, Recording], guesses: Mapping[str, float]) -> str:
         end = f", {ended(recording)}" if recording.ended != "returned" else ""
         guess = f"; you predicted {in_words(guesses[name], 'bytes')}" if name in guesses else ""
         told.append(f"{name}: {words} at its peak{took}{end}{guess}.")
-    return f"Memory over time, one panel a method. {' '.join(told)}"
+    return f"Memory over time, one panel per method. {' '.join(told)}"

@@ -1,4 +1,4 @@
-"""The page explorer as buttons: each does one thing to a page, and what the kernel then says is drawn."""
+"""The page explorer as buttons: each does one thing to a page, and then draws what the kernel says."""
 
 from collections.abc import Callable
 from html import escape
@@ -15,22 +15,22 @@ from .figure import Interactive
 from .pages import page_film
 
 ADVICE = ("normal", "random", "sequential", "willneed")
-LAST = 12  # steps on paper: what a page holds
+LAST = 12  # steps on paper: as many as fit on a page
 LOGGED = 4  # actions named below the buttons
 
 
 def page_explorer(explorer: Explorer) -> Interactive:
-    """Grids of my page table, the page cache and a forked child's page table, what the last action cost, and buttons.
+    """Grids of my page table, the page cache and a forked child's page table, the last action's cost, and buttons.
 
-    On paper, the film of the explorer's last 12 steps so far. Every button calls the method of the same name, so what
-    is clicked is in `explorer.film` too. What a method refuses is said below the buttons. An explorer may be shown
-    twice; what was done to it elsewhere is seen after *Look again*.
+    On paper, the film of the explorer's last 12 steps. Every button calls the method of the same name, so
+    `explorer.film` has your clicks too. If a method refuses, the reason appears below the buttons. You may show an
+    explorer twice; *Look again* shows what happened to it elsewhere.
     """
     return Interactive(_Panel(explorer).box, page_film(explorer.film[-LAST:]))
 
 
 class _Panel:
-    """The widgets, and what they do."""
+    """The widgets and their actions."""
 
     def __init__(self, explorer: Explorer):
         self.explorer = explorer
@@ -40,12 +40,12 @@ class _Panel:
             tooltip=f"0 to {explorer.pages - 1:,}", style={"description_width": "initial"}, layout={"width": "9em"},
         )  # fmt: skip
         self.advice = ipywidgets.Dropdown(
-            options=ADVICE, description="Advice", tooltip="What the kernel is told of the reads to come, madvise(2)",
+            options=ADVICE, description="Advice", tooltip="What to tell the kernel about the reads to come, madvise(2)",
             style={"description_width": "initial"}, layout={"width": "12em"},
         )  # fmt: skip
         self.kind = ipywidgets.ToggleButtons(
             options=["private", "shared"], value=self._kind(),
-            tooltips=["Edits stay in memory, mine alone", "Edits go to the file, for all who map it"],
+            tooltips=["Edits stay in my own memory", "Edits go to the file, for everyone who maps it"],
             style={"button_width": "auto"},
         )  # fmt: skip
         self.kind.observe(self._remap, "value")
@@ -66,14 +66,14 @@ class _Panel:
             _group("Take away",
                    button("Drop", "Empty my page table; a private mapping's edits are lost", x.drop),
                    button("Page out", "Take my pages, as memory pressure would", x.page_out),
-                   button("Evict", "Drop the file from the page cache, where nobody maps it", x.evict)),
+                   button("Evict", "Drop the file's pages that nobody maps from the page cache", x.evict)),
             _group("A child, on the same page",
-                   button("Fork", "Make a child, which has the same mapping", x.fork), *self.child),
+                   button("Fork", "Make a child with the same mapping", x.fork), *self.child),
             _group("The mapping", self.kind),
         ]  # fmt: skip
         columns = "repeat(auto-fit, minmax(min(100%, 300px), 1fr))"
         buttons = ipywidgets.GridBox(groups, layout={"grid_template_columns": columns, "grid_gap": "4px 16px"})
-        again = button("Look again", "Read what is there now; nothing is done", lambda: x.now)
+        again = button("Look again", "Read the pages' states again, and change nothing", lambda: x.now)
         below = ipywidgets.Box([again, self.log], layout={"align_items": "center", "grid_gap": "0 12px"})
         self.box = ipywidgets.VBox(
             [self.grids, self.counters, buttons, self.message, below], layout={"max_width": "690px", "grid_gap": "6px"}
@@ -93,13 +93,13 @@ class _Panel:
     def _remap(self, change: dict[str, Any]) -> None:
         if change["new"] != self._kind():
             self._do(lambda: self.explorer.remap(shared=change["new"] == "shared"))
-            self.advice.value = "normal"  # advice belongs to the mapping that is gone
-            self.kind.value = self._kind()  # as it was, where that was refused
+            self.advice.value = "normal"  # the advice went with the old mapping
+            self.kind.value = self._kind()  # unchanged if the remap was refused
 
     def _do(self, action: Callable[[], Step]) -> None:
         try:
             step = action()
-        except Exception as error:  # said where the reader looks, and the buttons stay usable
+        except Exception as error:  # shown where the reader looks, and the buttons stay usable
             told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.message.value = f'<div role="alert"><strong>Not done.</strong> {escape(told)}</div>'
         else:
@@ -112,8 +112,8 @@ class _Panel:
         self.counters.value = _counters(step)
         self.log.value = _log(self.explorer)
         self.kind.value = self._kind()
-        for one in self.child:
-            one.disabled = step.child is None
+        for button in self.child:
+            button.disabled = step.child is None
 
 
 def _maps(step: Step) -> dict[str, PageMap | PageCache]:
@@ -122,14 +122,14 @@ def _maps(step: Step) -> dict[str, PageMap | PageCache]:
 
 
 def _group(name: str, *controls: ipywidgets.Widget) -> ipywidgets.VBox:
-    """Controls with the word for what they do in common."""
+    """Controls under a common heading."""
     head = ipywidgets.HTML(f'<span style="font-size:smaller;opacity:.75">{name}</span>', layout={"margin": "0"})
     row = ipywidgets.Box(controls, layout={"flex_flow": "row wrap", "align_items": "center"})
     return ipywidgets.VBox([head, row])
 
 
 def _counters(step: Step) -> str:
-    """What the action cost, and what there is now, in two lines."""
+    """Two lines: what the action cost, and what there is now."""
     if step.mine.states is None:
         return f'<div role="status" class="zc-counters">{NOT_MEASURED}: {escape(step.mine.why)}</div>'
     cost = {
@@ -147,7 +147,7 @@ def _counters(step: Step) -> str:
 
 
 def _kinds(whose: str, pages: PageMap) -> dict[str, str]:
-    """How much is a copy, which must be kept, and how much is lent."""
+    """How much memory is anonymous and must be kept, and how much is lent by the page cache."""
     kinds = {
         "anonymous": (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED),
         "file-backed": (PageState.FILE, PageState.SHARED),

@@ -1,4 +1,4 @@
-"""The one layer between a drawing and a page: one look, one visual language, no picture without words."""
+"""The layer between drawings and pages: one look, one visual language, no picture without alternative text."""
 
 import base64
 import html
@@ -25,7 +25,7 @@ INK, QUIET, GRID, WARNING = "#1b1b1b", "#565656", "#dcdcdc", "#a3123a"
 
 
 class Kind(NamedTuple):
-    """How one kind of memory looks, everywhere. Hatch and label carry what colour alone must not."""
+    """The look of one kind of memory in every picture. Hatch and label say it too: colour is never the only signal."""
 
     word: str
     face: str
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     hatch: str | None
 
 
-# The faces differ in grey too, and for colour-blind readers: in lightness, and by hatch.
+# In grey print and for colour-blind readers, the faces still differ in lightness and hatch.
 ANONYMOUS = Kind("anonymous", "#f6a945", "#9c4a00", "////")
 FILE = Kind("file-backed", "#3f7cb8", "#17456f", None)
 SHARED = Kind("shared", "#5fb894", "#0d5a3e", "...")
@@ -43,10 +43,10 @@ KINDS: Mapping[str, Kind] = {"anonymous": ANONYMOUS, "file": FILE, "shared": SHA
 PREDICTED = {"color": INK, "linestyle": (0, (4, 2.5)), "linewidth": 1.1}
 
 LOOK = {
-    "font.family": "DejaVu Sans",  # matplotlib brings it along, so a picture is the same on every machine
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is the same on every machine
     "font.size": 8.5,
     "text.color": INK,
-    "text.parse_math": False,  # a method's name may hold a dollar
+    "text.parse_math": False,  # a method's name may contain a dollar sign
     "axes.titlesize": 9,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
@@ -77,7 +77,7 @@ LOOK = {
     "legend.borderaxespad": 0.35,
     "legend.columnspacing": 1.6,
     "svg.fonttype": "path",
-    "svg.hashsalt": "zero-copy",  # the same drawing gives the same bytes
+    "svg.hashsalt": "zero-copy",  # the same drawing makes the same bytes
     "figure.facecolor": "white",
     "figure.dpi": 96,
 }
@@ -85,13 +85,13 @@ _FILLER = {"no description has been provided for this image", "a plot of the dat
 
 
 def look() -> Any:
-    """The context in which a figure is made, whatever the notebook has set: `with look(): fig = Figure(...)`."""
+    """A context that overrides the notebook's matplotlib style: `with look(): fig = Figure(...)`."""
     return matplotlib.style.context(["default", LOOK])
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure that carries its words: a notebook shows the HTML, a terminal the alternative text."""
+    """A figure with its text: a notebook shows the HTML, a terminal the alternative text."""
 
     figure: Figure
     alt: str
@@ -99,9 +99,9 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        """2.5 pixels for each of the page's, in 128 colours: crisp in print, and a third of a full-colour file.
+        """2.5 pixels per page pixel, in 128 colours: crisp in print, at a third of the size of full colour.
 
-        SVG was tried: outlines of letters and 400 points a panel made it three to five times as large.
+        SVG would be three to five times as large: it stores letters as outlines, and 400 points per panel.
         """
         with look():
             usual, small = self.figure.dpi, io.BytesIO()
@@ -117,7 +117,7 @@ class Picture:
 
     @property
     def svg(self) -> bytes:
-        """The same as vectors: for slides, and larger."""
+        """The same picture as vectors, for slides; larger than the PNG."""
         with look():
             buffer = io.BytesIO()
             self.figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -137,28 +137,28 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write a .png or an .svg, whole or not at all; ValueError for another suffix."""
+        """Writes a .png or .svg, completely or not at all; ValueError for any other suffix."""
         path = Path(path)
         if path.suffix not in (".png", ".svg"):
-            raise ValueError(f"a picture is saved as .png or .svg, not as {path.suffix or 'a name without suffix'!r}")
+            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
         write_whole(path, self.png if path.suffix == ".png" else self.svg)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """`fig` with the words that stand for it. ValueError where they say nothing.
+    """`fig` with its alternative text and caption. ValueError if the alternative text says nothing.
 
-    The alternative text gives the figures that the drawing shows ("read: 256 MiB anonymous at its peak"), for a
-    reader who cannot see it; the caption stands below, for everybody.
+    The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
+    see it. The caption appears below the picture, for everybody.
     """
-    words = " ".join(alt.split())
-    if len(words.split()) < 3 or words.lower().rstrip(".") in _FILLER:
-        raise ValueError(f"{alt!r} is no alternative text; say in a sentence what the picture shows, with its figures")
-    return Picture(fig, words, " ".join(caption.split()))
+    told = " ".join(alt.split())
+    if len(told.split()) < 3 or told.lower().rstrip(".") in _FILLER:
+        raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")
+    return Picture(fig, told, " ".join(caption.split()))
 
 
 @dataclass(frozen=True, eq=False)
 class Interactive:
-    """A widget where a kernel runs, and the picture that stands for it everywhere else, shown as one output."""
+    """A widget for when a kernel runs, and a picture for everywhere else, shown as one output."""
 
     widget: Any
     picture: Picture
@@ -171,9 +171,9 @@ class Interactive:
 
 
 def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callable[[Any], Picture]) -> Interactive:
-    """A slider over the keys of `words`, each said so, and the picture that is `drawn` for the one it stands at.
+    """A slider over the keys of `words`, labelled with its values, and the picture `drawn` for the chosen key.
 
-    On paper, the picture of the `first`. Each is drawn once, when it is asked for.
+    On paper, the picture for `first`. Each picture is drawn once, when it's first needed.
     """
     kept = cache(drawn)
     widget = ipywidgets.SelectionSlider(
@@ -189,15 +189,15 @@ def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callab
 
 
 def legend(fig: Figure, *keys: Any) -> None:
-    """One row of keys above everything, in the order in which kinds are stacked."""
+    """Puts one row of keys at the top, in the order given."""
     fig.legend(handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, 1))
 
 
 def key(kind: Kind) -> Patch:
-    """What the legend says of a kind."""
+    """A kind's entry in the legend."""
     return Patch(label=kind.word, linewidth=0, **paint(kind))
 
 
 def paint(kind: Kind) -> dict[str, Any]:
-    """A kind's look as the keywords that a patch or a filled area takes; the edge colours the hatch."""
+    """A kind's look as keywords for a patch or a filled area; the edge colours the hatch."""
     return {"facecolor": kind.face, "edgecolor": kind.edge, "hatch": kind.hatch}

@@ -1,4 +1,4 @@
-"""What stands where in a safetensors file: the length, the header, its padding, then one tensor after the other."""
+"""What's where in a safetensors file: the length, the header, its padding, then one tensor after another."""
 
 import os
 from typing import NamedTuple
@@ -13,18 +13,18 @@ from .boxes import BAND, LINE, PAD, WIDE, banded, sheet, shortened
 from .figure import ABSENT, ANONYMOUS, FILE, INK, LOOK, QUIET, Kind, Picture, key, legend, look, picture
 from .fitting import MONO, width
 
-DRAWN, EACH = 9, 3  # tensors, of which the last makes room for "and 28 more"; boxes side by side
+DRAWN, EACH = 9, 3  # boxes for tensors, the last of them perhaps "and 28 more"; boxes side by side
 KEYS, BETWEEN = 32, 8  # the page's pixels: the legend, between rows
-LENGTH, PADDING = 112, 120  # how wide
+LENGTH, PADDING = 112, 120  # widths
 SMALL = 7.5  # points
 TALL = BAND + 2 * PAD + 4 * LINE
 HEADER = ABSENT._replace(word="length and header")
-BORROWED, COPIED = FILE._replace(word="borrowed as it lies"), ANONYMOUS._replace(word="misaligned: copied")
+BORROWED, COPIED = FILE._replace(word="borrowed in place"), ANONYMOUS._replace(word="misaligned: copied")
 EMPTY = ABSENT._replace(word="no bytes")
 
 
 class Box(NamedTuple):
-    """Some bytes of the file, and up to four lines that are written in it."""
+    """Some bytes of the file, drawn as a box with up to four lines of text."""
 
     lines: list[str]
     kind: Kind
@@ -33,13 +33,13 @@ class Box(NamedTuple):
 
 
 def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Picture:
-    """A row for the length and the header of a file, given by its path or its bytes; below it, a box for each tensor.
+    """A row for the length and the header of a file, given as a path or as bytes; below it, a box for each tensor.
 
-    The boxes stand in the order of the file, from left to right, and are not to scale. Each says which bytes it is, of
-    the whole file, the first one included and the last one not. A tensor that begins at no multiple of its item's size
-    cannot be an array where it lies, and is marked as copied. More than nine tensors are summed up after the eighth.
+    The boxes follow the file, from left to right, and aren't to scale. Each gives its bytes, counted from the start of
+    the file, first included and last not. A tensor whose offset isn't a multiple of its item size can't be an array
+    in place, so it's marked as copied. If there are more than nine tensors, the ninth box sums up the rest.
 
-    SafetensorsError for a file that breaks a rule of the format; OSError where it cannot be read.
+    SafetensorsError for a file that breaks a rule of the format; OSError if it can't be read.
     """
     head, size = _head(source)
     try:
@@ -54,12 +54,12 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
 
 
 def misaligned(entry: Entry) -> bool:
-    """Whether no array of its dtype can begin where the tensor does."""
+    """Does the tensor begin where no array of its dtype can?"""
     return entry.end > entry.begin and entry.begin * 8 % max(8, BITS[entry.dtype]) != 0
 
 
 def _head(source: str | os.PathLike | Buffer) -> tuple[Buffer, int]:
-    """The bytes up to the end of the header, never more than a header may have; and how many bytes the file has."""
+    """The bytes up to the end of the header, but no more than a header may have; and the size of the file."""
     if isinstance(source, Buffer):
         view = memoryview(source).cast("B")
         return view, len(view)
@@ -83,7 +83,7 @@ def _drawn(text: str, entries: list[Entry]) -> Figure:
 
 
 def _first(text: str) -> list[Box]:
-    """The length, the header's first characters, and the spaces after it, where there are some."""
+    """The length, the header's first characters, and the spaces after it, if any."""
     length, spaces = len(text.encode()), _spaces(text)
     wide = WIDE - 8 - LENGTH - PADDING * bool(spaces)
     letters = int((wide - 2 * PAD) / width("x", SMALL, family=MONO))
@@ -98,13 +98,13 @@ def _first(text: str) -> list[Box]:
 
 
 def _tensors(entries: list[Entry]) -> list[Box]:
-    """A box for each, or for the first ones and all others together."""
+    """A box for each tensor; or for the first eight, and one for all the others."""
     if len(entries) <= DRAWN:
         return list(map(_tensor, entries))
     drawn, others = entries[: DRAWN - 1], entries[DRAWN - 1 :]
     copied = sum(map(misaligned, others))
     dtypes = ", ".join(dict.fromkeys(entry.dtype for entry in others))
-    word = f"{copied:,} {COPIED.word}" if copied else "all borrowed as they lie"
+    word = f"{copied:,} {COPIED.word}" if copied else "all borrowed in place"
     lines = [f"and {len(others):,} more", dtypes, _bytes(others[0].begin, others[-1].end), word]
     return [*map(_tensor, drawn), Box(lines, COPIED if copied else BORROWED)]
 
@@ -112,7 +112,7 @@ def _tensors(entries: list[Entry]) -> list[Box]:
 def _tensor(entry: Entry) -> Box:
     kind = EMPTY if entry.begin == entry.end else COPIED if misaligned(entry) else BORROWED
     lines = [_plain(entry.name), f"{entry.dtype} {list(entry.shape)}", _bytes(entry.begin, entry.end), kind.word]
-    return Box(lines, kind, why=f" ({entry.begin:,} is no multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED))
+    return Box(lines, kind, why=f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED))
 
 
 def _draw(ax: Axes, box: Box, left: float, top: float) -> None:
@@ -129,9 +129,9 @@ def _draw(ax: Axes, box: Box, left: float, top: float) -> None:
         )  # fmt: skip
 
 
-def _plain(words: str) -> str:
-    """Without line breaks, and without letters that the font may lack."""
-    return words if words.isprintable() and max(words, default="") < "\u0370" else ascii(words)[1:-1]
+def _plain(text: str) -> str:
+    """`text` without line breaks, and without letters that the font may lack."""
+    return text if text.isprintable() and max(text, default="") < "\u0370" else ascii(text)[1:-1]
 
 
 def _spaces(text: str) -> int:
@@ -146,7 +146,7 @@ def _alt(text: str, header: Header, size: int) -> str:
     spaces = _spaces(text)
     padding = f"; then {spaces:,} of padding" * bool(spaces)
     told = [f"Bytes 0 to 8 are the length of the header, {len(text.encode()):,}; "
-            f"{_bytes(8, header.size - spaces)} the header{padding}"]  # fmt: skip
+            f"{_bytes(8, header.size - spaces)} are the header{padding}"]  # fmt: skip
     told += [f"{', '.join(box.lines)}{box.why}" for box in _tensors(list(header.entries.values()))]
     count = f"{len(header.entries):,} tensor{'s' * (len(header.entries) != 1)}"
     return f"A safetensors file of {in_words(size, 'bytes')} with {count}, from its first byte. {'. '.join(told)}."

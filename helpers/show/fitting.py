@@ -1,4 +1,4 @@
-"""How wide words are before they are drawn, and how they are broken to fit a box."""
+"""How wide text will be once drawn, and where to break it to fit a box."""
 
 import re
 import textwrap
@@ -13,22 +13,22 @@ SANS, MONO = LOOK["font.family"], "DejaVu Sans Mono"
 
 
 @lru_cache(4096)
-def width(words: str, size: float = LOOK["font.size"], bold: bool = False, family: str = SANS) -> float:
-    """Of one line, in the page's pixels; `size` in points, of which a pixel is three quarters."""
-    across, _, _ = _text_to_path().get_text_width_height_descent(words, _font(size, bold, family), ismath=False)
+def width(text: str, size: float = LOOK["font.size"], bold: bool = False, family: str = SANS) -> float:
+    """The width of a line in the page's pixels; `size` is in points, and a pixel is three quarters of a point."""
+    across, _, _ = _text_to_path().get_text_width_height_descent(text, _font(size, bold, family), ismath=False)
     return across * 96 / 72
 
 
-def wrapped(words: str, room: float, size: float = LOOK["font.size"], bold: bool = False) -> list[str]:
-    """The lines of `words` that fit `room` pixels; a number stays with its unit, a word too long is cut."""
-    words = re.sub(r"(\d) ([KMG]?i?B\b|exports?\b)", "\\1\N{NO-BREAK SPACE}\\2", words)
-    letters = max(1, len(words))
+def wrapped(text: str, room: float, size: float = LOOK["font.size"], bold: bool = False) -> list[str]:
+    """`text` in lines of at most `room` pixels; keeps numbers with their units, and breaks words that are too long."""
+    text = re.sub(r"(\d) ([KMG]?i?B\b|exports?\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
+    letters = max(1, len(text))
     while letters > 1:
-        lines = textwrap.wrap(words, letters, break_on_hyphens=False)
+        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
         if all(width(line, size, bold) <= room for line in lines):
             return lines
         letters -= 1
-    return textwrap.wrap(words, 1)
+    return textwrap.wrap(text, 1)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How much is borrowed and how much is owned: a bar from 0 to 100 % for each way, in the look of the two memories."""
+"""How much is borrowed and how much is owned: a bar from 0 to 100 % per row, in the look of the two memories."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from .boxes import LINE, WIDE, sheet
 from .figure import ANONYMOUS, FILE, PREDICTED, QUIET, Picture, key, legend, look, paint, picture
 from .fitting import width, wrapped
 
-KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the percentages below, between bars, a bar
+KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the scale below, between bars, a bar
 LABEL = 190  # at most
 
 
@@ -19,14 +19,14 @@ def fractions(
     words: tuple[str, str] = ("borrowed", "owned"),
     predicted: Mapping[str, float | None] | None = None,
 ) -> Picture:
-    """A bar a row: the part of it that is borrowed (blue, plain), and the rest, which is owned (orange, hatched).
+    """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched).
 
-    `rows` has a fraction from 0 to 1 for each name, `words` says what the two parts are, and `predicted` has the
-    reader's fractions, a dashed outline each; None is no prediction yet. ValueError where nothing is given, for a
-    number outside 0 to 1, or for a prediction of a row that is not there.
+    `rows` has a fraction from 0 to 1 for each name, `words` names the two parts, and `predicted` has the reader's
+    fractions, each drawn as a dashed outline; None for no prediction yet. ValueError if there are no rows, if a number
+    isn't 0 to 1, or if a prediction is for an unknown row.
     """
     if not rows:
-        raise ValueError("nothing to show: give at least one row with its fraction")
+        raise ValueError("nothing to show: pass at least one row with its fraction")
     guesses = {name: guess for name, guess in (predicted or {}).items() if guess is not None}
     for name in guesses:
         if name not in rows:
@@ -40,7 +40,7 @@ def fractions(
 
 
 def percent(fraction: float) -> str:
-    """ "94 %"; a little is never said to be nothing, nor nearly all to be all."""
+    """ "94 %"; never rounds a little to nothing, or nearly all to all."""
     if 0 < fraction < 0.01:
         return "under 1 %"
     return "over 99 %" if 0.99 < fraction < 1 else f"{100 * fraction:.0f} %"
@@ -86,4 +86,4 @@ def _alt(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[str
         + (f"; you predicted {percent(guesses[name])}" if name in guesses else "")
         for name, fraction in rows.items()
     ]
-    return f"Bars from 0 to 100 %, parts {words[0]} and {words[1]}. {'. '.join(told)}."
+    return f"Bars from 0 to 100 %, split into {words[0]} and {words[1]}. {'. '.join(told)}."

@@ -1,4 +1,4 @@
-"""Small pictures, such as digits, with words under each: what a model took them for, and where it was wrong."""
+"""Small pictures, such as digits, with text under each: what a model took them for, and where it was wrong."""
 
 from collections.abc import Sequence
 
@@ -10,29 +10,29 @@ from .boxes import LINE, WIDE, sheet
 from .figure import GRID, WARNING, Picture, look, picture
 from .fitting import width, wrapped
 
-MOST, ROW, NARROWEST = 24, 8, 3  # pictures; in a row, and in a row whose words are long
+MOST, ROW, NARROWEST = 24, 8, 3  # pictures; per row; per row if their words are long
 WRONG = "✗ "
-SIDE, AIR = 64, 12  # the page's pixels: a picture's longer side; free space around a picture and its words
+SIDE, AIR = 64, 12  # the page's pixels: a picture's longer side; the space around a picture and its words
 
 
 def gallery(
     images: np.ndarray, words: Sequence[object], wrong: Sequence[int] | np.ndarray = (), caption: str = ""
 ) -> Picture:
-    """Pictures in rows, dark for large numbers, each with its words; those in `wrong` in a heavy frame, with a ✗.
+    """Pictures in rows, dark for large numbers, each with its words; pictures in `wrong` get a heavy frame and a ✗.
 
-    images  (n, height, width) of numbers, n up to 24; the largest of all is black, 0 is white
-    words   one for each: short, or a number
-    wrong   numbers of pictures, from 0, or n bools, such as `read != labels`
+    images  (n, height, width) of numbers, n up to 24; the largest number is black, 0 is white
+    words   a short text or a number for each picture
+    wrong   indices of pictures, or n bools, such as `read != labels`
 
-    ValueError for other shapes, negative or endless numbers, or a picture that is not there.
+    ValueError for other shapes, numbers that are negative or not finite, or an index out of range.
     """
     images = np.asarray(images)
     if images.ndim != 3 or not images.size or len(images) > MOST:
         raise ValueError(f"images of shape {images.shape}; a gallery takes (n, height, width), n from 1 to {MOST}")
     if len(words) != len(images):
-        raise ValueError(f"{len(words)} words for {len(images)} pictures; give one for each")
+        raise ValueError(f"{len(words)} words for {len(images)} pictures; pass one per picture")
     if not np.isfinite(images).all() or images.min() < 0:
-        raise ValueError(f"a picture's numbers are from {images.min()} to {images.max()}; they should be from 0 up")
+        raise ValueError(f"the numbers in the pictures range from {images.min()} to {images.max()}; use 0 and above")
     marked = _marked(np.asarray(wrong), len(images))
     said = [f"{WRONG * (index in marked)}{word}" for index, word in enumerate(words)]
     columns = _columns(said)
@@ -52,7 +52,7 @@ def gallery(
 def _marked(wrong: np.ndarray, count: int) -> list[int]:
     if wrong.dtype == bool:
         if wrong.shape != (count,):
-            raise ValueError(f"wrong is bools of shape {wrong.shape}; there should be one for each of {count} pictures")
+            raise ValueError(f"wrong is bools of shape {wrong.shape}; pass one for each of {count} pictures")
         wrong = np.flatnonzero(wrong)
     for index in wrong.tolist():
         if not isinstance(index, int) or index not in range(count):
@@ -61,7 +61,7 @@ def _marked(wrong: np.ndarray, count: int) -> list[int]:
 
 
 def _columns(said: list[str]) -> int:
-    """As many in a row as have room for their words on one line; then as even as can be, row by row."""
+    """As many per row as leave the words on one line, spread evenly over the rows."""
     widest = max(width(words, bold=True) for words in said)
     most = max(NARROWEST, min(ROW, int(WIDE / (widest + AIR))))
     rows = -(-len(said) // most)

@@ -1,4 +1,4 @@
-"""Memory word by word: boxes of eight bytes with a name and a value, and an arrow where a word is an address."""
+"""Memory, word by word: boxes of eight bytes, each with a name and a value, and arrows for addresses."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -13,16 +13,16 @@ from .figure import INK, PAGE, QUIET, Picture, look, picture
 from .fitting import MONO, width, wrapped
 
 WORD = 8  # bytes
-LEFT, ACROSS, EACH, BOX, LINE, LANE = 116, 130, 4, 46, 15, 9  # the page's pixels; EACH words stand side by side
+LEFT, ACROSS, EACH, BOX, LINE, LANE = 116, 130, 4, 46, 15, 9  # the page's pixels; EACH words side by side
 RIGHT = LEFT + EACH * ACROSS
-SMALL = 2**20  # below it a word is more likely a count than an address, and stands in tens too
+SMALL = 2**20  # a smaller word is more likely a count than an address, so it's shown in decimal too
 
 
 Rows = Mapping[str, Sequence[tuple[str, int]]]
 
 
 class Arrow(NamedTuple):
-    """From a word to the row that lies at its value."""
+    """From a word to the row that lies at the word's value."""
 
     row: str
     word: int
@@ -30,7 +30,7 @@ class Arrow(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The words of a row that stand side by side, from the one numbered `first`."""
+    """The words of a row that are side by side, from word number `first`."""
 
     row: str
     first: int
@@ -39,9 +39,9 @@ class Line(NamedTuple):
 def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None = None) -> Picture:
     """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`.
 
-    A word is eight bytes, given as an int from 0 to 2**64 - 1, with its name; its place in the row is its offset.
-    `at` has the address of a row: a word of that value is drawn as an arrow to it. ValueError for a row without words,
-    a value that is no word, or an address of a row that is not there.
+    A word is eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the
+    addresses of rows: a word with that value gets an arrow to the row. ValueError for a row without words, a value that
+    isn't a word, or the address of an unknown row.
     """
     _check(rows, at or {})
     arrows = _arrows(rows, at or {})
@@ -50,10 +50,10 @@ def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None 
 
 def _check(rows: Rows, at: Mapping[str, int]) -> None:
     if not rows:
-        raise ValueError("nothing to show: give at least one row of words")
+        raise ValueError("nothing to show: pass at least one row of words")
     for row, words in rows.items():
         if not words:
-            raise ValueError(f"the row {row!r} has no words; give pairs of a name and a value")
+            raise ValueError(f"the row {row!r} has no words; pass pairs of a name and a value")
         for name, value in words:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 ** (8 * WORD):
                 raise ValueError(f"{name!r} of {row!r} is {value!r}; a word is an int from 0 to 2**64 - 1")
@@ -73,12 +73,12 @@ def _arrows(rows: Rows, at: Mapping[str, int]) -> list[Arrow]:
 
 
 def _drawn(rows: Rows, at: Mapping[str, int], arrows: list[Arrow]) -> Figure:
-    """An arrow leaves a word at its foot and ends at a row's head; one that is not the next goes round at the right."""
+    """Arrows leave words at the foot and enter rows at the head; those to a later row go around at the right."""
     lines = [Line(row, first) for row, words in rows.items() for first in range(0, len(words), EACH)]
     line_of = {arrow: Line(arrow.row, arrow.word // EACH * EACH) for arrow in arrows}
     after = dict(pairwise(lines))
     near = {arrow for arrow in arrows if after.get(line_of[arrow]) == Line(arrow.to, 0)}
-    # In these orders as few arrows cross as can be: to the next row from the left, round the others from the right.
+    # These orders cross the fewest arrows: arrows to the next row from the left, arrows around from the right.
     leaving = {
         line: sorted(
             (arrow for arrow in arrows if line_of[arrow] == line),

@@ -14,13 +14,13 @@ from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, PREDICTED, Kind, Picture, key, legend, look, paint, picture
 from .words import by_name, checked, ended, with_machine
 
-# Times, calls and faults are no kind of memory: none of memory's looks is theirs.
+# Times, calls and faults aren't memory, so they get a look of their own.
 OTHER = Kind("", "#b9b4c4", "#6c6680", None)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a notebook shows as HTML and a terminal as text. Cells are words, with their units."""
+    """A table that a notebook shows as HTML and a terminal as text. Cells are text, with units."""
 
     caption: str
     header: tuple[str, ...]
@@ -34,19 +34,19 @@ class Table:
 
 
 def table(comparison: Comparison | Mapping[str, Recording], *meters: str, caption: str = "") -> Table:
-    """One row a method, one column a meter of METERS; without names, every meter that was measured."""
+    """One row per method, one column per meter of METERS; by default, every meter that was measured."""
     told = caption or "Growth during the call, one fresh process per method."
     methods = Comparison({name: [run] for name, run in comparison.items()})
     return Table(with_machine(told, methods), *methods.table(*meters))
 
 
 def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
-    """What processes had, group below group, with each group's sum: one row a process, one column a meter."""
+    """The memory of processes, group by group, with each group's sum: one row per process, one column per meter."""
     rows: list[tuple[str, ...]] = []
     for group, sharing in groups.items():
         header, processes = sharing.table()
         rows += [(f"{group}: {name}", *cells) for name, *cells in processes]
-    return Table(caption or "Growth during the work, a row a process.", header, rows)
+    return Table(caption or "Growth during the work, one row per process.", header, rows)
 
 
 def bars(
@@ -55,11 +55,11 @@ def bars(
     predicted: Mapping[str, float | None] | None = None,
     caption: str = "",
 ) -> Picture:
-    """One bar a method, one panel a meter of METERS (three at most); by default the peak of anonymous memory.
+    """One bar per method, one panel per meter of METERS (three at most); by default the peak of anonymous memory.
 
-    The meters "anonymous", "file" and "shared" stand in one panel, one bar after the other: their peaks, which need
-    not fall on the same moment. `predicted` gives the reader's figures for the first meter, in its unit (bytes,
-    counts, seconds); None is no prediction yet. ValueError for an unknown meter or method.
+    "anonymous", "file" and "shared" go into one panel, end to end: the peak of each, which needn't come at the same
+    moment. `predicted` has the reader's numbers for the first meter, in its unit (bytes, counts, seconds); None for no
+    prediction yet. ValueError for an unknown meter or method.
     """
     methods = by_name(comparison)
     guesses = checked(predicted, methods)
@@ -76,31 +76,31 @@ def bars(
 
 
 def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The kinds of memory together, every other meter alone, in the order asked for."""
+    """The kinds of memory in one group, every other meter in its own, in the order given."""
     for name in meters:
         meter_named(name)
     kinds = tuple(name for name in KINDS if name in meters)
     groups = list(dict.fromkeys(kinds if name in KINDS else (name,) for name in meters))
     if len(groups) > 3:
-        raise ValueError(f"{len(groups)} panels do not fit a page; ask for at most three meters, or for a table")
+        raise ValueError(f"{len(groups)} panels don't fit on a page; pass at most three meters, or use table()")
     return groups
 
 
 class _Panel:
-    """What one panel shows: values, guesses and words of each bar, and the value that is as wide as the panel."""
+    """What one panel shows: each bar's values, guess and text, and the value that fills the panel's width."""
 
     def __init__(self, meters: tuple[str, ...], methods: Mapping[str, Recording], guesses: Mapping[str, float]):
         self.meters, self.unit = meters, METERS[meters[0]].unit
         self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
         self.values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
         self.guesses = [guesses.get(name) for name in methods]
-        highest = max(sum(value or 0 for value in of) for of in self.values)
+        highest = max(sum(value or 0 for value in bar) for bar in self.values)
         # A guess far above everything measured must not flatten the bars.
         self.end = max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) or 1
-        self.words = [self._words(of, guess) for of, guess in zip(self.values, self.guesses, strict=True)]
+        self.words = [self._words(bar, guess) for bar, guess in zip(self.values, self.guesses, strict=True)]
 
     def _words(self, values: list[float | None], guess: float | None) -> str:
-        """The figures of one bar: those that can be seen in it, or the largest; then the guess."""
+        """The numbers of one bar: those large enough to see, or the largest; then the guess."""
         measured = [value for value in values if value is not None]
         seen = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]
         words = " + ".join(in_words(value, self.unit) for value in seen) or NOT_MEASURED
@@ -110,14 +110,14 @@ class _Panel:
 
 
 def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
-    """Panels side by side, laid out in inches: the names at the left, room behind each panel for its words.
+    """Panels side by side, laid out in inches: the names at the left, and space after each panel for its text.
 
-    Every bar says its figure, so there are no axes to read it from.
+    Every bar gives its number, so there's no axis to read it from.
     """
     lines = [line for label in labels for line in label.splitlines()]
     left, each = 0.15 + 0.075 * max(map(len, lines)), 0.27 if len(lines) == len(labels) else 0.34
     rooms = [0.2 + 0.075 * max(map(len, panel.words)) for panel in panels]
-    width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))  # long words make a larger picture, never shorter bars
+    width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))  # long text makes a wider picture, never shorter bars
     height, across = above + each * len(labels) + 0.06, (width - left - sum(rooms)) / len(panels)
     fig = Figure(figsize=(width, height))
     for index, panel in enumerate(panels):
@@ -155,4 +155,4 @@ def _alt(methods: Mapping[str, Recording], meters: list[str], guesses: Mapping[s
         end = f", {ended(recording)}" if recording.ended != "returned" else ""
         guess = f"; you predicted {in_words(guesses[name], METERS[meters[0]].unit)}" if name in guesses else ""
         told.append(f"{name}: {words}{end}{guess}.")
-    return f"Bars, one a method. {' '.join(told)}"
+    return f"Bars, one per method. {' '.join(told)}"

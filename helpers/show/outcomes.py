@@ -1,4 +1,4 @@
-"""How a class did: a bar for each exercise, whose parts are the students with each outcome."""
+"""How a class did: one bar per exercise, split by the students' outcomes."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from .boxes import LINE, WIDE, sheet
 from .figure import INK, QUIET, Kind, Picture, legend, look, paint, picture
 from .fitting import width, wrapped
 
-# From dark to light, so that grey tells them apart as well; their hatches are none of the memories'.
+# From dark to light, to tell them apart in grey too; the hatches aren't those of memory.
 OUTCOMES = tuple(
     Kind(word, *how)
     for word, *how in (
@@ -26,14 +26,14 @@ KEYS, THICK, GAP, LABEL = (
     20,
     14,
     200,
-)  # the page's pixels: the legend, a bar, between bars, words at the left at most
+)  # the page's pixels: the legend, a bar, between bars, the widest label
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]], caption: str = "") -> Picture:
-    """A bar a row: how many have each outcome of OUTCOMES. ValueError where there is nothing to show, or for an
-    outcome that is none."""
+    """One bar per row: how many students have each outcome of OUTCOMES. ValueError if there's nothing to show, or for
+    an unknown outcome."""
     if not any(sum(counts.values()) for counts in rows.values()):
-        raise ValueError("nothing to show: give at least one row with a count above 0")
+        raise ValueError("nothing to show: pass at least one row with a count above 0")
     words = [kind.word for kind in OUTCOMES]
     for name, counts in rows.items():
         if unknown := [word for word in counts if word not in words]:
@@ -63,7 +63,7 @@ def _drawn(rows: Mapping[str, Mapping[str, int]]) -> Figure:
 
 
 def _bar(ax: Axes, counts: Mapping[str, int], left: float, middle: float, each: float) -> float:
-    """A bar of parts, `each` pixels a student, and where it ends; a count stands where it has room."""
+    """Draws a bar, `each` pixels per student, with a count wherever it fits. Returns where the bar ends."""
     for kind in OUTCOMES:
         count = counts.get(kind.word, 0)
         wide = count * each
@@ -83,4 +83,4 @@ def _alt(rows: Mapping[str, Mapping[str, int]]) -> str:
     for name, counts in rows.items():
         parts = [f"{counts[kind.word]} {kind.word}" for kind in OUTCOMES if counts.get(kind.word)]
         told.append(f"{name}: {', '.join(parts) or 'nobody'}")
-    return f"Bars of students by outcome. {'. '.join(told)}."
+    return f"One bar per row, students by outcome. {'. '.join(told)}."

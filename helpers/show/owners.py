@@ -1,4 +1,4 @@
-"""What keeps what alive, drawn from live objects: views at the left, owners at the right, what lies below them."""
+"""What keeps what alive, drawn from live objects: views at the left, owners at the right, their files below."""
 
 from typing import Any
 
@@ -44,15 +44,15 @@ Written = list[tuple[str, dict[str, Any]]]
 
 
 def owners(caption: str = "", /, **named: Any) -> Picture:
-    """A box for every object from each named one to the owner of its bytes, and an arrow for what it keeps alive.
+    """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
 
     Takes arrays (memmaps too), memoryviews, mappings, SharedMemory, ctypes data and pointers, bytes, and anything else
-    with a buffer. An owner of several views stands there once, with the exports that are out, whoever holds them.
-    A dashed arrow is a reference that the owner does not count: `np.ndarray(buffer=…)` over a mapping or a bytearray,
-    np.memmap too, take no export (`.base` is then the owner itself, not a memoryview), so that nothing refuses to close
-    or shrink it. A dotted one is an address only. The picture itself keeps nothing alive.
+    with a buffer. An owner of several views appears once, with the number of its exports, whoever holds them. A dashed
+    arrow is a reference that the owner doesn't count: np.memmap, and `np.ndarray(buffer=…)` over a mapping or a
+    bytearray, take no export (their `.base` is the owner itself, not a memoryview), so nothing stops the owner from
+    closing or shrinking. A dotted arrow is only an address. The picture itself keeps nothing alive.
 
-    TypeError for what shows no bytes, ValueError where nothing is named.
+    TypeError for an object without bytes, ValueError if nothing is named.
     """
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
@@ -61,7 +61,7 @@ def owners(caption: str = "", /, **named: Any) -> Picture:
 
 
 def _drawn(boxes: list[Box]) -> Figure:
-    """Each box as tall as the rows of all that lead to it: so no arrow crosses a box or another arrow."""
+    """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another arrow."""
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
     gaps = [_gap(boxes, columns - column, {2: 110, 3: 84}.get(columns, 40)) for column in range(1, columns)]
@@ -90,7 +90,7 @@ def _drawn(boxes: list[Box]) -> Figure:
 
 
 class _Sheet:
-    """Where everything stands: the named ones in the first column, the owners in the last."""
+    """Where everything goes: named objects in the first column, owners in the last."""
 
     def __init__(self, ax: Axes, width: float, gaps: list[float], row: float, lines: dict[Box, Written]):
         self.ax, self.width, self.row, self.lines = ax, width, row, lines
@@ -98,19 +98,19 @@ class _Sheet:
         self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
 
     def tree(self, box: Box, top: float, steps: int = 0) -> tuple[float, float]:
-        """The box and all that lead to it, from `top` down; gives its right edge and its middle."""
+        """Draws the box and all boxes that lead to it, from `top` down. Returns its right edge and its middle."""
         left = self.lefts[0] if box.to and not box.viewers else self.lefts[-1 - steps]
         tall = self.row * len(box.sources()) - BETWEEN
         self._box(box, left, top, tall)
         under = top
-        for one in box.viewers:
-            start, middle = self.tree(one, under, steps + 1)
-            self._arrow(one, start, left, middle)
-            under += self.row * len(one.sources())
+        for viewer in box.viewers:
+            start, middle = self.tree(viewer, under, steps + 1)
+            self._arrow(viewer, start, left, middle)
+            under += self.row * len(viewer.sources())
         return left + self.width, top + tall / 2
 
     def file(self, words: list[str], top: float) -> float:
-        """The file below an owner whose box ends at `top`; gives where the next may begin."""
+        """Draws the file below an owner whose box ends at `top`. Returns where the next box may begin."""
         left, middle, tall = self.lefts[-1], self.lefts[-1] + self.width / 2, LINE * len(words) + PAD
         self._pointed((middle, top), (middle, top + 20), INK, "-")
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
@@ -132,7 +132,7 @@ class _Sheet:
     def _arrow(self, box: Box, start: float, end: float, y: float) -> None:
         color = INK if box.tie == "kept" else WARNING
         self._pointed((start, y), (end, y), color, LINES[box.tie])
-        x = end - self.gap_before[end] / 2  # beside the arrow's head, however long it is
+        x = end - self.gap_before[end] / 2  # clear of the arrow's head
         self.ax.text(x, y - 4, box.attribute, ha="center", va="bottom", color=QUIET)
         if box.tie != "kept":
             self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
@@ -144,7 +144,7 @@ class _Sheet:
 
 
 def _lines(box: Box, width: float) -> Written:
-    """What stands in a box, wrapped to its width, and how it is written."""
+    """A box's text, wrapped to its width, and the style of each line."""
     written: Written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
         (f"{box.kind}, {box.role}" if box.names else box.role, {}),
@@ -161,7 +161,7 @@ def _lines(box: Box, width: float) -> Written:
 
 
 def _gap(boxes: list[Box], steps: int, least: float) -> float:
-    """Pixels before the column that stands `steps` from the right edge, so that what its arrows say has room there."""
+    """Pixels before the column `steps` from the right edge: enough for the labels of its arrows."""
     into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
     labels = [width_of(box.attribute) for box in into]
     labels += [width_of(box.tie, SMALL) for box in into if box.tie != "kept"]
@@ -169,14 +169,14 @@ def _gap(boxes: list[Box], steps: int, least: float) -> float:
 
 
 def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
-    """The legend: the arrows that there are and the kinds of memory, in one row where they fit."""
+    """The legend: the arrows and the kinds of memory that occur, in one row if they fit."""
     ties = [tie for tie in TOLD if any(box.to and box.tie == tie for box in boxes)]
     arrows = [
         Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=TOLD[tie])
         for tie in ties
     ]
     kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
-    if sum(width_of(one.get_label()) + 60 for one in (*arrows, *kinds)) < 680:
+    if sum(width_of(handle.get_label()) + 60 for handle in (*arrows, *kinds)) < 680:
         return [[*arrows, *kinds]] * bool(arrows or kinds)
     return [arrows, kinds]
 
@@ -190,7 +190,7 @@ def _exports(count: int | None) -> str:
 
 
 def _alt(boxes: list[Box]) -> str:
-    """The ways in words, a sentence for each object that nothing else leads to."""
+    """One sentence for each object that nothing else leads to: its way to the owner."""
     told: list[str] = []
     seen: set[Box] = set()
     for source in (box for box in boxes if not box.viewers):
@@ -205,7 +205,7 @@ def _alt(boxes: list[Box]) -> str:
 
 
 def _short(box: Box, again: bool) -> str:
-    """An object on the way: an owner with its bytes and exports, the first time."""
+    """An object on the way; an owner's size and exports only the first time."""
     name = f"{', '.join(box.names)}: " if box.names else ""
     if again:
         return f"the same {', '.join(box.names) or box.kind}"

@@ -1,4 +1,4 @@
-"""Page grids: the state of every page of a mapping, or of a file in the page cache; and the film of their changes."""
+"""Page grids: the state of every page of a mapping, or of a file in the page cache; and films of how they change."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -15,20 +15,20 @@ from ..units import NOT_MEASURED, in_words
 from .cells import KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
 from .figure import GRID, INK, QUIET, Picture, look, picture
 
-MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the rim; lines of words, of small words, of page numbers
+MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the margin; lines of text, small text, page numbers
 WIDEST = 31  # a bold W
-WORDS, BETWEEN = 332, 34  # at the left of a film's row; between its columns
+TEXT, BETWEEN = 332, 34  # at the left of a film's row; between its columns
 
 
-def page_grid(one: PageMap | PageCache, caption: str = "", title: str | None = None) -> Picture:
-    """One cell a page, row by row; where they are too many, a cell is 2, 4, 8, … pages, filled by their shares.
+def page_grid(pages: PageMap | PageCache, caption: str = "", title: str | None = None) -> Picture:
+    """One cell per page, row by row. If they don't fit, a cell is 2, 4, 8, … pages, filled by their shares.
 
-    A page map shows the state of each page, a page cache which of the file's pages it holds. The caption gives the
-    counts, the alternative text also which pages. What was not measured is a grey panel that says why.
+    A page map shows the state of each page, a page cache shows which pages of the file it holds. The caption gives the
+    counts; the alternative text also says which pages. If nothing was measured, a grey panel says why.
     """
-    seen = Seen(one)
+    seen = Seen(pages)
     if title is None:
-        title = f"{one.path.name} in the page cache" if isinstance(one, PageCache) else ""
+        title = f"{pages.path.name} in the page cache" if isinstance(pages, PageCache) else ""
     layout = Layout.of(seen, WIDE - 2 * MARGIN)
     few = layout.each == 1 and 1 < layout.rows <= 16
     starts = [row * layout.columns for row in range(layout.rows)] if few else []  # the first page of each row
@@ -56,11 +56,11 @@ def page_film(
     caption: str = "",
     before: Mapping[str, PageMap | PageCache] | None = None,
 ) -> Picture:
-    """One row a step: the action and what it cost, my page table, the page cache, and the child's, if there is a child.
+    """One row per step: the action and its cost, my page table, the page cache, and the page table of any child.
 
-    What a step changed is outlined. Instead of steps, a mapping of names to page maps or page caches gives one grid
-    a row; what has changed since `before`, the same names earlier, is outlined. ValueError where there is nothing to
-    show.
+    Outlines mark what a step changed. Instead of steps, you may pass a mapping of names to page maps or page caches:
+    one grid per row, with outlines for what changed since `before`, an earlier mapping of the same names. ValueError
+    if there's nothing to show.
     """
     rows = _named(steps) if isinstance(steps, Mapping) else _stepped(steps)
     earlier = {row.title: row for row in _named(before or {})}
@@ -68,13 +68,13 @@ def page_film(
     if not rows:
         raise ValueError("nothing to show: the film holds no step")
     heads = list(dict.fromkeys(head for row in rows for head in row.grids))
-    across = (WIDE - 2 * MARGIN - WORDS) // len(heads) - BETWEEN
-    columns = {head: MARGIN + WORDS + BETWEEN + i * (across + BETWEEN) for i, head in enumerate(heads)}
+    across = (WIDE - 2 * MARGIN - TEXT) // len(heads) - BETWEEN
+    columns = {head: MARGIN + TEXT + BETWEEN + i * (across + BETWEEN) for i, head in enumerate(heads)}
     for last, row in zip(lasts, rows, strict=False):
         row.lay_out(across, last)
     layouts = [layout for row in rows for layout in row.layouts.values()]
     numbered = layouts[0].numbered and len(set(layouts)) == 1
-    legends = keys([one for row in rows for one in row.grids.values()], any(row.outlined for row in rows))
+    legends = keys([seen for row in rows for seen in row.grids.values()], any(row.outlined for row in rows))
     above = 12 + KEY * len(legends) + (LINE + 4 if any(heads) else 0) + (TINY + 6) * numbered
     with look():
         fig, ax = canvas(above + sum(row.tall for row in rows))
@@ -96,7 +96,7 @@ def page_film(
 
 @dataclass(eq=False)
 class _Row:
-    """A step's row: words at the left, and grids by the head of their column."""
+    """A step's row: text at the left, and the grids by column head."""
 
     title: str
     notes: list[str]
@@ -104,7 +104,7 @@ class _Row:
     alt: str
 
     def lay_out(self, across: int, before: "_Row | None") -> None:
-        """Sizes first: a row is as tall as its tallest grid, or its words. `before`: the same, earlier."""
+        """Sets the sizes: a row is as tall as its tallest grid, or its text. `before`: the same row, earlier."""
         last = before.grids if before else {}
         self.layouts = {head: Layout.of(seen, across) for head, seen in self.grids.items()}
         self.outlined = {
@@ -112,17 +112,17 @@ class _Row:
             for head, seen in self.grids.items()
             if self.layouts[head].pitch >= OUTLINED and (differ := changed(seen, last.get(head))) is not None
         }
-        self.below = {  # a grid alone in its row has its counts at the left
+        self.below = {  # for a grid alone in its row, the counts are at the left
             head: _wrapped(seen.told(which=3, absent=False), across // LETTER) if seen.counts and head else []
             for head, seen in self.grids.items()
         }
         self.lines = textwrap.wrap(self.title, 18)
-        self.notes = [line for note in self.notes for line in _wrapped(note, WORDS // LETTER)]
+        self.notes = [line for note in self.notes for line in _wrapped(note, TEXT // LETTER)]
         grids = (self.layouts[head].tall + 8 + SMALL * len(self.below[head]) for head in self.grids)
         self.tall = 50 + max(LINE * len(self.lines) + SMALL * len(self.notes), *grids)
 
     def draw(self, ax: Axes, y: int, columns: Mapping[str, int], across: int) -> None:
-        """From `y` down."""
+        """Draws the row from `y` down."""
         ax.plot((MARGIN, WIDE - MARGIN), (y + 6, y + 6), color=GRID, linewidth=0.6)
         y += 24
         _write(ax, MARGIN, y + LINE - 12, self.lines, LINE, fontweight="bold")
@@ -135,8 +135,8 @@ class _Row:
 
 def _named(maps: Mapping[str, PageMap | PageCache]) -> list[_Row]:
     made = []
-    for name, one in maps.items():
-        seen = Seen(one)
+    for name, pages in maps.items():
+        seen = Seen(pages)
         made.append(_Row(name, seen.parts(which=3), {"": seen}, f"{name}: {seen.told(which=8)}."))
     return made
 
@@ -153,7 +153,7 @@ def _stepped(steps: Sequence[Step]) -> list[_Row]:
 
 
 def _costs(step: Step) -> list[str]:
-    """What the action alone cost, a line each: faults, bytes from the device; and the bytes that a touch read."""
+    """What the action alone cost, line by line: faults, bytes from the device; and the bytes that a touch read."""
     faults = [f"{n:,} {kind}" for n, kind in ((step.major, "major"), (step.minor, "minor")) if n]
     count = (step.major or 0) + (step.minor or 0)
     said = [f"{' and '.join(faults) or 'no'} fault{'' if count == 1 else 's'}"]
@@ -169,7 +169,7 @@ def _costs(step: Step) -> list[str]:
 
 
 def _grid(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, width: int, outlined: np.ndarray | None = None) -> None:
-    """The cells, or a panel that says why there are none."""
+    """Draws the cells, or a panel that says why there are none."""
     if seen.counts:
         draw(ax, seen, layout, x, y, outlined)
     else:
@@ -177,19 +177,19 @@ def _grid(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, width: int, outl
 
 
 def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **how: Any) -> None:
-    """Line by line from the baseline `y`: a text of several lines would stand where its tallest letters put it."""
+    """Writes line by line from the baseline `y`; matplotlib would place a block by its tallest letters."""
     for index, words in enumerate(lines):
         ax.text(x, y + index * line, words, va="baseline", **how)
 
 
-def _shortened(words: str, letters: int) -> str:
-    """Without its middle, where it is too long for a line."""
+def _shortened(text: str, letters: int) -> str:
+    """Cuts the middle out of a text that's too long for a line."""
     half = letters // 2
-    return words if len(words) <= letters else f"{words[: half - 1]}…{words[-half:]}"
+    return text if len(text) <= letters else f"{text[: half - 1]}…{text[-half:]}"
 
 
-def _wrapped(words: str, letters: int) -> list[str]:
-    return textwrap.wrap(words, letters, break_on_hyphens=False)
+def _wrapped(text: str, letters: int) -> list[str]:
+    return textwrap.wrap(text, letters, break_on_hyphens=False)
 
 
 def _numbers(ax: Axes, count: int, layout: Layout, x: int, y: int) -> None:

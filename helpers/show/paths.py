@@ -1,4 +1,4 @@
-"""What is copied, from where to where, and how often: a diagram whose arrows carry the measured counters."""
+"""What is copied, from where to where, and how often: a diagram with the measured counters on its arrows."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from .words import by_name, ended, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
-READS = {"read/write": "copied into user memory", "map": "lent to user memory"}  # where nothing is written
+READS = {"read/write": "copied into user memory", "map": "lent to user memory"}  # if nothing is written
 
-# The page's pixels, from its left edge: (left, right) of each place that bytes can be.
+# The left and right edge of each place that bytes can be in, in the page's pixels.
 PLACES = {"disk": (148, 186), "source": (238, 308), "user": (388, 472), "copy": (548, 618), "to disk": (640, 676)}
 READ_PLACES = {"disk": (178, 226), "source": (322, 422), "user": (548, 676)}
 KEYS, HEADS, ROW, BOX, LANE = 30, 42, 70, 30, 18
@@ -32,18 +32,17 @@ def copy_paths(
     destination: Literal["file", "socket"] | None = "file",
     size: int | None = None,
 ) -> Picture:
-    """One row a method: places that bytes were in, and an arrow for every copy between two of them.
+    """One row per method: the places that bytes were in, and an arrow for every copy between two of them.
 
-    `how` says of each method in which way it moves bytes: "read/write" (into user memory and out again), "map" (the
-    page cache's own pages are lent, so only the write copies) or "in kernel" (sendfile, copy_file_range). How many
-    bytes in how many calls comes from the recording (proc_pid_io(5)), and so does the memory it took; an arrow that
-    the counters do not bear out is not drawn. `size` is the bytes to be moved, by default the most that any method
-    wrote or held. Copies within user memory pass no counter: they show as memory only. Nor does send(2): for a
-    socket to be seen here, write to its descriptor.
+    `how` says how each method moves bytes: "read/write" (into user memory and out again), "map" (the page cache lends
+    its own pages, so only the write copies) or "in kernel" (sendfile, copy_file_range). The bytes, the calls and the
+    memory come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is how many
+    bytes to move, by default the most that any method wrote or held. No counter sees copies within user memory: they
+    show only as memory. None sees send(2) either: to see a socket here, write() to its descriptor.
 
-    Where a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the
-    bytes are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
-    ValueError for a method without one of the moves.
+    If a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the bytes
+    are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
+    ValueError if `how` has no such move for a method.
     """
     methods = by_name(comparison)
     moves = MOVES if destination else READS
@@ -68,9 +67,9 @@ def copy_paths(
         for place, head in heads.items():
             ax.text(sum(places[place]) / 2, KEYS + HEADS - 14, head, ha="center", va="bottom", color=QUIET)
         for row, (name, recording) in enumerate(methods.items()):
-            one = _Row(ax, KEYS + HEADS + tall * row, size, destination)
-            one.write(*words[name])
-            one.draw(recording, how[name])
+            drawn = _Row(ax, KEYS + HEADS + tall * row, size, destination)
+            drawn.write(*words[name])
+            drawn.draw(recording, how[name])
         unknown = any(None in (r.io.read_bytes, r.io.write_bytes, r.io.device_read_bytes) for r in methods.values())
         mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
         legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
@@ -78,7 +77,7 @@ def copy_paths(
 
 
 def faults(recording: Recording) -> int | None:
-    """Minor and major ones together: each is a page, or the pages around it, that was lent."""
+    """Minor and major faults together: each lent a page, and perhaps the pages around it."""
     minor, major = recording.faults.minor, recording.faults.major
     return None if minor is None or major is None else minor + major
 
@@ -86,9 +85,9 @@ def faults(recording: Recording) -> int | None:
 def copies(recording: Recording, move: Move, size: int, written: bool = True) -> float | None:
     """How often the `size` bytes were copied between two places: (into user memory + out of it) / size.
 
-    Without `written`, only what came into user memory counts. None where the counters were not measured. What never
-    enters user memory is counted once, as it is written; a file system that lets two files share blocks (btrfs, XFS)
-    may answer copy_file_range(2) without any copy, which no counter tells.
+    Without `written`, only copies into user memory count. None if the counters weren't measured. Bytes that never enter
+    user memory count once, when they're written. A file system whose files can share blocks (btrfs, XFS) may serve
+    copy_file_range(2) without any copy, and no counter shows that.
     """
     into, out = recording.io.read_bytes, recording.io.write_bytes
     if into is None or out is None or not size:
@@ -103,7 +102,7 @@ def _most(recording: Recording, read: bool) -> int:
 
 
 class _Row:
-    """One method's row, drawn from its top at `y`."""
+    """One method's row, drawn from `y` down."""
 
     def __init__(self, ax: Axes, y: float, size: int, destination: str | None):
         self.ax, self.top, self.middle, self.size, self.destination = ax, y, y + BOX / 2, size, destination
@@ -143,7 +142,7 @@ class _Row:
         self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(kind)))
 
     def _user(self, recording: Recording, move: Move) -> None:
-        """User memory, filled by the part of the file that it held at the peak: its own pages, or pages lent."""
+        """User memory, filled to the part of the file that it held at its peak: in its own pages, or in lent pages."""
         kind, peak = (FILE, recording.peak.file) if move == "map" else (ANONYMOUS, recording.peak.anonymous)
         self._box("user", ABSENT)
         self._box("user", kind, min(1, (peak or 0) / self.size) if self.size else 0)
@@ -154,7 +153,7 @@ class _Row:
         )  # fmt: skip
 
     def _arrow(self, start: str, end: str, moved: int | None, calls: int | None = None, words: bool = True) -> None:
-        """From one place to the next; without bytes there is no arrow, and without a counter a question mark."""
+        """An arrow to the next place; none if no bytes moved, and a question mark if nothing counted them."""
         x = self.places[start][1], self.places[end][0]
         if moved is None or moved >= 0.02 * self.size > 0:
             self._pointed([(x[0], self.middle), (x[1], self.middle)], known=moved is not None)
@@ -165,7 +164,7 @@ class _Row:
                 self.ax.text(sum(x) / 2, self.middle + 5, _calls(calls), ha="center", va="top", color=QUIET)
 
     def _lane(self, moved: int | None, calls: int | None) -> None:
-        """From page cache to copy below user memory, which these bytes never enter."""
+        """An arrow from page cache to copy, below user memory, because these bytes never enter it."""
         start, end = (sum(PLACES[place]) / 2 for place in ("source", "copy"))
         bottom = self.top + BOX
         if moved is None or moved >= 0.02 * self.size > 0:
@@ -186,7 +185,7 @@ class _Row:
 def _words(
     name: str, recording: Recording, move: Move, size: int, destination: str | None
 ) -> tuple[list[str], list[str]]:
-    """The lines at the left of a row: the method, how often it copied; how often it waited, where it only reads."""
+    """The text at the left of a row: the method, how often it copied, and for reads, how often it waited."""
     told = [_times(copies(recording, move, size, destination is not None))]
     told += [_waits(recording.switches.voluntary)] * (destination is None)
     notes = [line for words in (*told, ended(recording)) for line in textwrap.wrap(words, 22)]
@@ -233,4 +232,4 @@ def _alt(methods: Mapping[str, Recording], how: Mapping[str, Move], size: int, d
         parts += [f"lent pages at the peak {in_words(peak.file, 'bytes')}"] * (move == "map")
         parts += [f"anonymous memory at the peak {in_words(peak.anonymous, 'bytes')}"]
         told.append(f"{name}: {', '.join(filter(None, parts))}.")
-    return f"What is copied between disk, page cache and user memory, one row a method. {' '.join(told)}"
+    return f"What is copied between disk, page cache and user memory, one row per method. {' '.join(told)}"

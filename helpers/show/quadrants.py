@@ -1,4 +1,4 @@
-"""Two questions at once, such as sequential or random, cold or warm: four panels, in each a bar a method."""
+"""Two questions at once, such as sequential or random, cold or warm: four panels with one bar per method."""
 
 import textwrap
 from collections.abc import Mapping
@@ -15,28 +15,28 @@ from .paths import faults
 from .words import ended, with_machine
 
 FASTEST = OTHER._replace(face="#4a4460")
-TITLE, EACH, AXIS = 30, 38, 30  # the page's pixels: above a panel, a method's bar with its words, below a panel
+TITLE, EACH, AXIS = 30, 38, 30  # the page's pixels: above a panel, a bar with its text, below a panel
 
 
 Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
 
 def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
-    """Time as a bar a method, in two rows and two columns of panels; the fastest of each is marked.
+    """Time as one bar per method, in two rows and two columns of panels. Each panel marks its fastest method.
 
-    Methods are compared within a panel, so each panel has a scale of its own, from 0, and says so.
-    The keys are pairs, such as ("sequential", "cold"): row and column. Small words below a bar say what came from the
-    device, how many faults (minor and major) and how many read calls it took. A run that did not return is never the
-    fastest. ValueError unless there are two rows and two columns, with something to show in each.
+    Compare methods within a panel: each panel has its own scale, from 0, and says so. The keys are pairs of row and
+    column, such as ("sequential", "cold"). Small print below a bar says how much came from the device, how many faults
+    (minor and major), and how many read calls. A run that didn't return is never the fastest. ValueError unless there
+    are two rows and two columns, with something to show in each.
     """
     rows, columns = (list(dict.fromkeys(pair[i] for pair in comparisons)) for i in (0, 1))
     missing = [(row, column) for row in rows for column in columns if not comparisons.get((row, column))]
     if (len(rows), len(columns)) != (2, 2) or missing:
         raise ValueError(
-            f"quadrants are two rows and two columns of comparisons; here are the rows {rows} and the columns {columns}"
+            f"quadrants takes two rows and two columns of comparisons, not the rows {rows} and the columns {columns}"
             + (f", with nothing for {missing[0]}" if missing else "")
         )
-    methods = list(dict.fromkeys(name for of in comparisons.values() for name in of))
+    methods = list(dict.fromkeys(name for runs in comparisons.values() for name in runs))
     with look():
         labels = {name: textwrap.wrap(name, 16) for name in methods}
         left = 18 + 6.1 * max(len(line) for lines in labels.values() for line in lines)
@@ -48,24 +48,24 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
             ax = fig.add_axes((*place, EACH * len(methods) / (2 * tall + 4)))
             ax.set_title(f"{row}, {column}", pad=5)
             ax.set(ylim=(len(methods) - 0.5, -0.5))
-            _scale(ax, max((one.wall or 0 for one in comparisons[row, column].values()), default=0) or 1)
+            _scale(ax, max((run.wall or 0 for run in comparisons[row, column].values()), default=0) or 1)
             ax.set_yticks(range(len(methods)), ["\n".join(labels[n]) for n in methods] if index % 2 == 0 else [])
             ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
             _draw(ax, comparisons[row, column], methods)
             if index // 2:
                 ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
-        recordings = {f"{pair}: {name}": one for pair, of in comparisons.items() for name, one in of.items()}
+        recordings = {f"{pair}: {name}": run for pair, runs in comparisons.items() for name, run in runs.items()}
         return picture(fig, _alt(comparisons), with_machine(caption, recordings))
 
 
 def fastest(methods: Mapping[str, Recording]) -> str | None:
-    """The method of least time among those that returned; None where there is no other to compare with."""
-    times = {name: one.wall for name, one in methods.items() if one.ended == "returned" and one.wall is not None}
+    """The method that returned in the least time; None if there's no other to compare it with."""
+    times = {name: run.wall for name, run in methods.items() if run.ended == "returned" and run.wall is not None}
     return min(times, key=times.__getitem__) if len(times) > 1 else None
 
 
 def _scale(ax: Axes, longest: float) -> None:
-    ax.set_xlim(0, 1.6 * longest)  # behind the longest bar, room for its words
+    ax.set_xlim(0, 1.6 * longest)  # leaves space for text after the longest bar
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.grid(False, axis="y")
@@ -76,24 +76,24 @@ def _draw(ax: Axes, methods: Mapping[str, Recording], names: list[str]) -> None:
     for y, name in enumerate(names):
         if name not in methods:
             continue
-        one = methods[name]
+        run = methods[name]
         kind = FASTEST if name == best else OTHER
-        wall, bar = one.wall or 0, y - 0.17
+        wall, bar = run.wall or 0, y - 0.17
         ax.barh(bar, wall, 0.4, linewidth=0, facecolor=kind.face)
-        back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # the grid's lines stop at words
+        back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # hides the grid behind text
         said = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
-        words = in_words(one.wall, "seconds") + " · fastest" * (name == best)
+        words = in_words(run.wall, "seconds") + " · fastest" * (name == best)
         weight = "bold" if name == best else "normal"
         ax.annotate(words, (wall, bar), xytext=(4, 0), fontweight=weight, **said)
-        costs = " · ".join(f"{'?' if value is None else value} {noun}" for noun, value in _costs(one).items())
-        note, color = (ended(one), WARNING) if ended(one) else (costs, QUIET)
+        costs = " · ".join(f"{'?' if value is None else value} {noun}" for noun, value in _costs(run).items())
+        note, color = (ended(run), WARNING) if ended(run) else (costs, QUIET)
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
         ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **said)
 
 
-def _costs(one: Recording) -> dict[str, str | None]:
-    """What a run took beside time: nouns, and how much; None where that was not measured."""
-    device, lent, calls = one.io.device_read_bytes, faults(one), one.io.read_calls
+def _costs(run: Recording) -> dict[str, str | None]:
+    """What a run cost besides time: noun -> how much; None if not measured."""
+    device, lent, calls = run.io.device_read_bytes, faults(run), run.io.read_calls
     return {
         "from device": None if device is None else in_words(device, "bytes"),
         "fault" if lent == 1 else "faults": None if lent is None else f"{lent:,}",
@@ -105,9 +105,9 @@ def _alt(comparisons: Quarters) -> str:
     told = []
     for (row, column), methods in comparisons.items():
         best = fastest(methods)
-        for name, one in methods.items():
-            costs = (f"{noun} {NOT_MEASURED}" if n is None else f"{n} {noun}" for noun, n in _costs(one).items())
-            end = f", {ended(one)}" if ended(one) else ""
+        for name, run in methods.items():
+            costs = (f"{noun} {NOT_MEASURED}" if n is None else f"{n} {noun}" for noun, n in _costs(run).items())
+            end = f", {ended(run)}" if ended(run) else ""
             mark = ", the fastest" * (name == best)
-            told.append(f"{row}, {column}, {name}: {in_words(one.wall, 'seconds')}{mark}, {', '.join(costs)}{end}.")
-    return f"Time, a bar a method, in four panels, each on a scale of its own. {' '.join(told)}"
+            told.append(f"{row}, {column}, {name}: {in_words(run.wall, 'seconds')}{mark}, {', '.join(costs)}{end}.")
+    return f"Time as one bar per method, in four panels, each with its own scale. {' '.join(told)}"

@@ -1,4 +1,4 @@
-"""Figures that were recorded elsewhere, shown as what they are."""
+"""Tables of numbers recorded elsewhere, labelled as such."""
 
 import csv
 
@@ -8,9 +8,9 @@ from .meters import Table
 
 
 def recorded_table(name: str, *columns: str) -> Table:
-    """A CSV file of `data/recorded/`; its first line, after "#", says where and how it was recorded.
+    """A CSV file in `data/recorded/`. Its first line, after "#", says where and how it was recorded.
 
-    `columns` chooses and orders; without them, all. ValueError names a column that is not there.
+    `columns` selects and orders the columns; default: all. ValueError for an unknown column.
     """
     with open(RECORDED / name, encoding="utf-8", newline="") as file:
         caption = file.readline().removeprefix("#").strip()

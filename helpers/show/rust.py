@@ -1,4 +1,4 @@
-"""A Rust twin on a page: lines of its source, what it printed, and whose figures those are."""
+"""A Rust twin on the page: lines of its source, what it printed, and where those numbers come from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ FIGURE_UNITS = {"peak heap": "bytes", "allocated": "bytes", "seconds": "seconds"
 
 
 class Ink(Style):
-    """The handouts' colours of code, each with a contrast of at least 6 to their ground."""
+    """The handouts' colours for code, each with a contrast of at least 6 to the background."""
 
     background_color = "#f7f4ed"
     styles = {  # noqa: RUF012 (pygments' own form)
@@ -36,7 +36,7 @@ class Ink(Style):
 
 @dataclass(frozen=True)
 class Rust:
-    """What `rust` returns: a notebook shows the HTML, a terminal the text. `table`: of figures, or a message."""
+    """What `rust` returns: a notebook shows the HTML, a terminal the text. `table`: numbers, or a message."""
 
     source: str
     table: Table | str | None
@@ -53,9 +53,9 @@ class Rust:
 def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = "") -> Rust:
     """These parts of the twin's source, and a table of what it printed.
 
-    `sections` chooses and orders the sections of the table: all without it, no table with (). Where they have the same
-    figures, each is a row. Of a refused program the compiler's message stands for the table. ValueError names a part or
-    a section that is not there.
+    `sections` selects and orders the table's sections; default: all; no table with (). Sections with the same figures
+    become rows of one table. For a program that rustc refuses, its message takes the table's place. ValueError for an
+    unknown part or section.
     """
     source = "\n".join(map(twin.part, parts))
     if isinstance(twin, Refusal):
@@ -86,7 +86,7 @@ def _cell(section: str, name: str, value: int | float | str) -> str:
 
 
 def _code(source: str) -> str:
-    """Coloured inline: a notebook has no style sheet for it. In reach of the keyboard, because it may scroll."""
+    """Coloured inline, because a notebook has no style sheet; focusable, so the keyboard can scroll it."""
     if not source:
         return ""
     html = highlight(source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink))

@@ -1,6 +1,6 @@
-"""What a class has predicted, beside what was measured: the spread of numbers, or how often each answer was given.
+"""What a class predicted, beside what was measured: the spread of numbers, or how many chose each answer.
 
-A prediction is a dashed outline, as in every figure; a measurement is drawn solid.
+As in every figure, predictions are dashed outlines, and measurements are solid.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from .boxes import LINE, WIDE, sheet, shortened
 from .figure import GRID, INK, PREDICTED, QUIET, Picture, legend, look, picture
 from .fitting import width, wrapped
 
-KEYS, SCALE, TALL, GAP, LABEL = 32, 27, 34, 16, 150  # the page's pixels: legend, axis, a heap, between heaps, words
+KEYS, SCALE, TALL, GAP, LABEL = 32, 27, 34, 16, 150  # the page's pixels: legend, axis, a heap, between heaps, a label
 BAR, APART = 18, 10
 STEPS, FAR = 32, 8
 MEASURED = {"color": INK, "linewidth": 2.4}
@@ -27,29 +27,29 @@ def spread(
     measured: Mapping[str, float] | None = None,
     caption: str = "",
 ) -> Picture:
-    """For each name a heap of the numbers from 0 up that were predicted, their median, and what was `measured`.
+    """For each name, a heap of the predicted numbers (0 and up), their median, and the number `measured`.
 
-    The axis reaches to what was measured, and to the last number that is no outlier (Tukey's fence: 1.5 times the
-    middle half above it), but not FAR times beyond the medians; how many lie beyond is said. ValueError where there is
-    nothing to show.
+    The axis reaches the measured number and the largest prediction that isn't an outlier (Tukey's fence: 1.5 times the
+    middle half above it), but at most FAR times the largest median. The text says how many predictions lie beyond.
+    ValueError if there's nothing to show.
     """
     if not answers or not all(len(numbers) for numbers in answers.values()):
-        raise ValueError("nothing to show: give at least one number for each name")
+        raise ValueError("nothing to show: pass at least one number for each name")
     measured = {name: value for name, value in (measured or {}).items() if name in answers}
     with look():
         return picture(_heaps(answers, unit, measured), _spread_alt(answers, unit, measured), caption)
 
 
 def votes(counts: Mapping[str, int], measured: str | None = None, caption: str = "") -> Picture:
-    """A bar for each answer: how many have given it. `measured` is the one that came out."""
+    """One bar per answer: how many chose it. `measured` is the answer that came out."""
     if not any(counts.values()):
-        raise ValueError("nothing to show: give at least one answer with a count above 0")
+        raise ValueError("nothing to show: pass at least one answer with a count above 0")
     with look():
         return picture(_bars(counts, measured), _votes_alt(counts, measured), caption)
 
 
 def digits(number: float) -> str:
-    """Three figures where they are enough: 0.25 · 25.6 · 1,024 · 1e+300."""
+    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
     return f"{number:,.0f}" if 100 <= number < 1e9 or number == round(number) < 1e9 else f"{number:.3g}"
 
 
@@ -92,7 +92,7 @@ def _heaps(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[
 
 
 def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
-    """Where it ends, and how wide a heap's steps are: a whole number each, if there are few."""
+    """Where the axis ends, and the width of a heap's steps: 1 if all numbers are whole and few."""
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
@@ -104,7 +104,7 @@ def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
 
 
 def _outlines(counts: np.ndarray, edges: Sequence[float], ground: float) -> Iterator[tuple[list[float], list[float]]]:
-    """Of each heap that stands by itself: from the ground up, along its steps, and down again."""
+    """The outline of each separate heap: up from the ground, along its steps, and down again."""
     high = TALL / max(1, counts.max())
     across, up = [], []
     for i, count in enumerate(counts):
@@ -165,4 +165,4 @@ def _bars(counts: Mapping[str, int], measured: str | None) -> Figure:
 
 def _votes_alt(counts: Mapping[str, int], measured: str | None) -> str:
     told = ", ".join(f"{name}: {count}" for name, count in counts.items())
-    return f"How often each answer was predicted. {told}.{f' Measured: {measured}.' if measured else ''}"
+    return f"How many predicted each answer. {told}.{f' Measured: {measured}.' if measured else ''}"

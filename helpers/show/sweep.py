@@ -1,4 +1,4 @@
-"""The sweep over chunk sizes: a curve with a lowest point, and a slider that walks along it."""
+"""A sweep over chunk sizes: a curve with a lowest point, and a slider that moves along it."""
 
 import math
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ from ..units import NOT_MEASURED, in_words, size
 from .figure import ANONYMOUS, INK, PAGE, QUIET, Interactive, Picture, look, picture, slider
 from .words import with_machine
 
-# The figures of a sweep: their names in METERS, and what a sentence calls them.
+# What a sweep shows: names in METERS -> names in a sentence.
 SHOWN = {"wall": "time", "anonymous": "anonymous memory at the peak", "read calls": "read calls"}
 
 
 def sweep_figure(
     results: Mapping[int | str, Recording] | Comparison, chosen: int | str | None = None, caption: str = ""
 ) -> Picture:
-    """Time, peak of anonymous memory and read calls over the chunk size, which grows by powers of two to the right.
+    """Time, peak anonymous memory and read calls over the chunk size, on an axis of powers of two.
 
-    `results` has a recording for each chunk size, bytes or "64 KiB". The `chosen` one is marked and given in words;
-    by default the fastest. ValueError where it is not among the results.
+    `results` has a recording for each chunk size, in bytes or as "64 KiB". The caption gives the numbers of the
+    `chosen` size (default: the fastest), and the plots mark it. ValueError if it isn't in the results.
     """
     recordings = _by_size(results)
     mark = fastest(recordings) if chosen is None else size(chosen)
@@ -44,18 +44,18 @@ def sweep(results: Mapping[int | str, Recording] | Comparison, caption: str = ""
 
 
 def fastest(recordings: Mapping[int, Recording]) -> int:
-    """The chunk size of least wall time; the first where time was not measured."""
+    """The chunk size with the least wall time; the first size if time wasn't measured."""
     return min(recordings, key=lambda chunk: math.inf if recordings[chunk].wall is None else recordings[chunk].wall)
 
 
 def said(recordings: Mapping[int, Recording], chosen: int) -> str:
-    """The chosen size's figures in a sentence, and how its time stands to the fastest."""
-    one, best = recordings[chosen], recordings[fastest(recordings)]
-    figures = (f"{words} {in_words(one.meter(meter), METERS[meter].unit)}" for meter, words in SHOWN.items())
+    """The chosen size's numbers in a sentence, and its time relative to the fastest."""
+    run, best = recordings[chosen], recordings[fastest(recordings)]
+    figures = (f"{words} {in_words(run.meter(meter), METERS[meter].unit)}" for meter, words in SHOWN.items())
     told = f"Chunks of {in_words(chosen, 'bytes')}: {', '.join(figures)}"
-    if one.wall is None or not best.wall:
+    if run.wall is None or not best.wall:
         return f"{told}."
-    return f"{told}; {'the fastest' if one is best else f'{one.wall / best.wall:.1f} times as long as the fastest'}."
+    return f"{told}; {'the fastest' if run is best else f'{run.wall / best.wall:.1f} times as long as the fastest'}."
 
 
 def _by_size(results: Mapping[int | str, Recording] | Comparison) -> dict[int, Recording]:
@@ -105,7 +105,7 @@ def _draw(ax: Axes, recordings: Mapping[int, Recording], meter: str, chosen: int
             clip_on=False,
             zorder=3,
         )
-        # At the top of the panel, which the curve leaves free; at an edge, turned inwards.
+        # At the top of the panel, clear of the curve; at an edge, shifted inwards.
         side = "left" if chosen in chunks[:2] else "right" if chosen in chunks[-2:] else "center"
         shift = {"left": -3, "center": 0, "right": 3}[side]
         ax.annotate(

@@ -1,4 +1,4 @@
-"""What the pictures and their alternative texts say in the same words."""
+"""What pictures and their alternative texts say in the same words."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from .figure import KINDS, UNKNOWN
 
 
 def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dict[str, Recording]:
-    """Recordings by method; one alone goes by its own name. ValueError where there is nothing to show."""
+    """Recordings by method; a single recording goes by its own name. ValueError if there's nothing to show."""
     if isinstance(recordings, Recording):
         return {recordings.name: recordings}
     if not recordings:
@@ -16,7 +16,7 @@ def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dic
 
 
 def checked(predicted: Mapping[str, float | None] | None, methods: Mapping[str, Recording]) -> dict[str, float]:
-    """The predictions that were made; ValueError for one of a method that is not shown, or below 0."""
+    """The predictions that were made; ValueError for an unknown method, or a number below 0."""
     made = {name: value for name, value in (predicted or {}).items() if value is not None}
     for name, value in made.items():
         if name not in methods:
@@ -27,7 +27,7 @@ def checked(predicted: Mapping[str, float | None] | None, methods: Mapping[str, 
 
 
 def peaks(recording: Recording) -> list[tuple[int, str]]:
-    """Each measured kind's peak in bytes with its word; shared memory only where there was some."""
+    """Each measured kind's peak in bytes, and its name; shared memory only if there was any."""
     if recording.anonymous is None:
         return [(recording.peak.resident or 0, f"resident ({UNKNOWN.word})")]
     found = [(getattr(recording.peak, key), key, kind.word) for key, kind in KINDS.items()]
@@ -35,13 +35,13 @@ def peaks(recording: Recording) -> list[tuple[int, str]]:
 
 
 def ended(recording: Recording) -> str:
-    """How it ended where it did not return: "ended by SIGBUS", "stopped at the memory limit"; else nothing."""
+    """How a run ended: "ended by SIGBUS", "stopped at the memory limit"; "" if it returned."""
     if recording.ended.startswith("SIG"):
         return f"ended by {recording.ended}"
     return {"returned": "", "memory limit": "stopped at the memory limit"}.get(recording.ended, recording.ended)
 
 
 def with_machine(caption: str, methods: Mapping[str, Recording]) -> str:
-    """No figure without the machine it was made on."""
+    """The caption, with the machine that the numbers come from."""
     made_on = " · ".join(dict.fromkeys(str(recording.machine) for recording in methods.values()))
     return f"{caption} Measured on {made_on}.".strip()
