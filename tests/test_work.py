@@ -395,7 +395,7 @@ def test_a_folder_that_cannot_be_written_is_named(own: Path, capsys: pytest.Capt
         request.addfinalizer(lambda: own.chmod(0o700))
     assert main([]) == 1
     said = capsys.readouterr().err
-    assert str(own) in said and "ZERO_COPY_WORK names another folder" in said
+    assert str(own) in said and "Set ZERO_COPY_WORK to another folder" in said
 
 
 def test_the_lessons_themselves_are_nobody_s_copies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
