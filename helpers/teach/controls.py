@@ -18,7 +18,7 @@ from .words import inline
 
 TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
 PLAIN = "application/vnd.zero-copy.controls+json"  # what was tried, as data: no notebook shows it
-_ASKED = "_asked"  # what looks at a claim's comparisons is called so in the cell that is run again
+_ASKED = "_asked"  # in the cell that is run again, the name of the function that looks at a claim's comparisons
 
 
 @dataclass(frozen=True)

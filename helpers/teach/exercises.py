@@ -57,7 +57,7 @@ class Exercise:
 
     @property
     def right(self) -> list[Answer]:
-        """Other right answers than the solution, for the tests."""
+        """Right answers other than the solution, for the tests."""
         return exercise_files.answers(self.folder, "right", self.name)
 
     @property
@@ -102,16 +102,16 @@ class Exercise:
 
     @property
     def attempts(self) -> int:
-        """How often it was tried, in this kernel and before."""
+        """How often it has been tried, in this kernel and before."""
         return self._record.get("attempts", 0)
 
     @property
     def was_right(self) -> bool:
-        """Was it right once?"""
+        """Has it ever been right?"""
         return self._record.get("right") is True
 
     def hint(self) -> Said:
-        """The next hint at each call."""
+        """The next hint, at each call."""
         given = _hints_given.get(self.key, 0)
         if given >= len(self.hints):
             then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S

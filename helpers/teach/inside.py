@@ -41,7 +41,7 @@ def kind_of(value, type=type) -> str:
 
 
 def answers(function, cases: list[tuple]) -> list:
-    """What the function returns for each case's arguments. Anything but numbers and text is sent back as it prints."""
+    """What the function returns for each case's arguments: None and short tuples as they are, the rest as it prints."""
     return [_as_data(function(*case)) for case in cases]
 
 

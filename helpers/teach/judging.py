@@ -360,11 +360,11 @@ def right_for_each(
     figures: tuple[str, ...] = (),
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
+    """Asks the student's function about each case, all in one fresh process; `done` is said if all answers are right.
 
     cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or with `expected`
-    fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong. Any answer but a number, None, or a
-    tuple or list of up to 8 numbers and texts comes as its repr.
+    fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong. Any answer but None, or a tuple or
+    list of up to 8 numbers and texts, comes as its repr.
     The cases are asked in random order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader
     that keeps a copy: …".
     """

@@ -225,7 +225,7 @@ def predict(
     kinds: dict[Kind, Sequence[str] | None] = {"numbers": each, "choice": choices, "order": order}
     given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
     if len(given) > 1:
-        raise ValueError(f"predict {key!r} takes one of each, choices and order, not {len(given)} of them")
+        raise ValueError(f"predict {key!r} takes only one of each=, choices= and order=, not {len(given)}")
     kind, names = next(iter(given.items()), ("number", ()))
     if given and (len(set(names)) < len(names) or len(names) < (1 if kind == "numbers" else 2)):
         raise ValueError(f"predict {key!r} needs names that differ, at least two of them, not {list(names)}")
