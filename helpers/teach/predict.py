@@ -214,7 +214,7 @@ def predict(
 ) -> Prediction:
     """Asks for a prediction; end a cell with it, or assign it and name it on the last line.
 
-    predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for a bare one), at most `most`
+    predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for none), at most `most`
     predict("02.peaks", "How much …?", each=["read", "mmap"])  a number for each name
     predict("02.why", "Which …?", choices=["…", "…"])          one of several
     predict("02.fast", "Which is first?", order=["a", "b"])    all of them, in order

@@ -23,7 +23,7 @@ M = TypeVar("M", Comparison, Recording, Film, Sharing)
 NEEDED = {
     "anonymous": "Kinds of memory are not measured here",
     "file": "Kinds of memory are not measured here",
-    "page states": "States of pages are not measured here",
+    "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
 ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, and the page cache loses what is measured

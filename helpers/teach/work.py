@@ -28,7 +28,7 @@ from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
 KEPT = 3  # earlier copies of a lesson
-PATIENCE = 5  # seconds, for a running JupyterLab to say what is open
+PATIENCE = 5  # seconds, for a running JupyterLab to say what's open
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
         [sys.executable, "-m", "jupyter", "--runtime-dir"], capture_output=True, text=True, check=True
     )
     for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
-        with suppress(OSError, ValueError):  # it has ended meanwhile
+        with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(file.read_bytes())
             root = Path(server["root_dir"]).resolve()
             if folder.is_relative_to(root):
@@ -165,7 +165,7 @@ def _with_a_kernel(url: str, token: str) -> list[str]:
 
 
 def _made_from(notebook: Notebook) -> str:
-    """The digest of the lesson that a copy was made from; "" if it does not say."""
+    """The digest of the lesson that a copy was made from; "" if it doesn't say."""
     source = notebook["metadata"].get("zero_copy")
     digest = source.get("lesson") if isinstance(source, dict) else None
     return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{16}", digest) else ""
@@ -205,7 +205,7 @@ def _count(things: Sequence[Any], what: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 where the student's folder cannot be used."""
+    """The command line; returns 1 if the student's folder can't be used."""
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
     parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
     options = parser.parse_args(arguments)
