@@ -289,7 +289,7 @@ def test_programs_that_the_student_changed_stay(student: Work):
     (student.folder / "rust" / "copy.rs").write_text("mine")
     for name in ("copy.rs", "cow.rs", "new.rs"):
         (student.lessons / "rust" / name).write_text("second")
-    assert after(student) == ["rust/copy.rs stays as you have it; the edition 2026-10-01 (bbbbbbb) has another version."]
+    assert after(student) == ["rust/copy.rs stays as you have it; edition 2026-10-01 (bbbbbbb) has another version."]
     assert after(student) == []
     found = {path.name: path.read_text() for path in (student.folder / "rust").iterdir()}
     assert found == {"copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}

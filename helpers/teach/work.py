@@ -120,7 +120,7 @@ class Work:
         if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"rust/{program.name} stays as you have it; the edition {self.edition} has another version."
+            yield f"rust/{program.name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
 
