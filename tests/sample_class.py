@@ -32,7 +32,7 @@ NAMES = (
 )
 CAUSES = {
     "too-much-memory": "the copy equals its source, but it took {n} MiB of anonymous memory; the budget is 8 MiB.",
-    "too-short": "source and copy differ from byte {n},048,576 on. There the copy ends; {n} bytes are missing.",
+    "too-short": "source and copy differ from byte {n},048,576 on. The copy ends there; {n} bytes are missing.",
     "raised": "it raised ValueError: I am {name}, in line 3: `{key} = 'call me {name}'`.",
     "still-running": "it was still running after 20 s and was stopped. What ends it, or what is so slow?",
 }

@@ -97,7 +97,7 @@ def _made(asked: Prediction) -> str:
     ],
 )
 def test_what_is_no_answer_is_refused(asked: Prediction, answer):
-    with pytest.raises(ValueError, match=r"does not answer 't\..'|does not answer 't.peaks'"):
+    with pytest.raises(ValueError, match=r"doesn't answer 't\."):
         asked.keep(answer)
     assert asked.value is None
 
@@ -281,8 +281,8 @@ def test_a_starter_that_does_something_is_still_the_starter():
     [
         ("    raise KeyboardInterrupt", "raised KeyboardInterrupt, in line 2"),
         ("    import sys; sys.exit('bye')", "raised SystemExit: bye"),
-        ("    import os; os._exit(3)", "its process was ended (exited 3)"),
-        ("    import os; os.kill(os.getpid(), 9)", "its process was ended (SIGKILL)"),
+        ("    import os; os._exit(3)", "its process ended (exited 3)"),
+        ("    import os; os.kill(os.getpid(), 9)", "its process ended (SIGKILL)"),
         ("    return f(a, b)", "RecursionError"),
         ("    x = [bytearray(2**24) for _ in range(1000)]", "was stopped when it had taken"),
         ("    return lambda: 1", "no file `target.bin`"),
@@ -632,7 +632,7 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
     assert len(said) == 4
     assert said[0].startswith("Right.")
     assert "raised ValueError: later, in line 3: raise ValueError('later')" in said[1]
-    assert "work in a notebook's cell only" in said[2] and "in line 2: !cp" in said[2]
+    assert "work only in a notebook's cell" in said[2] and "in line 2: !cp" in said[2]
     assert "hidden cannot be carried to a fresh process" in said[3] and "no cell makes it" in said[3]
 
 

@@ -289,7 +289,7 @@ def test_programs_that_the_student_changed_stay(student: Work):
     (student.folder / "rust" / "copy.rs").write_text("mine")
     for name in ("copy.rs", "cow.rs", "new.rs"):
         (student.lessons / "rust" / name).write_text("second")
-    assert after(student) == ["rust/copy.rs stays as you have it; the edition 2026-10-01 (bbbbbbb) has another."]
+    assert after(student) == ["rust/copy.rs stays as you have it; edition 2026-10-01 (bbbbbbb) has another version."]
     assert after(student) == []
     found = {path.name: path.read_text() for path in (student.folder / "rust").iterdir()}
     assert found == {"copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}
@@ -395,7 +395,7 @@ def test_a_folder_that_cannot_be_written_is_named(own: Path, capsys: pytest.Capt
         request.addfinalizer(lambda: own.chmod(0o700))
     assert main([]) == 1
     said = capsys.readouterr().err
-    assert str(own) in said and "ZERO_COPY_WORK names another folder" in said
+    assert str(own) in said and "Set ZERO_COPY_WORK to another folder" in said
 
 
 def test_the_lessons_themselves_are_nobody_s_copies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):

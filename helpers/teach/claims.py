@@ -26,15 +26,15 @@ VERDICTS = {
 
 
 class ClaimError(AssertionError):
-    """A measurement did not bear out what data/claims.toml says."""
+    """A measurement didn't bear out what data/claims.toml says."""
 
 
 @dataclass(frozen=True)
 class Known:
     """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts.
 
-    controls  by lesson, what would be noticed: words for a case, and the statements that put it there (controls.py)
-    untested  why no counter-case can be made; else empty
+    controls  by lesson: a text for each counter-case, and the statements that put it in place (controls.py)
+    untested  why no counter-case can be made; "" if it can
     """
 
     id: str
@@ -50,7 +50,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Claim:
-    """Said, measured, and whether it holds here: True, False, or None where it could not be measured."""
+    """What was said, what was measured, and whether it holds here: True, False, or None if it couldn't be measured."""
 
     known: Known
     holds: bool | None
@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """Name and words of each line."""
+        """The name and the text of each line."""
         rows = [
             ("Said", f"“{self.known.said}”"),
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
@@ -76,16 +76,16 @@ class Claim:
                 (
                     "Here",
                     f"It came out differently on this machine: {self.machine}. Common reasons: a file system that "
-                    "stacks layers or shares extents, another kernel, a machine that was busy with other things.",
+                    "stacks layers or shares extents, another kernel, or a machine busy with other things.",
                 )
             )
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name + ':':10}{plain(words)}" for name, words in self.rows)
+        return "\n".join(f"{name + ':':10}{plain(text)}" for name, text in self.rows)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<dt>{escape(name)}</dt><dd>{inline(words)}</dd>" for name, words in self.rows)
+        rows = "".join(f"<dt>{escape(name)}</dt><dd>{inline(text)}</dd>" for name, text in self.rows)
         return f'<div class="zc-claim" data-verdict="{self.verdict}"><dl>{rows}</dl></div>'
 
 
@@ -94,11 +94,11 @@ def claim(
 ) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
 
-    `measured` is a sentence, or names with what was measured: a number is a share and shown in percent.
+    `measured` is a sentence, or a measurement for each name: a number is a share, shown in percent.
 
-    `holds` says whether the measurement bears out the entry's `better` statement; None where this machine lacks the
-    meter. Where it does not hold it raises ClaimError under ZERO_COPY_STRICT=1; else it is shown, with what may be
-    different here, and the lesson goes on. ValueError for an id that is not in the file.
+    `holds` says whether the measurement bears out the entry's `better` statement; None if this machine lacks the
+    meter. A claim that doesn't hold raises ClaimError under ZERO_COPY_STRICT=1; otherwise it is shown, with what may
+    be different here, and the lesson goes on. Raises ValueError for an id that isn't in the file.
     """
     known = claims()
     if id not in known:
@@ -116,12 +116,12 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
     """What was measured as a sentence; see `claim`."""
     if isinstance(measured, str):
         return measured
-    words = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
-    return ", ".join(f"{name} {value}" for name, value in words.items())
+    texts = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
+    return ", ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:
-    """Every entry of data/claims.toml. ValueError for one that lacks a field, or has a verdict we have no words for."""
+    """Every entry of data/claims.toml. Raises ValueError for an entry that lacks a field or has an unknown verdict."""
     with (path or CLAIMS).open("rb") as file:
         return {id: _known(id, entry) for id, entry in tomllib.load(file).items()}
 
@@ -132,7 +132,7 @@ def asserted(notebooks: Path) -> dict[str, set[str]]:
 
 
 def unasserted(notebooks: Path, known: Mapping[str, Known] | None = None) -> list[str]:
-    """The claims of finished lessons (their notebook is there) which that notebook does not assert: "02 fair-…"."""
+    """Claims that a finished lesson, one whose notebook exists, doesn't assert in that notebook: "02 fair-…"."""
     known = claims() if known is None else known
     made = {name[:2]: ids for name, ids in asserted(notebooks).items()}
     return [
@@ -159,7 +159,7 @@ def _known(id: str, entry: Mapping) -> Known:
 
 
 def _asserted(path: Path) -> set[str]:
-    import nbformat  # here, because it takes a second, which every lesson would begin with
+    import nbformat  # here, because it would cost every lesson a second
 
     asserted: set[str] = set()
     for cell in nbformat.read(path, as_version=4).cells:
@@ -171,7 +171,7 @@ def _asserted(path: Path) -> set[str]:
 
 
 def asserted_in(source: str) -> list[str]:
-    """The claims that a cell asserts. Magics and shell lines assert nothing; a cell magic begins another language."""
+    """The claims that a cell asserts. Magics and shell lines assert nothing; a cell magic starts another language."""
     if source.startswith("%%"):
         return []
     tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))

@@ -1,9 +1,9 @@
 """Controls: how a claim is seen to fail.
 
-A control puts another measured case in the place of the one that a claim is about; the same cell must then say that the
-claim does not hold. Controls stand in data/claims.toml beside their claim, by lesson: words for the case (they follow
-"with": "slurp in the mapping's place") and the statements that put it there. They rebind names and change no object.
-A comparison that holds under every control asserts nothing.
+A control puts another measured case in place of the case that a claim is about; the same cell must then say that the
+claim doesn't hold. Controls lie in data/claims.toml beside their claim, by lesson: a text for the case that can follow
+"with" ("slurp in the mapping's place"), and the statements that put the case there. The statements rebind names and
+change no object. A comparison that holds under every control asserts nothing.
 """
 
 import ast
@@ -18,12 +18,12 @@ from .words import inline
 
 TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
 PLAIN = "application/vnd.zero-copy.controls+json"  # what was tried, as data: no notebook shows it
-_ASKED = "_asked"  # the name, in the cell that is run again, of what looks at a claim's comparisons
+_ASKED = "_asked"  # in the cell that is run again, the name of the function that looks at a claim's comparisons
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What the cell says of a claim with another case in its place.
+    """What the cell says about a claim with another case in its place.
 
     failed  the comparisons that don't hold then, as source
     error   why there is nothing to compare; a control should not raise
@@ -45,11 +45,11 @@ class Noticed:
     comparisons: Mapping[str, tuple[str, ...]]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        lines = [f"{one.claim}, with {one.case}: {one.measured or one.error}" for one in self.tried]
+        lines = [f"{control.claim}, with {control.case}: {control.measured or control.error}" for control in self.tried]
         return {
             "text/plain": "\n".join(lines),
             "text/html": self._html(),
-            PLAIN: {"comparisons": self.comparisons, "tried": [asdict(one) for one in self.tried]},
+            PLAIN: {"comparisons": self.comparisons, "tried": [asdict(control) for control in self.tried]},
         }
 
     def _html(self) -> str:
@@ -73,7 +73,7 @@ def noticed(lesson: str) -> Noticed:
 
 
 def tried(source: str, names: Mapping[str, Any], lesson: str) -> Noticed:
-    """Runs a cell that asserts claims again, in a copy of its names, once for each control of each claim."""
+    """Runs a cell that asserts claims again, in a copy of its names: once for each control of each claim."""
     asked = _Asked()
     cell = compile(ast.fix_missing_locations(asked.visit(ast.parse(source))), "<claims>", "exec")
     found = [
@@ -91,7 +91,7 @@ def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: 
     def asked(id: str, holds: Callable[[], Any], comparisons: Mapping[str, Callable[[], Any]]) -> Any:
         if id == claim:
             for text, comparison in comparisons.items():
-                with suppress(Exception):  # one that is only reached if those before it hold
+                with suppress(Exception):  # a comparison that is reached only if those before it hold
                     if not comparison():
                         failed.append(text)
         return holds()
@@ -140,7 +140,7 @@ class _Asked(ast.NodeTransformer):
         return node
 
     def _parts(self, holds: ast.expr) -> Iterator[ast.expr]:
-        """What must all be true, each by itself; a name that the cell assigns means what it was assigned."""
+        """Everything that must be true, part by part; a name that the cell assigns stands for its value."""
         if isinstance(holds, ast.Name) and isinstance(self.named.get(holds.id), ast.BoolOp | ast.Compare | ast.Call):
             yield from self._parts(self.named[holds.id])
         elif isinstance(holds, ast.BoolOp) and isinstance(holds.op, ast.And):

@@ -1,7 +1,7 @@
-"""Reads exercises/: one folder an exercise, with its texts, its starter, its check and its answers as files.
+"""Reads exercises/: one folder per exercise, with its texts, its starter, its check and its answers as files.
 
-exercises/README.md describes the form. What does not keep to it is a Malformed: which file, which line, what would be
-right. Nothing is executed here but check.py and quizzes.py, when they are asked for.
+exercises/README.md describes the form. A file that breaks it raises Malformed, which names the file, the line and what
+would be right. Nothing is executed here but check.py and quizzes.py, when they are asked for.
 """
 
 import ast
@@ -23,8 +23,8 @@ from .. import folders, units
 
 FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
 ANSWERS = ("right", "wrong")
-FRONT = {"title": (str, "words"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
-CLASS_EDITION = "class-edition.toml"  # where it lies in exercises/, solutions and answers are the teacher's
+FRONT = {"title": (str, "a text"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
+CLASS_EDITION = "class-edition.toml"  # if it lies in exercises/, only the teacher has solutions and answers
 EXPECT = re.compile(r"# expect: ([a-z]+(?:-[a-z]+)*)")
 ON = re.compile(r"# on: (linux|darwin|win32)")
 
@@ -35,7 +35,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Answer:
-    """A right or wrong answer: its source; for a wrong one the judge's cause; the only system on which it is one."""
+    """A right or wrong answer: its source; the judge's cause, if wrong; the only system it applies to, or ""."""
 
     path: Path
     source: str
@@ -69,20 +69,20 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     text = _text(path)
     found = re.match(r"---\n(.*?\n)---\n(.*)", text, re.S)
     if not found:
-        _refuse(path, 1, "begin with a line '---', then title, minutes and size, a line each, then '---'")
+        _refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
     try:
         front = yaml.safe_load(found[1])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         _refuse(path, mark.line + 2 if mark else 2, f"not YAML: {getattr(error, 'problem', error)}")
     if not isinstance(front, dict):
-        _refuse(path, 2, "write 'title: …', 'minutes: 10' and 'size: 256 MiB', a line each")
+        _refuse(path, 2, "write 'title: …', 'minutes: 10' and 'size: 256 MiB', one per line")
     if unknown := set(front) - set(FRONT):
         name = sorted(map(str, unknown))[0]
         _refuse(path, _line(found[1], name, 1), f"unknown {name!r}; there are: {', '.join(FRONT)}")
     for name, (kind, wanted) in FRONT.items():
         if not isinstance(front.get(name), kind):
-            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; {wanted} is wanted")
+            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; it should be {wanted}")
     try:
         front["size"] = units.size(front["size"])
     except ValueError as error:
@@ -100,12 +100,12 @@ def hints(folder: Path) -> tuple[str, str]:
     if parts[0].strip() or parts[1::2] != ["Hint 1", "Hint 2"] or not all(part.strip() for part in parts[2::2]):
         wrong = next((h for h, wanted in zip(parts[1::2], ("Hint 1", "Hint 2"), strict=False) if h != wanted), "")
         at = _line(text, f"## {wrong}") if wrong else max(1, text.count("\n"))
-        _refuse(path, at, "two hints are wanted, under the headings '## Hint 1' and '## Hint 2', and nothing before")
+        _refuse(path, at, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before")
     return parts[2].strip(), parts[4].strip()
 
 
 def starter(folder: Path) -> str:
-    """What the notebook's cell holds at first: its last function is the one asked for."""
+    """What the notebook's cell holds at first. The exercise asks for its last function."""
     return source(_there(folder, "starter.py"))
 
 
@@ -115,7 +115,7 @@ def asked_for(starter: str) -> str:
 
 
 def solution(folder: Path, name: str) -> str | None:
-    """A solution, which defines `name`; None in a class edition, where the teacher has it."""
+    """The solution, which defines `name`; None in a class edition, where only the teacher has it."""
     if not (folder / "solution.py").exists() and is_class_edition(folder):
         return None
     return source(_there(folder, "solution.py"), name)
@@ -126,19 +126,19 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
     if not (folder / kind).is_dir():
         if is_class_edition(folder):
             return []
-        _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, a .py file each")
+        _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
     return [_answer(path, kind, name) for path in sorted((folder / kind).glob("*.py"))]
 
 
 def check(folder: Path) -> ModuleType:
-    """check.py as a module that travels by value: what runs in the student's process stands beside what judges it."""
+    """check.py as a module that travels by value: it holds what runs in the student's process, and what judges that."""
     path = _there(folder, "check.py")
     source(path, "judge")
     return _module(path, f"check_{folder.parent.name}_{folder.name}")
 
 
 def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name, and what quizzes.toml says, of each quiz of a lesson."""
+    """The name of each quiz of a lesson, and its entry in quizzes.toml."""
     path = lesson / "quizzes.toml"
     if not path.exists():
         return
@@ -157,7 +157,7 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _quiz_fault(entry: Any, name: str) -> str | None:
-    """What is wrong with what quizzes.toml says of a quiz, and what would be right; None if nothing."""
+    """What is wrong with a quiz's entry in quizzes.toml, and what would be right; None if nothing is."""
     wanted = f"wanted: question, measured_by (the name of a function in quizzes.py, or nothing), [[{name}.choices]]"
     if not isinstance(entry, dict) or not {"question", "choices"} <= set(entry) <= {
         "question",
@@ -169,16 +169,16 @@ def _quiz_fault(entry: Any, name: str) -> str | None:
         return f"has choices in another form; {wanted}"
     for choice in entry["choices"]:
         if not {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}:
-            return f"has a choice with {', '.join(choice)}; wanted: text, feedback, and in one of them right = true"
-    words = [entry["question"], *(choice[part] for choice in entry["choices"] for part in ("text", "feedback"))]
-    if not all(isinstance(text, str) and text.strip() for text in words):
-        return "needs words for its question, and for the text and the feedback of each choice"
+            return f"has a choice with {', '.join(choice)}; wanted: text, feedback, and in one choice right = true"
+    texts = [entry["question"], *(choice[part] for choice in entry["choices"] for part in ("text", "feedback"))]
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        return "needs text for its question, and for the text and the feedback of each choice"
     rights = sum(choice.get("right") is True for choice in entry["choices"])
-    return None if rights == 1 else f"has {rights} choices with 'right = true'; one is wanted"
+    return None if rights == 1 else f"has {rights} choices with 'right = true'; exactly one should have it"
 
 
 def measured_by(lesson: Path, name: str) -> int | None:
-    """What this function in a lesson's quizzes.py finds: the number of the right choice; None if it is not measured."""
+    """The number of the right choice, as this function in a lesson's quizzes.py finds it; None if it can't measure."""
     return getattr(_module(lesson / "quizzes.py", f"quizzes_{lesson.name}"), name)()
 
 
@@ -188,7 +188,7 @@ def is_class_edition(folder: Path) -> bool:
 
 
 def source(path: Path, name: str | None = None) -> str:
-    """A Python file that defines the function `name`, or any if that is None."""
+    """The text of a Python file that defines `name`; if that is None, any function."""
     text = _text(path)
     try:
         tree = ast.parse(text)
@@ -196,10 +196,10 @@ def source(path: Path, name: str | None = None) -> str:
         _refuse(path, error.lineno or 1, f"not Python: {error.msg}")
     defined = _defined_in(tree)
     if name is None and not any(isinstance(node, ast.FunctionDef) for node in tree.body):
-        _refuse(path, 1, "it defines no function; the last one it defines is what is asked for")
+        _refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
     if name is not None and name not in defined:
         near = get_close_matches(name, defined, n=1)
-        _refuse(path, 1, f"it does not define {name!r}{f' (but {near[0]!r})' if near else ''}")
+        _refuse(path, 1, f"it doesn't define {name!r}{f' (but {near[0]!r})' if near else ''}")
     return text
 
 
@@ -217,7 +217,7 @@ def _defined_in(tree: ast.Module) -> list[str]:
 
 
 def _there(folder: Path, name: str) -> Path:
-    """The file of that name. Malformed where it is missing, or something else has nearly its name."""
+    """The file of that name. Raises Malformed if it's missing, and names a file with nearly the same name."""
     if not (folder / name).is_file():
         like = folder.glob(f"*{Path(name).suffix}") if folder.is_dir() else ()
         near = get_close_matches(name, [path.name for path in like if path.name not in FILES], n=1)
@@ -243,7 +243,7 @@ def _answer(path: Path, kind: str, name: str) -> Answer:
 
 
 def _module(path: Path, name: str) -> ModuleType:
-    """The file as a module, which cloudpickle carries by value. Loaded again when the file has changed."""
+    """The file as a module, which cloudpickle carries by value. Loads it again if the file has changed."""
     stamp = path.stat().st_mtime_ns
     known = sys.modules.get(name)
     if known is not None and known.__file__ == str(path) and known.__stamp__ == stamp:

@@ -1,7 +1,7 @@
 """Exercises: a prompt, a starter, a check that measures, two hints, a solution.
 
-A check answers "not attempted", "not yet" with the reason, or "right", whatever the student's code does: it runs in a
-fresh process, with a time and a memory limit, on a file made for this check; what it made is judged outside of it.
+A check answers "not attempted", "not yet" with the reason, or "right", whatever the student's code does. That code runs
+in a fresh process, with a time and a memory limit, on a file made for this check; its work is judged from outside.
 """
 
 import difflib
@@ -26,7 +26,7 @@ from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
 TEACHER_S = "Your teacher has the solution."
-_hints_given: dict[str, int] = {}  # in this kernel: after a restart they are given again from the first
+_hints_given: dict[str, int] = {}  # in this kernel: after a restart they start from the first again
 
 for runs_there in (inside, owners):
     cloudpickle.register_pickle_by_value(runs_there)
@@ -34,11 +34,10 @@ for runs_there in (inside, owners):
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; the rest of its life is check, hint and
-    solution.
+    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
 
     size      bytes of data that the check works on
-    solution_source  None in an edition for a class, where the teacher has it
+    solution_source  None in an edition for a class, where only the teacher has it
     """
 
     key: str
@@ -53,17 +52,17 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """The name of the function that is asked for."""
+        """The name of the function that it asks for."""
         return exercise_files.asked_for(self.starter)
 
     @property
     def right(self) -> list[Answer]:
-        """Other right answers than the solution, for the tests."""
+        """Right answers other than the solution, for the tests."""
         return exercise_files.answers(self.folder, "right", self.name)
 
     @property
     def wrong(self) -> list[Answer]:
-        """The likely wrong answers, for the tests, and for teachers to know what will come."""
+        """The likely wrong answers, for the tests, and so that teachers know what to expect."""
         return exercise_files.answers(self.folder, "wrong", self.name)
 
     @property
@@ -77,7 +76,7 @@ class Exercise:
         return f'{self.starter.rstrip()}\n\n\nexercise("{self.key}").check({self.name})'
 
     def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
-        """Judges the function, on `size` bytes (the exercise's own size, if not given) and within `timeout` seconds.
+        """Judges the function on `size` bytes (the exercise's own size by default) and within `timeout` seconds.
 
         Whatever the function does, the answer is a Verdict.
         """
@@ -95,7 +94,7 @@ class Exercise:
         timeout: float = 20,
         fence: Callable[[Path], Fence] = lambda folder: Fence(),
     ) -> Verdict:
-        """What `check` says, without counting it as an attempt; `fence(folder)` keeps in the student's processes, which
+        """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
         work in that folder."""
         verdict = self._verdict(function, units.size(self.size if size is None else size), timeout, fence)
         figures = tuple(short(figure, 100) for figure in verdict.figures)
@@ -103,16 +102,16 @@ class Exercise:
 
     @property
     def attempts(self) -> int:
-        """How often it was tried, in this kernel and before."""
+        """How often it has been tried, in this kernel and before."""
         return self._record.get("attempts", 0)
 
     @property
     def was_right(self) -> bool:
-        """Was it right once?"""
+        """Has it ever been right?"""
         return self._record.get("right") is True
 
     def hint(self) -> Said:
-        """The next hint at each call."""
+        """The next hint, at each call."""
         given = _hints_given.get(self.key, 0)
         if given >= len(self.hints):
             then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S
@@ -129,19 +128,19 @@ class Exercise:
             return _said(TEACHER_S)
         if not (now or self.attempts):
             return _said(
-                "Try first: one check is enough, and a wrong answer teaches more than a read one. "
-                f'If you want it at once: `exercise("{self.key}").solution(now=True)`.'
+                "Try first: one check is enough, and getting it wrong teaches more than reading it. "
+                f'If you want it now: `exercise("{self.key}").solution(now=True)`.'
             )
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 
     def reset(self) -> Said:
-        """Gives the starter back: in a new cell of the notebook, or at the prompt. Nothing is replaced or forgotten."""
+        """Gives the starter back, in a new cell of the notebook or at the prompt. Replaces and forgets nothing."""
         shell = source.running_shell()
         if shell is None:
             return Said(self.cell, block(self.cell))
         shell.set_next_input(self.cell, replace=False)
         place = "in a new cell below" if hasattr(shell, "kernel") else "at the next prompt"
-        return _said(f"The starter is {place}. What you wrote is where it was, and your tries still count.")
+        return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
@@ -170,11 +169,11 @@ class Exercise:
         if function is None or function is Ellipsis:
             return self._not_attempted()
         if not (callable(function) or isinstance(function, Source)):
-            why = f"hand over the function itself, `check({self.name})`, and not what it returns."
+            why = f"hand over the function itself, `check({self.name})`, not what it returns."
             return Verdict("not yet", why, cause="no-function")
         try:
             made = function if isinstance(function, Source) else source.of(function, self.name)
-        except Exception as error:  # something in it cannot travel
+        except Exception as error:  # something in it can't travel
             return _not_checked(error)
         if made.code and not is_attempted(made.code, self._starter_code()):
             return self._not_attempted()
@@ -212,7 +211,7 @@ def _not_checked(error: Exception, place: str = "") -> Verdict:
 
 
 def exercise(key: str) -> Exercise:
-    """The exercise of that key. ValueError lists what there is; Malformed if its folder is not in the right form."""
+    """The exercise of that key. Raises ValueError, which lists the keys; Malformed if its folder breaks the form."""
     return read(folders.EXERCISES.joinpath(*nearest(key, exercise_files.keys(), "exercise").split(".")))
 
 
@@ -237,7 +236,7 @@ def exercises() -> tuple[Exercise, ...]:
 
 
 def nearest(key: str, known: Sequence[str], what: str) -> str:
-    """`key`, if it is known; ValueError lists what there is, the nearest first."""
+    """`key`, if it is known; otherwise raises ValueError, which lists the known keys, the nearest first."""
     if key not in known:
         near = difflib.get_close_matches(str(key), known, n=3, cutoff=0.6)
         guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
@@ -247,7 +246,7 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
 
 # --- was anything done? ---------------------------------------------------------------------------------------
 def is_attempted(body: CodeType, starter: CodeType) -> bool:
-    """False for the stub, and for a body that is only `...`, `pass`, a docstring or `raise NotImplementedError`."""
+    """False for the stub, and for a body of just `...`, `pass`, a docstring or `raise NotImplementedError`."""
     return (
         not does_nothing(body)
         and source.shape(body) != source.shape(starter)
@@ -256,7 +255,7 @@ def is_attempted(body: CodeType, starter: CodeType) -> bool:
 
 
 def does_nothing(body: CodeType) -> bool:
-    """All that it does is to return None."""
+    """Does it only return None?"""
     steps = [step for step in dis.get_instructions(body) if step.opname not in ("RESUME", "NOP")]
     to_return = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_VALUE", "RETURN_CONST")
     return all(step.opname in to_return and step.argval is None for step in steps)

@@ -1,4 +1,4 @@
-"""One file to hand in: the student's notebook of a lesson, and what the student predicted in it."""
+"""One file to hand in: the student's notebook of a lesson, and the student's predictions in it."""
 
 import getpass
 import json
@@ -18,22 +18,22 @@ FOLDER = "hand-in"  # in the student's folder
 
 
 class NotSaved(ValueError):
-    """What was run is not what the notebook's file holds."""
+    """What was run isn't what the notebook's file holds."""
 
 
 def hand_in(lesson: str, name: str = "") -> Said:
-    """Makes hand-in/02_<name>.zip in the student's folder, of the notebook as saved, and says what to do with it.
+    """Makes hand-in/02_<name>.zip in the student's folder from the notebook as saved, and says what to do with it.
 
     hand_in("02")                       under the name of the user
     hand_in("02", name="Ada Lovelace")
 
-    In it are `02_copy_a_big_file.ipynb` and `predictions.json`, {"02.chunk": 256.0, …}. ValueError for a lesson that is
-    not there, FileNotFoundError if the student has no copy of it, NoNotebook if that cannot be read, NotSaved if this
-    kernel ran another answer than the file holds.
+    It holds `02_copy_a_big_file.ipynb` and `predictions.json`, {"02.chunk": 256.0, …}. Raises ValueError if there's no
+    such lesson, FileNotFoundError if the student has no copy of it, NoNotebook if the copy can't be read, and NotSaved
+    if this kernel ran another answer than the file holds.
     """
     path = folders.work() / folders.lesson(lesson).name
     if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}. Start JupyterLab by `make lab`: it puts a fresh copy there")
+        raise FileNotFoundError(f"there is no {path}. Start JupyterLab with `make lab`: it puts a fresh copy there")
     _is_saved(read(path), lesson)
     predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = path.parent / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
@@ -43,22 +43,22 @@ def hand_in(lesson: str, name: str = "") -> Said:
     saved = time.strftime("%H:%M on %d %B", time.localtime(path.stat().st_mtime))
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
     text = (
-        f"`{made}` is ready: your notebook as you saved it at {saved}, and {count}. Hand in this file where your "
-        "teacher collects them. If you change something, save the notebook and do this again."
+        f"`{made}` is ready: your notebook as you saved it at {saved}, and {count}. Hand this file in where your "
+        "teacher collects them. If you change anything, save the notebook and do this again."
     )
     return Said(plain(text), paragraphs(text))
 
 
 def _is_saved(notebook: Notebook, lesson: str) -> None:
-    """NotSaved if what this kernel ran last of an exercise stands in no cell of the file."""
+    """Raises NotSaved if the answer to an exercise that this kernel ran last isn't in any cell of the file."""
     texts = {"".join(cell["source"]).strip() for cell in notebook["cells"]}
     known = exercise_files.keys()
     for key in known:
         ran = _ran_last(key)
         if key.startswith(f"{lesson}.") and ran and ran.strip() not in texts:
             raise NotSaved(
-                f'the notebook\'s file does not hold what you ran last for exercise("{key}"). Save the notebook '
-                "(Ctrl+S, or Cmd+S) and hand in again; if you have changed that cell since, run it first"
+                f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). Save the notebook "
+                "(Ctrl+S, or Cmd+S) and hand in again; if you've changed that cell since, run it first"
             )
 
 
@@ -71,7 +71,7 @@ def _ran_last(key: str) -> str | None:
 
 
 def _user() -> str:
-    with suppress(Exception):  # who has no name here: ImportError, KeyError or OSError
+    with suppress(Exception):  # a user without a name here: ImportError, KeyError or OSError
         return getpass.getuser()
     return ""
 
@@ -81,7 +81,7 @@ def _in_a_file_name(name: str) -> str:
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:
-    """The same bytes for the same files: no times of today in it."""
+    """The same bytes for the same files, so without today's time."""
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, data in files.items():

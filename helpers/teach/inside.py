@@ -1,21 +1,21 @@
 """What runners of several exercises share, in the student's fresh process.
 
-It travels by value and imports nothing of the house: what the student's process loads must not count, and must not be
-there to be changed.
+It travels by value and imports nothing else of `helpers`: what the student's process loads must not count, and must not
+be there for the student to change.
 """
 
 
 def started(name: str, steps, texts, values, runner, *args):
     """Makes the student's function `name` as its notebook did, and returns runner(function, *args).
 
-    This runs when memory is measured already, and in a new `__main__`, where pickle and dataclasses look for classes.
+    This runs while memory is already measured, and in a new `__main__`, where pickle and dataclasses look for classes.
     """
     import linecache
     import sys
     from types import ModuleType
 
     def get_ipython():
-        raise RuntimeError("`!…` and `%…` work in a notebook's cell only; in a function use shutil, os or subprocess")
+        raise RuntimeError("`!…` and `%…` work only in a notebook's cell; in a function use shutil, os or subprocess")
 
     for file, text in texts.items():
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
@@ -28,10 +28,10 @@ def started(name: str, steps, texts, values, runner, *args):
 
 
 def kind_of(value, type=type) -> str:
-    """The name of its type, as no class that the student wrote can have it: "bytearray", "numpy.ndarray".
+    """The name of the value's type, which no class that the student wrote can have: "bytearray", "numpy.ndarray".
 
-    Types made in C cannot be changed, and that is a flag which no `class` has (Py_TPFLAGS_IMMUTABLETYPE); anything else
-    is "class bytearray". `type` is Python's own, as it was before the student's code ran.
+    Types made in C can't be changed, and say so with a flag that no `class` has (Py_TPFLAGS_IMMUTABLETYPE); any other
+    type is "class bytearray". `type` is Python's own, as it was before the student's code ran.
     """
     kind, about = type(value), type.__dict__
     name, module = about["__qualname__"].__get__(kind), about["__module__"].__get__(kind)
@@ -41,24 +41,24 @@ def kind_of(value, type=type) -> str:
 
 
 def answers(function, cases: list[tuple]) -> list:
-    """What the function says of each case, its arguments. Anything but numbers and words is sent back as it prints."""
+    """What the function returns for each case's arguments: None and short tuples as they are, the rest as it prints."""
     return [_as_data(function(*case)) for case in cases]
 
 
 def some(array) -> list[float]:
-    """Up to 64 numbers of an array, from all over it: enough to tell it from others, and short enough to be sent."""
-    return [float(one) for one in array.ravel()[:: max(1, array.size // 64)][:64]]
+    """Up to 64 numbers from all over an array: enough to tell it from others, and few enough to send."""
+    return [float(number) for number in array.ravel()[:: max(1, array.size // 64)][:64]]
 
 
 def open_files() -> int | None:
-    """How many file descriptors are open; None where proc_pid_fd(5) is not there."""
+    """How many file descriptors are open; None without proc_pid_fd(5)."""
     import os
 
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
 
 
 def is_mapped(path) -> bool | None:
-    """Does this process have the file mapped, wherever? None where proc_pid_maps(5) is not there."""
+    """Does this process have the file mapped anywhere? None without proc_pid_maps(5)."""
     import os
 
     if not os.path.exists("/proc/self/maps"):
@@ -68,7 +68,7 @@ def is_mapped(path) -> bool | None:
 
 
 def no_file_above(most: int) -> None:
-    """A loop that never ends must not fill the disk: from `most` bytes on, writing is an OSError. setrlimit(2)."""
+    """Keeps an endless loop from filling the disk: past `most` bytes, writing raises OSError. setrlimit(2)."""
     import os
 
     if os.name == "posix":
@@ -86,12 +86,12 @@ def _as_data(value):
 
 
 def _is_short(value) -> bool:
-    """An int of 8 bytes: one of 10,000 digits cannot even be printed."""
+    """Does it fit into 8 bytes? An int of 10,000 digits can't even be printed."""
     return type(value) is int and abs(value) < 2**63
 
 
 def _plain(value):
-    """A number of numpy's as one of Python's, and a word of an Enum as that word."""
+    """A numpy number as a Python number, and an Enum's text as plain text."""
     if isinstance(value, str):
         return str.__str__(value)
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value

@@ -1,4 +1,4 @@
-"""The modules that code imports, and which of them come with Python, its packages or these lessons. Imports nothing."""
+"""Which modules code imports, and which of them come with Python, its packages or these lessons. Imports none."""
 
 import dis
 import site
@@ -15,7 +15,7 @@ HELPERS = Path(__file__).parents[1]
 
 
 def imported(code: CodeType) -> Iterator[str]:
-    """The modules that code imports, and what may be a module in one: `a`, `a.b` for `from a import b`."""
+    """The modules that code imports, and names that may be modules in them: `a`, `a.b` for `from a import b`."""
     module = ""
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
@@ -26,7 +26,7 @@ def imported(code: CodeType) -> Iterator[str]:
 
 
 def is_installed(name: str) -> bool:
-    """Does this module lie with Python, its packages, or these lessons? Found without importing anything."""
+    """Does this module come with Python, its packages or these lessons? Answers without importing anything."""
     path, parts = None, name.split(".")
     for end in range(1, len(parts) + 1):
         found = _spec(".".join(parts[:end]), path)
@@ -48,7 +48,7 @@ def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 def _lies_with_python(found: ModuleSpec) -> bool:
     folders = [found.origin] if found.has_location else list(found.submodule_search_locations or ())
-    return all(any(Path(one).resolve().is_relative_to(place) for place in _with_python()) for one in folders)
+    return all(any(Path(folder).resolve().is_relative_to(place) for place in _with_python()) for folder in folders)
 
 
 @cache

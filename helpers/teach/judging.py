@@ -1,6 +1,6 @@
-"""What the check.py of an exercise works with: the attempt that it judges, the verdict, and what several judges ask.
+"""What an exercise's check.py works with: the attempt that it judges, the verdict, and what several judges ask.
 
-A judge returns `right(…)` or `within(…)`, or raises NotYet with the cause: its one word for the slip.
+A judge returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ from .words import inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
 CRASH = "a crash"
-CRASHED = ("SIGSEGV", "SIGBUS")  # for the same mistake one system gives one, and another the other
-NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link, nor a wait for a writer
+CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
+NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no writer
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a check found. `figures` are measured, in words; the Recording is there for those who want to know more.
+    """What a check found. `figures` are measurements as text; the Recording is for those who want to know more.
 
     cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
     """
@@ -61,7 +61,7 @@ class Verdict:
 
 
 class NotYet(Exception):
-    """The answer is not right yet: `cause` is the judge's word for the slip, `because` says it to the student."""
+    """The answer isn't right yet: `cause` is the judge's name for the slip, `because` explains it to the student."""
 
     def __init__(self, cause: str, because: str, figures: tuple[str, ...] = ()):
         super().__init__(because)
@@ -74,9 +74,9 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
 
 @dataclass(frozen=True)
 class Fence:
-    """What keeps in the process of a function that is not trusted; nothing does at home, where it is the student's own.
+    """What confines the process of an untrusted function; nothing does at home, where the function is the student's.
 
-    command  what the process is started through, if it may have these paths besides its folder
+    command  what the process is started through, given the paths that it may have besides its folder
     stop     see `How`
     """
 
@@ -88,7 +88,7 @@ class Fence:
 class Attempt:
     """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
 
-    own        the judge's folder, where the student's code puts nothing
+    own        the judge's folder, where the student's code writes nothing
     recording  of the last run, for the verdict
     """
 
@@ -104,9 +104,9 @@ class Attempt:
     def run(
         self, runner: Callable, *args: Any, means: Mapping[str, tuple[str, str]] | None = None, **options: Any
     ) -> Recording:
-        """`measure`, of a run that must return and leave unharmed what was handed out: NotYet says what was wrong.
+        """`measure`, for a run that must return and leave what was handed out unharmed: NotYet says what was wrong.
 
-        means  cause and words for ends that tell more here than elsewhere, by a piece of the error's text, or CRASH
+        means  cause and text for endings that tell more here than elsewhere, by a piece of the error's text, or CRASH
         """
         run = self.measure(runner, *args, **options)
         for end, (cause, why) in (means or {}).items():
@@ -128,10 +128,10 @@ class Attempt:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
         What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
-        memory are not told apart, a second run gives the heap peak, which has to do.
+        memory can't be told apart, a second run gives the heap peak, which must do.
 
-        look    called with the process's number when the function has returned, before what it returned is sent
-        shared  what else than its folder the function may open: a block of shared memory, a pipe
+        look    called with the process's pid when the function has returned, before what it returned is sent
+        shared  what the function may open besides its folder: a block of shared memory, a pipe
         """
         how = self._how(modules, shared, memory_limit=memory_limit, look=look)
         heap, name = not kinds_are_told_apart(), self.source.name
@@ -139,7 +139,7 @@ class Attempt:
         return self.recording
 
     def workers(self, runner: Callable, *args: Any, count: int, modules: Sequence[str] = ()) -> Sharing:
-        """`workers`, with `runner(function, *args)` in each; nothing that was handed out may have changed: NotYet."""
+        """`workers`, with `runner(function, *args)` in each. Raises NotYet if what was handed out has changed."""
         crowd = at_work(self.started(runner), args, count, self._how(modules))
         self.unharmed()
         return crowd
@@ -149,15 +149,15 @@ class Attempt:
         return How(timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more)
 
     def started(self, runner: Callable) -> Callable:
-        """`runner(function, …)` as a function of the rest, for a fresh process: it makes the student's function."""
+        """`runner(function, …)` as a function of the rest, which makes the student's function in a fresh process."""
         made = self.source
         return partial(inside.started, made.name, made.steps, dict(made.texts), dict(made.values), runner)
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
-        """A new file of random bytes in the student's folder, handed out. If no size is given, it is about the check's,
-        and not a multiple of any chunk.
+        """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
+        not a multiple of any chunk's.
 
-        OSError where the disk has no room for it, a copy, and its twin.
+        Raises OSError if the disk has no room for it, a copy, and its twin.
         """
         size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
         free = shutil.disk_usage(self.folder).free
@@ -171,18 +171,18 @@ class Attempt:
         return path
 
     def twin(self, path: Path) -> Path:
-        """A file with the bytes that a `random_file` had when it was handed out, to be asked for after a run: itself,
-        or if it is no longer what it was, another one in the judge's folder."""
+        """A file with the bytes that a `random_file` had when it was handed out, for after a run: the file itself, or
+        if that has changed, another file in the judge's folder."""
         made = self._handed_out[path]
         return path if made.is_still(path) else random_file(self.own / path.name, made.size, seed=made.seed)
 
     def hand_out(self, path: Path) -> None:
-        """This file, or every file in this folder, must be as it is now after every run: else NotYet."""
-        files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-        self._handed_out |= {one: _HandedOut(one.stat().st_mode, one.stat().st_size, digest(one)) for one in files}
+        """From now on, a run that changes this file, or any file in this folder, raises NotYet."""
+        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+        self._handed_out |= {file: _HandedOut(file.stat().st_mode, file.stat().st_size, digest(file)) for file in files}
 
     def unharmed(self) -> None:
-        """NotYet("source-gone") or NotYet("source-changed") if a file that was handed out is not as it was."""
+        """Raises NotYet("source-gone") or NotYet("source-changed") if a file that was handed out isn't as it was."""
         for path, made in self._handed_out.items():
             name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
             try:
@@ -201,9 +201,9 @@ class Attempt:
                 raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
 
     def returned(self, run: Recording) -> Recording:
-        """`run`, if the function returned; else NotYet says what stopped it."""
+        """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
         if run.ended == "returned" and run.error:
-            raise NotYet("not-sent", f"what it returned cannot be looked at: {short(run.error, 400)}")
+            raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "returned":
             return run
         if run.ended == "timed out":
@@ -213,15 +213,15 @@ class Attempt:
             taken = in_words(own_memory(run), "bytes")
             raise NotYet("memory-limit", f"it was stopped when it had taken {taken} of memory for itself.")
         if run.ended != "raised":
-            raise NotYet("crashed", f"its process was ended ({run.ended}) before the function returned.")
+            raise NotYet("crashed", f"its process ended ({run.ended}) before the function returned.")
         if "File too large" in (run.error or ""):
-            why = "it wrote on and on, far past the size of the source, and was stopped. What ends your loop?"
+            why = "it kept writing, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)
         raise NotYet("raised", f"it {short(run.ending, 400)}{self._where(run.error or '')}")
 
     def _where(self, trace: str) -> str:
-        """The student's own line at which it was raised, with its text where that is to be had; or, if it was raised
-        when the function had returned, the line of the check that looked at its result."""
+        """The student's own line that raised it, with its text if there is any; or, if it was raised after the function
+        returned, the line of the check that looked at its result."""
         frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace[-MiB:])]
         own = {*self.source.texts, *(code.co_filename for code in self.source.codes)}
         if lines := [(line, name) for name, line in frames if name in own]:
@@ -233,7 +233,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class _HandedOut:
-    """What a file was when the student got it; the seed of a random one."""
+    """What a file was when the student got it; the seed of a random file."""
 
     mode: int
     size: int
@@ -248,14 +248,14 @@ class _HandedOut:
 
 # --- memory ---------------------------------------------------------------------------------------------------
 def kinds_are_told_apart() -> bool:
-    """Can this machine measure anonymous, file-backed and shared memory apart?"""
+    """Can this machine measure anonymous, file-backed and shared memory separately?"""
     return sampler.choose().tells_kinds
 
 
 def own_memory(run: Recording) -> int | None:
-    """Peak of anonymous and shared memory together, bytes: what only this process can give back; None if not measured.
+    """Peak bytes of anonymous and shared memory together: what only this process can give back. None if not measured.
 
-    Where kinds are not told apart it is None, except for a run stopped at its memory limit: then all that is resident.
+    Where kinds can't be told apart it's None; for a run stopped at its memory limit, all that is resident.
     """
     if run.anonymous is None:
         return run.peak.resident if run.ended == "memory limit" else None
@@ -263,10 +263,10 @@ def own_memory(run: Recording) -> int | None:
 
 
 def within(run: Recording, budget: int, done: str) -> Verdict:
-    """The last question: was it within `budget` bytes of memory of its own? `done` says what was right already.
+    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
 
-    Where kinds of memory are not told apart, the heap counter stands in (it sees what Python allocates, nothing else).
-    NotYet("too-much-memory") if it was not.
+    Where kinds of memory can't be told apart, the heap counter stands in, which sees only what Python allocates.
+    Raises NotYet("too-much-memory") if it didn't.
     """
     own, limit = own_memory(run), in_words(budget, "bytes")
     figures = (
@@ -286,14 +286,14 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
     if run.heap_peak is not None and run.heap_peak > budget:
         taken = f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
         raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures)
-    counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap"
-    return right(f"{done}. Anonymous memory is not measured here, so the budget was not; {counted}.", figures)
+    counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap measured"
+    return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
 
 
 # --- files ----------------------------------------------------------------------------------------------------
 def opened(path: Path) -> BinaryIO:
-    """A file that the student's code made, open for reading. NotYet if there is none, or something that is no file of
-    its own: a folder, a pipe, another name for some other file."""
+    """A file that the student's code made, open for reading. Raises NotYet if there is none, or if it isn't a file of
+    its own but a folder, a pipe or another name for some other file."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -311,7 +311,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def held(pid: int, folder: Path) -> set[str]:
-    """What a process still has of the files in a folder, deleted ones too: "mapped", "open"; nothing without /proc.
+    """What a process still has of a folder's files, deleted or not: "mapped", "open"; nothing without /proc.
 
     proc_pid_maps(5), proc_pid_fd(5), read from outside.
     """
@@ -319,7 +319,7 @@ def held(pid: int, folder: Path) -> set[str]:
         return set()
     below = f"{folder.resolve()}{os.sep}"
     links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if os.path.islink(link)]
-    found = {"mapped": [one.path for one in maps.regions(pid)], "open": map(os.readlink, links)}
+    found = {"mapped": [region.path for region in maps.regions(pid)], "open": map(os.readlink, links)}
     return {how for how, paths in found.items() if any(path.startswith(below) for path in paths)}
 
 
@@ -329,18 +329,18 @@ def digest(path: Path) -> bytes:
 
 
 def is_cold(path: Path) -> bool:
-    """Drops a file from the page cache; has it worked?"""
+    """Drops a file from the page cache; did it work?"""
     cached = cache.drop_from_cache(path).share
     return cached is not None and cached < 0.01
 
 
 def first_difference(path: Path, other: Path) -> int | None:
-    """The first byte at which two files differ, or at which one of them ends; None if they are equal. NotYet as
-    `opened`."""
+    """The first byte at which two files differ, or at which one of them ends; None if they're equal. Raises NotYet as
+    `opened` does."""
     at = 0
-    with opened(path) as one, opened(other) as two:
+    with opened(path) as first, opened(other) as second:
         while True:
-            a, b = one.read(MiB), two.read(MiB)
+            a, b = first.read(MiB), second.read(MiB)
             if a != b:
                 least = min(len(a), len(b))
                 return at + next((i for i in range(least) if a[i] != b[i]), least)
@@ -360,13 +360,13 @@ def right_for_each(
     figures: tuple[str, ...] = (),
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process; `done` says what was right if all were.
+    """Asks the student's function about each case, all in one fresh process; `done` is said if all answers are right.
 
-    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or where `expected`
-    has something for each kind, fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong; what
-    is neither a number, a tuple or list of up to 8 numbers and words, nor None comes as its repr.
-    They are asked in any order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader that
-    keeps a copy: …".
+    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or with `expected`
+    fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong. Any answer but None, or a tuple or
+    list of up to 8 numbers and texts, comes as its repr.
+    The cases are asked in random order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader
+    that keeps a copy: …".
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
@@ -380,17 +380,17 @@ def right_for_each(
 
 
 def called(kind: str) -> str:
-    """What a value of the type of that name is called, if it is not what was asked for: "nothing" for None."""
+    """What a message calls a value of the type of that name: "nothing" for None."""
     return "nothing" if kind == "NoneType" else f"`{kind}`"
 
 
 def is_a_number(value: object) -> bool:
-    return isinstance(value, int | float) and abs(value) < 2.0**1000  # nor is nan, or inf
+    return isinstance(value, int | float) and abs(value) < 2.0**1000  # excludes nan and inf
 
 
 # --- quizzes --------------------------------------------------------------------------------------------------
 def on_a_file(answer: Callable[[Path], int | None]) -> Callable[[], int | None]:
-    """A quiz's answer that is found on a small file, which is there for as long as it takes."""
+    """A quiz's answer that needs a small file, which exists while the answer is found."""
 
     @wraps(answer)
     def found() -> int | None:

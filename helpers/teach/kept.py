@@ -1,7 +1,7 @@
-"""What a student keeps between kernels: small JSON files in the student's own folder, one a room's use.
+"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose.
 
-Reading never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; where
-the folder cannot be written, what was said is kept in this kernel.
+Reading never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the
+folder can't be written, values are kept in this kernel.
 """
 
 import json
@@ -16,7 +16,7 @@ from .. import folders
 
 try:
     import fcntl
-except ImportError:  # Windows: of two kernels that keep something in the same moment, one may lose it
+except ImportError:  # Windows: if two kernels keep something at the same moment, one value may be lost
     fcntl = None
 
 PATIENCE = 2.0  # seconds for another kernel to read, change and write
@@ -24,7 +24,7 @@ _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 
 
 def read(name: str) -> dict[str, Any]:
-    """All that is kept in `name`.json; {} where there is nothing, or nothing readable."""
+    """Everything that is kept in `name`.json; {} if there is nothing, or nothing readable."""
     try:
         with _alone():
             return _on_disk(name) | _here.get(name, {})
@@ -33,7 +33,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def keep(name: str, key: str, value: Any) -> bool:
-    """Keeps one value; None forgets it. False where it could be kept in this kernel only."""
+    """Keeps a value; None forgets it. Returns False if it could be kept only in this kernel."""
     try:
         with _alone():
             everything = _on_disk(name) | {key: value}
@@ -48,7 +48,7 @@ def keep(name: str, key: str, value: Any) -> bool:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """No other kernel reads, changes or writes meanwhile, flock(2), unless one of them takes longer than PATIENCE."""
+    """Meanwhile no other kernel reads, changes or writes, flock(2), unless a kernel takes longer than PATIENCE."""
     folder = os.open(folders.state(), os.O_RDONLY) if fcntl else None
     try:
         until = time.monotonic() + PATIENCE
@@ -87,7 +87,7 @@ def _on_disk(name: str) -> dict[str, Any]:
 
 
 def _set_aside(path: Path) -> None:
-    """Renamed to the first free of predictions.damaged, predictions.damaged-2, …: an earlier one stays."""
+    """Renames it to the first free name of predictions.damaged, predictions.damaged-2, …: earlier files stay."""
     places = (path.with_suffix(f".damaged{n}") for n in ("", *(f"-{i}" for i in range(2, 100))))
     place = next((p for p in places if not p.exists()), None)
     with suppress(OSError):  # then it stays where it is until something is written

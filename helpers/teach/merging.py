@@ -1,6 +1,6 @@
-"""Three texts of one lesson made into one, cell by cell: as handed out, as the student has it, as a new edition has it.
+"""Merges three texts of a lesson, cell by cell: as handed out, as the student has it, and as a new edition has it.
 
-A cell is the same cell if it has the same id. Cells are dicts, as in the notebook's JSON.
+Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +14,8 @@ Cell = Mapping[str, Any]
 @dataclass(frozen=True)
 class Merged:
     """cells    in order
-    brought  ids of the cells that the edition added, changed or took away
-    kept     cells that stay the student's, although the edition changed them or took them away
+    brought  ids of the cells that the edition added, changed or removed
+    kept     cells that stay the student's, although the edition changed or removed them
     """
 
     cells: list[Cell]
@@ -26,8 +26,8 @@ class Merged:
 def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
     """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since.
 
-    What the student changed or added is there afterwards, as it was. All else is as the edition has it; a cell whose
-    text is still the same keeps its outputs. Without a `base` whatever differs counts as the student's.
+    What the student changed or added stays as it was. Everything else is as the edition has it; a cell whose text is
+    still the same keeps its outputs. Without a `base`, whatever differs counts as the student's.
     """
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, kept = {}, []
@@ -56,7 +56,7 @@ def text(cell: Cell | None) -> tuple | None:
 
 
 def _taken(was: Cell, is_: Cell, will: Cell) -> Cell:
-    """A cell that the student left as it was: the edition's, with the outputs if they are still its own."""
+    """The edition's version of a cell that the student left alone, with the outputs if its text is still the same."""
     if text(will) != text(is_):
         return _without_outputs(will)
     return is_ if will["metadata"] == was["metadata"] else {**is_, "metadata": will["metadata"]}
@@ -67,7 +67,7 @@ def _without_outputs(cell: Cell) -> Cell:
 
 
 def _named(cells: Iterable[Cell]) -> list[Cell]:
-    """Each with an id of its own: other programs than JupyterLab leave it out, or give it twice."""
+    """The cells, each with its own id: programs other than JupyterLab leave ids out, or repeat them."""
     named: dict[str, Cell] = {}
     for cell in cells:
         name = cell.get("id")
@@ -78,10 +78,10 @@ def _named(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _woven(order: list[str], others: Sequence[str]) -> list[str]:
-    """`order` with the `others` that it lacks, each after the nearest one that came before it among the others."""
+    """`order` with the `others` that it lacks, each after its nearest predecessor among the others."""
     woven = list(order)
     for at, name in enumerate(others):
         if name not in woven:
-            before = next((one for one in reversed(others[:at]) if one in woven), None)
+            before = next((other for other in reversed(others[:at]) if other in woven), None)
             woven.insert(woven.index(before) + 1 if before else 0, name)
     return woven

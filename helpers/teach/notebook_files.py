@@ -10,11 +10,11 @@ Notebook = dict[str, Any]
 
 
 class NoNotebook(ValueError):
-    """A file that cannot be read as a notebook of format 4."""
+    """A file that can't be read as a notebook of format 4."""
 
 
 def read(path: Path) -> Notebook:
-    """The notebook in this file. NoNotebook names the file, and says why it cannot be read."""
+    """The notebook in this file. Raises NoNotebook, which names the file and says why it can't be read."""
     try:
         found = json.loads(content(path))
     except OSError as error:
@@ -22,12 +22,12 @@ def read(path: Path) -> Notebook:
     except (ValueError, RecursionError) as error:
         raise NoNotebook(f"{path} cannot be read as a notebook: not JSON: {error}") from error
     if not _is_notebook(found):
-        raise NoNotebook(f"{path} cannot be read as a notebook: not one of format 4")
+        raise NoNotebook(f"{path} cannot be read as a notebook: not in format 4")
     return found
 
 
 def content(path: Path) -> bytes:
-    """What stands in a file. OSError for what is none."""
+    """The bytes in a file. Raises OSError for anything that isn't a regular file."""
     with regular_file(path) as file:
         return file.read()
 

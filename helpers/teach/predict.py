@@ -1,4 +1,4 @@
-"""Predictions: what the student expects, asked before it is measured, kept, and put beside what came out."""
+"""Predictions: what the student expects, asked before measuring, kept, and shown beside what came out."""
 
 import json
 import re
@@ -27,26 +27,26 @@ Kind = Literal["number", "numbers", "choice", "order"]
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A question, and the student's answer as it stands: ask again, and `value` is what was said last.
+    """A question and the student's answer so far: ask again, and `value` is the latest answer.
 
-    Displayed as one output: inputs where a kernel runs, the question with blanks on paper, words in a terminal.
+    Displayed as one output: inputs where a kernel runs, the question with blanks on paper, text in a terminal.
     """
 
     key: str
     question: str
     kind: Kind
     unit: str = ""
-    names: tuple[str, ...] = ()  # of the numbers, the choices, or what is to be ordered
+    names: tuple[str, ...] = ()  # of the numbers, the choices, or what to put in order
     most: float | None = None
 
     @property
     def value(self) -> Value | None:
-        """None if there is none yet; a number, {name: number} of those given, the choice, or the names in order."""
+        """None if there is none yet; a number, {name: number} as far as given, the choice, or the names in order."""
         return self._checked(kept.read(FILE).get(self.key))
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Numbers of bytes by name, for `curves(…, predicted=guess.sizes)`; {} where none, or no size, was predicted.
+        """Bytes by name, for `curves(…, predicted=guess.sizes)`; {} if no size was predicted.
 
         A single number has the name "".
         """
@@ -57,19 +57,19 @@ class Prediction:
         return {name: number * SIZES[self.unit] for name, number in numbers.items()}
 
     def keep(self, value: Value | None) -> None:
-        """Answers in code what the inputs answer by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets.
+        """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets.
 
-        ValueError for what is no answer to this question.
+        Raises ValueError for a value that doesn't answer this question.
         """
         if value is not None and self._checked(value) is None:
-            raise ValueError(f"{value!r} does not answer {self.key!r}; wanted: {self._wanted()}")
+            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
         if not kept.keep(FILE, self.key, None if value is None else self._checked(value)):
-            print("Your folder cannot be written: the prediction is kept until this kernel ends.")
+            print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
-        """The prediction beside what was measured, in one line. A measured size is in bytes, whatever the unit.
+        """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit.
 
-        The line's HTML carries what was measured as data too, for the class report.
+        The line's HTML also carries what was measured as data, for the class report.
         """
         value = self.value
         if self.kind == "number":
@@ -163,7 +163,7 @@ class Prediction:
         return f"{_digits(number)} {self.unit}".strip()
 
     def _measured(self, number: float | None) -> str:
-        """A measured figure in the question's unit; one far below it in a smaller one: "16 KiB", not "0.016 MiB"."""
+        """A measured figure in the question's unit, or far below it in a smaller unit: "16 KiB", not "0.016 MiB"."""
         if number is None:
             return "not measured here"
         if self.unit not in SIZES:
@@ -187,7 +187,7 @@ class Prediction:
         return " ".join(self._number_beside(name, guesses.get(name), measured[name]) for name in names)
 
     def _apart(self, guess: float, measured: float) -> str:
-        """How far off, where that tells something."""
+        """How far off the guess was, if that says anything."""
         unit = SIZES.get(self.unit, 1)
         guess, noise = guess * unit, MiB // 2 if self.unit in SIZES else 0
         if abs(guess - measured) <= max(0.1 * measured, noise):
@@ -212,20 +212,20 @@ def predict(
     order: Sequence[str] | None = None,
     most: float | None = None,
 ) -> Prediction:
-    """Asks for a prediction; end a cell with it, or keep it and name it on the last line.
+    """Asks for a prediction; end a cell with it, or assign it and name it on the last line.
 
-    predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for a bare one), at most `most`
+    predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for none), at most `most`
     predict("02.peaks", "How much …?", each=["read", "mmap"])  a number for each name
     predict("02.why", "Which …?", choices=["…", "…"])          one of several
     predict("02.fast", "Which is first?", order=["a", "b"])    all of them, in order
 
-    It is kept in the student's own folder at every change, and is there again in the next kernel. ValueError for a
-    question with two kinds of answer, or with fewer than two names, or with one name twice.
+    Every change is kept in the student's own folder, and is there again in the next kernel. Raises ValueError for a
+    question with two kinds of answer, with too few names, or with a repeated name.
     """
     kinds: dict[Kind, Sequence[str] | None] = {"numbers": each, "choice": choices, "order": order}
     given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
     if len(given) > 1:
-        raise ValueError(f"predict {key!r} takes one of each, choices and order, not {len(given)} of them")
+        raise ValueError(f"predict {key!r} takes only one of each=, choices= and order=, not {len(given)}")
     kind, names = next(iter(given.items()), ("number", ()))
     if given and (len(set(names)) < len(names) or len(names) < (1 if kind == "numbers" else 2)):
         raise ValueError(f"predict {key!r} needs names that differ, at least two of them, not {list(names)}")
@@ -273,7 +273,7 @@ def _inputs(prediction: Prediction) -> Any:
 
 
 def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
-    """A line of text a number, empty at first: a number input begins at 0, and then 0 could not be predicted."""
+    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
     named = prediction.kind == "numbers"
     value = prediction.value
     unit = f", {prediction.unit}" if prediction.unit else ""
@@ -306,7 +306,7 @@ def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], No
 def _read(text: str, unit: str) -> float | None:
     """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing.
 
-    A comma stands between thousands only: "0,5" is refused, not taken for 5.
+    A comma may only stand between thousands: "0,5" is refused, not taken for 5.
     """
     found = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
     if not text.strip():

@@ -1,4 +1,4 @@
-"""Quizzes: why-questions with a word to every choice. A choice opens to its feedback, without a script."""
+"""Quizzes: why-questions with feedback on every choice. A choice opens to show its feedback, without a script."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Choice:
 class Quiz:
     """A question with exactly one right choice.
 
-    `answer` finds the right choice's number (from 0) by measuring, where that can be done; None if this machine lacks
-    a meter. A test runs it.
+    `answer`, where there is one, finds the right choice's number (from 0) by measuring; None if this machine lacks a
+    meter. A test runs it.
     """
 
     key: str
@@ -50,10 +50,10 @@ class Quiz:
         return f'<div class="zc-quiz" data-quiz="{escape(self.key)}">{question}{choices}</div>'
 
     def feedback(self, letter: str) -> str:
-        """What there is to say to a choice, where nothing can be clicked. ValueError for a letter that is none."""
+        """The feedback on a choice, for where nothing can be clicked. Raises ValueError for an unknown letter."""
         found = dict(self._lettered()).get(letter.strip("() ").lower())
         if found is None:
-            raise ValueError(f"{letter!r} is no choice; there are: {', '.join(dict(self._lettered()))}")
+            raise ValueError(f"{letter!r} isn't a choice; there are: {', '.join(dict(self._lettered()))}")
         return plain(found.feedback)
 
     def _lettered(self) -> list[tuple[str, Choice]]:
@@ -61,24 +61,24 @@ class Quiz:
 
 
 def quiz(key: str) -> Quiz:
-    """The quiz of that key, to be displayed: `quiz("02.counter")`. ValueError lists what there is."""
-    known = {one.key: one for one in quizzes(f"{key}"[:2])}
-    return known[key] if key in known else known[nearest(key, [one.key for one in quizzes()], "quiz")]
+    """The quiz of that key, to display: `quiz("02.counter")`. Raises ValueError, which lists the keys."""
+    known = {found.key: found for found in quizzes(f"{key}"[:2])}
+    return known[key] if key in known else known[nearest(key, [found.key for found in quizzes()], "quiz")]
 
 
 def quizzes(lesson: str = "[0-9][0-9]") -> tuple[Quiz, ...]:
-    """Every quiz of every lesson, or of one: "02"."""
+    """Every quiz of every lesson, or of one lesson: "02"."""
     lessons = sorted(folders.EXERCISES.glob(lesson))
     return tuple(_quiz(lesson, *found) for lesson in lessons for found in exercise_files.quizzes(lesson))
 
 
 def _quiz(lesson: Path, name: str, entry: Mapping[str, Any]) -> Quiz:
-    choices = (Choice(_line(one["text"]), one.get("right", False), _line(one["feedback"])) for one in entry["choices"])
+    choices = (Choice(_line(c["text"]), c.get("right", False), _line(c["feedback"])) for c in entry["choices"])
     found_by = entry.get("measured_by")
     answer = partial(exercise_files.measured_by, lesson, found_by) if found_by else None
     return Quiz(f"{lesson.name}.{name}", _line(entry["question"]), tuple(choices), answer)
 
 
 def _line(text: str) -> str:
-    """A text of several lines as one."""
+    """A text of several lines on one line."""
     return " ".join(text.split())

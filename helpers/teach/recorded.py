@@ -1,4 +1,4 @@
-"""On a machine that lacks the meters, the recorded run of a machine that has them, and it says so."""
+"""Shows, on a machine that lacks the meters, the recorded run of a machine that has them, and says so."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from ..units import GiB, in_words
 Measured = Comparison | Recording | Film | Sharing
 M = TypeVar("M", Comparison, Recording, Film, Sharing)
 
-# Without one of these meters the lesson's point cannot be seen; and how that is said.
+# Without any one of these meters the lesson's point can't be seen; the text says so.
 NEEDED = {
     "anonymous": "Kinds of memory are not measured here",
     "file": "Kinds of memory are not measured here",
-    "page states": "States of pages are not measured here",
+    "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
 ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, and the page cache loses what is measured
@@ -32,17 +32,17 @@ LARGEST_VALUE = 4096  # bytes of JSON
 
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
-    """`made`, or where this machine cannot measure what matters, what data/recorded/`name`.json holds.
+    """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds.
 
     `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
-    recorded run stands in where one of NEEDED is in `made.missing`, where the files measured live in memory, where the
-    function raises NotMeasuredHere, or where a library that it `needs`, one or several, is not installed or a container
-    gives less than ROOM (then it is not called).
-    One printed line says whose figures are shown. Without such a file it is `made` itself, whatever it lacks; only a
-    function that made nothing is an error then: NotMeasuredHere.
+    recorded run stands in if one of NEEDED is in `made.missing`, if the measured files live in memory, or if the
+    function raises NotMeasuredHere. It also stands in, and the function isn't called, if a library that it `needs`, one
+    or several, isn't installed, or if a container gives less than ROOM.
+    One printed line says whose figures are shown. Without such a file the result is `made` itself, whatever it lacks;
+    only a function that made nothing is an error then: NotMeasuredHere.
 
-    With ZERO_COPY_RECORD=1 (`make record`) it is the other way round: what was made becomes the recorded run, with
-    at most MOST_SAMPLES samples a run, and what the function returned if that is plain data and short.
+    With ZERO_COPY_RECORD=1 (`make record`) it works the other way round: what was made becomes the recorded run, with
+    at most MOST_SAMPLES samples per run, and what the function returned if that is plain data and short.
     """
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
@@ -73,7 +73,7 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
 
 
 def read(path: Path) -> tuple[Measured, Machine | None]:
-    """What a recorded file holds, and the machine it was made on. ValueError if it is none."""
+    """What a recorded file holds, and the machine it was made on. Raises ValueError if it isn't a recorded file."""
     plain = json.loads(path.read_text(encoding="utf-8"))
     machine = None
     if isinstance(plain, dict) and set(plain) == {"machine", "made"}:
@@ -91,7 +91,7 @@ def _narrow(limit: int) -> str:
 
 
 def _no_disk(made: Measured) -> str | None:
-    """Of a file in memory nothing comes from a disk, and its pages count as shared memory."""
+    """Why there's no disk to show: nothing of a file in memory comes from one, and its pages count as shared memory."""
     machine = getattr(made, "machine", None)
     if machine and folders.in_memory(machine.file_system):
         return f"These files live in memory ({machine.file_system}): no disk to show, unless ZERO_COPY_DATA names one"
@@ -111,7 +111,7 @@ def _plain(made: Measured) -> dict:
 
 def _short(run: Recording) -> Recording:
     """The same run in a smaller file: fewer samples, the highest of each kind among them."""
-    series = {name: one for name, one in vars(run).items() if isinstance(one, np.ndarray) and name != "value"}
+    series = {name: found for name, found in vars(run).items() if isinstance(found, np.ndarray) and name != "value"}
     if len(run.times) > MOST_SAMPLES:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
         kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))
@@ -121,6 +121,6 @@ def _short(run: Recording) -> Recording:
 
 
 def _short_value(value: object) -> object:
-    """None for what is not plain data, or not short."""
+    """`value`, or None if it isn't plain data, or isn't short."""
     text = in_json(value)
     return value if text and len(text) <= LARGEST_VALUE else None

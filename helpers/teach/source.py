@@ -1,6 +1,6 @@
 """The student's function as it travels to its process: the statements that it needs, and nothing that they made.
 
-`taken` finds them in a list of cells: a kernel's history at home, a notebook's cells in class. Nothing of the student
+`taken` finds them in a list of cells: a kernel's history at home, a notebook's cells in class. Nothing of the student's
 is executed here.
 """
 
@@ -21,17 +21,17 @@ import cloudpickle
 from .installed import imported, is_installed
 from .statements import Cell, Statement, ended_before, statements
 
-ASKS = {"input", "getpass", "get_ipython", "_", "__", "___"}  # what these said cannot be had again
+ASKS = {"input", "getpass", "get_ipython", "_", "__", "___"}  # what these returned can't be had again
 
 
 @dataclass(frozen=True)
 class Source:
-    """A function by its source.
+    """A function as source.
 
     steps   the statements that make it, compiled, in the order in which they were executed
-    texts   what stands in their files, by the name that a traceback gives
+    texts   the text of their files, by the name that a traceback gives
     values  what no statement makes, by name: it travels by value
-    code    of the function itself; None if it is no `def`
+    code    of the function itself; None if it isn't a `def`
     """
 
     name: str
@@ -42,9 +42,9 @@ class Source:
 
     @property
     def codes(self) -> list[CodeType]:
-        """All that travels as code, functions in functions too."""
+        """All code that travels, nested functions included."""
         found = [*self.steps, *([self.code] if self.code else ())]
-        for code in found:  # which grows meanwhile
+        for code in found:  # it grows meanwhile
             found += [const for const in code.co_consts if isinstance(const, CodeType) and const not in found]
         return found
 
@@ -55,36 +55,36 @@ class Source:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Installed modules that it imports anywhere; those of the student's own are not among them."""
+        """Installed modules that it imports anywhere; the student's own modules aren't among them."""
         asked = (name for code in self.codes for name in imported(code))
         return tuple(name for name in dict.fromkeys(asked) if is_installed(name))
 
     @property
     def runs_nothing(self) -> str:
-        """What it is, if a call of it does nothing by itself, and no decorator sees to that; "" if it does."""
-        made_by = (one for step in self.steps if self.code in step.co_consts for one in dis.get_instructions(step))
-        if not self.code or any(one.opname.startswith("CALL") for one in made_by):
+        """What it is, if calling it runs nothing and no decorator changes that; otherwise ""."""
+        made_by = (op for step in self.steps if self.code in step.co_consts for op in dis.get_instructions(step))
+        if not self.code or any(op.opname.startswith("CALL") for op in made_by):
             return ""
         if self.code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
             return "an `async def`"
         return "a generator (it has a `yield`)" if self.code.co_flags & inspect.CO_GENERATOR else ""
 
     def line(self, number: int, file: str | None = None) -> str:
-        """A line of that file, or of the one that the function stands in; "" where it is not to be had."""
+        """A line of that file, by default the function's own; "" if it can't be had."""
         file = file or (self.code.co_filename if self.code else "")
         lines = self.texts[file].splitlines() if file in self.texts else linecache.getlines(file)
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def of(function: Any, name: str) -> Source:
-    """Of a function that was handed over, from the kernel's cells or its own file; by value if it stands in neither.
+    """The Source of a function, from the kernel's cells or its own file; by value if it stands in neither.
 
-    `name` is what it should be called. TypeError names a variable that cannot travel.
+    `name` is what it should be called. Raises TypeError, which names a variable that can't travel.
     """
     inner = inspect.unwrap(function)
     for cells, space, code in _places(inner):
         names = (name, getattr(function, "__name__", name), *reversed(space))
-        called = next((one for one in names if space.get(one) is function), None)
+        called = next((known for known in names if space.get(known) is function), None)
         with suppress(LookupError):
             return taken(cells, called, space, code)
     return Source(name, (), {}, {name: function}, getattr(function, "__code__", None))
@@ -93,52 +93,52 @@ def of(function: Any, name: str) -> Source:
 def taken(
     cells: Sequence[Cell], name: str | None, space: Mapping[str, Any] | None = None, code: CodeType | None = None
 ) -> Source:
-    """What `name` needs of the cells, which come in the order in which they were executed: the last definition counts.
+    """What `name` needs from the cells, which come in the order of their execution: the last definition counts.
 
-    Passed over are cells that are not Python (a line with `!` or `%` is: a call of get_ipython) and statements that ask
-    for a verdict. What no statement makes is taken from `space`, and so is what one had from a person. Of several
-    versions of the function the one with this `code` is meant, if given. LookupError if no cell makes `name`; TypeError
-    names what of `space` cannot travel.
+    Skips cells that aren't Python (a line with `!` or `%` is: it calls get_ipython) and statements that ask for a
+    verdict. Takes from `space` what no statement makes, and what a statement got from a person. Of several versions of
+    the function, `code` says which is meant. Raises LookupError if no cell makes `name`, and TypeError, which names
+    what in `space` can't travel.
     """
     space = space or {}
     found = _until(code, list(statements(cells, name)), name)
-    made = set().union(*(one.binds for one in found))
-    asked = set().union(*(one.binds for one in found if one.now & ASKS))
+    made = set().union(*(statement.binds for statement in found))
+    asked = set().union(*(statement.binds for statement in found if statement.now & ASKS))
     if name not in made:
         raise LookupError(f"no cell defines {name!r}")
     values: dict[str, Any] = {}
     wanted, seen, todo = set(), set(), [(name, len(found))]  # a name, as it is before that statement
     while todo:
-        one, before = todo.pop()
-        if (one, before) in seen:
+        need, before = todo.pop()
+        if (need, before) in seen:
             continue
-        seen.add((one, before))
-        known = hasattr(builtins, one) or one in ASKS
-        if one in space and not known and (one in asked or not made & {one, "*"}):
-            values[one] = _that_travels(one, space[one])
+        seen.add((need, before))
+        known = hasattr(builtins, need) or need in ASKS
+        if need in space and not known and (need in asked or not made & {need, "*"}):
+            values[need] = _that_travels(need, space[need])
             continue
-        for at in _makers(found, one if one in made or known else "*", before):
+        for at in _makers(found, need if need in made or known else "*", before):
             wanted.add(at)
-            todo += [(need, at) for need in found[at].now]
-            todo += [(need, moment) for need in found[at].later for moment in (before, len(found))]
+            todo += [(more, at) for more in found[at].now]
+            todo += [(more, moment) for more in found[at].later for moment in (before, len(found))]
     carried = [found[at] for at in sorted(wanted)]
-    files = {one.step.co_filename for one in carried}
+    files = {statement.step.co_filename for statement in carried}
     return Source(
         name,
-        steps=tuple(one.step for one in carried),
+        steps=tuple(statement.step for statement in carried),
         texts={file: text for file, text in cells if file in files},
         values=values,
-        code=next(filter(None, (one.function(name) for one in reversed(carried))), None),
+        code=next(filter(None, (statement.function(name) for statement in reversed(carried))), None),
     )
 
 
 def _until(code: CodeType | None, found: list[Statement], name: str | None) -> list[Statement]:
-    """Without the versions of the function after the one that has this code: they have not been executed yet."""
+    """`found` without the function's versions after the version with this code: they haven't been executed yet."""
     if not code or code.co_name != name:
         return found
-    versions = {at: made for at, one in enumerate(found) if (made := one.function(name))}
+    versions = {at: made for at, statement in enumerate(found) if (made := statement.function(name))}
     last = max((at for at, made in versions.items() if shape(made) == shape(code)), default=-1)
-    return [one for at, one in enumerate(found) if at not in versions or at <= last]
+    return [statement for at, statement in enumerate(found) if at not in versions or at <= last]
 
 
 def shape(code: CodeType) -> tuple:
@@ -148,7 +148,7 @@ def shape(code: CodeType) -> tuple:
 
 
 def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
-    """Which of the statements before that one made what the name is there."""
+    """The statements before that place that made what the name is there."""
     for at in reversed(range(before)):
         if name in found[at].binds | found[at].touches:
             yield at
@@ -159,8 +159,8 @@ def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
 def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], CodeType | None]]:
     """The cells that a function may stand in, and their global names: the kernel's, and those of its own file.
 
-    With the kernel's comes the function's code, for a cell may hold several versions, of which the last have not been
-    executed yet. A file has one; and it is compiled as a whole, which makes other code than its statements do.
+    The kernel's come with the function's code, because a cell may hold several versions, and the last may not have been
+    executed yet. A file has one version; and it is compiled whole, which makes other code than its statements do.
     """
     if shell := running_shell():
         texts = enumerate(shell.history_manager.input_hist_raw)
@@ -180,7 +180,7 @@ def running_shell() -> Any:
 
 
 def _failed_at(shell: Any, number: int) -> int | None:
-    """The line at which this cell raised, as its traceback says; None if it did not, or nobody knows."""
+    """The line at which this cell raised, as its traceback says; None if it didn't, or nothing tells."""
     failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
     trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
     lines = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame

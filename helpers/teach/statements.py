@@ -1,4 +1,4 @@
-"""The statements of a notebook's cells, each with the global names that it has to do with. Nothing is executed here.
+"""The statements of a notebook's cells, each with the global names that it uses. Nothing is executed here.
 
 What a statement binds and looks up is read from its compiled code, because the compiler knows the rules of scopes.
 """
@@ -15,19 +15,19 @@ from functools import lru_cache
 from inspect import CO_OPTIMIZED
 from types import CodeType
 
-Cell = tuple[str, str]  # the file that a traceback names, and what stands in it
+Cell = tuple[str, str]  # the file that a traceback names, and its text
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 REPLACES = (*DEFINES, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)  # nothing is left of what a name was
 AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<generic parameters")  # code that runs where it is
-NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)  # from compile(), of whatever text
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)  # from compile(), whatever the text
 
 
 @dataclass(frozen=True)
 class Statement:
     """A statement at the top level of a cell.
 
-    binds     what it makes ("*": nobody knows); if it `replaces`, nothing is left of what was there before
-    touches   whose object it changes: `Table._fields_ = …`, `rows.append(1)`
+    binds     the names that it makes ("*": unknown); if it `replaces`, nothing is left of what they were before
+    touches   the names whose objects it changes: `Table._fields_ = …`, `rows.append(1)`
     now       what it looks up; `later`: what its functions look up when they are called
     """
 
@@ -44,33 +44,33 @@ class Statement:
 
 
 def statements(cells: Sequence[Cell], asked_for: str | None) -> Iterator[Statement]:
-    """In the order of the cells, without those that ask for a verdict. A mere call of `asked_for` is a trial of it."""
+    """In the order of the cells, without those that ask for a verdict. A mere call of `asked_for` only tries it out."""
     flags, imported, verdicts, effects = 0, frozenset(), frozenset(), {}
     for file, text in cells:
         flags, found = _read(file, text, flags)
-        for node, one in found:
-            if one.now & verdicts:
+        for node, stmt in found:
+            if stmt.now & verdicts:
                 continue
             if isinstance(node, ast.Import | ast.ImportFrom):
-                imported |= one.binds
-                verdicts |= one.binds if str(getattr(node, "module", "")).startswith("helpers.teach") else set()
-            elif isinstance(node, ast.Expr):  # the call of a module's function changes nothing: plt.plot(…)
-                one = replace(one, touches=one.touches - imported)
+                imported |= stmt.binds
+                verdicts |= stmt.binds if str(getattr(node, "module", "")).startswith("helpers.teach") else set()
+            elif isinstance(node, ast.Expr):  # calling a module's function changes nothing: plt.plot(…)
+                stmt = replace(stmt, touches=stmt.touches - imported)
             defines = isinstance(node, DEFINES)
-            if node.decorator_list if defines else asked_for not in one.now:
-                for sets, changes in (effects[called] for called in one.now & effects.keys()):
-                    stays = one.replaces and not sets
-                    one = replace(one, binds=one.binds | sets, touches=one.touches | changes - imported, replaces=stays)
+            if node.decorator_list if defines else asked_for not in stmt.now:
+                for sets, changes in (effects[called] for called in stmt.now & effects.keys()):
+                    binds, touches = stmt.binds | sets, stmt.touches | changes - imported
+                    stmt = replace(stmt, binds=binds, touches=touches, replaces=stmt.replaces and not sets)
             if defines:
-                sets, changes = _set_later(one.step), _changed(node.body) & (one.now | one.later)
-                for called in one.later & effects.keys() - {asked_for}:
+                sets, changes = _set_later(stmt.step), _changed(node.body) & (stmt.now | stmt.later)
+                for called in stmt.later & effects.keys() - {asked_for}:
                     sets, changes = sets | effects[called][0], changes | effects[called][1]
-                effects |= dict.fromkeys(one.binds, (sets, changes))
-            yield one
+                effects |= dict.fromkeys(stmt.binds, (sets, changes))
+            yield stmt
 
 
 def ended_before(line: int | None, text: str) -> str:
-    """What a cell did that raised at this line: its statements before the one that raised. All of it for None."""
+    """The text of a cell up to the statement that raised at this line; all of it for None."""
     if line is None:
         return text
     ended = [node.end_lineno for node in _parsed(text) if node.end_lineno < line]
@@ -95,7 +95,7 @@ def _read(file: str, text: str, flags: int) -> tuple[int, list[tuple[ast.stmt, S
 
 
 def _parsed(text: str) -> list[ast.stmt]:
-    """The statements of a cell; none if it is not Python, or Python with lines of IPython's."""
+    """The statements of a cell; none if it isn't Python, with or without IPython's own lines."""
     text = re.sub(r"\A\s*%%(time|capture)\b.*", "", text)
     try:
         return ast.parse(text).body
@@ -132,8 +132,8 @@ def _inner(code: CodeType) -> list[CodeType]:
 
 
 def _names(code: CodeType, when: str = "here") -> Iterator[tuple[str, str, str]]:
-    """The global names in code, with what is done (LOAD, STORE, DELETE), and when: "here", at the top level, at once
-    in the body of a "class", or "later", in a function."""
+    """The global names in code, with what it does to them (LOAD, STORE, DELETE), and when: "here", at the top level;
+    at once, in the body of a "class"; or "later", in a function."""
     for step in dis.get_instructions(code):
         what, _, where = step.opname.partition("_")
         if where in ("NAME", "GLOBAL", "FROM_DICT_OR_GLOBALS") and what in ("LOAD", "STORE", "DELETE"):
@@ -145,14 +145,14 @@ def _names(code: CodeType, when: str = "here") -> Iterator[tuple[str, str, str]]
 
 def _set_later(code: CodeType) -> frozenset[str]:
     """What its functions declare `global` and set."""
-    sets = {step.argval for one in _inner(code) for step in dis.get_instructions(one) if step.opname == "STORE_GLOBAL"}
+    sets = {op.argval for inner in _inner(code) for op in dis.get_instructions(inner) if op.opname == "STORE_GLOBAL"}
     return frozenset(sets).union(*map(_set_later, _inner(code)))
 
 
 def _changed(nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """The names of objects that these statements, or decorators, change: by an attribute, an item, or a method."""
-    found = {_root(getattr(one, "func", one)) for one in nodes if isinstance(one, ast.expr)}
-    for node in (part for one in nodes for part in ast.walk(one)):
+    """The names of objects that these statements or decorators change: by an attribute, an item or a method."""
+    found = {_root(getattr(node, "func", node)) for node in nodes if isinstance(node, ast.expr)}
+    for node in (part for whole in nodes for part in ast.walk(whole)):
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             found.add(_root(node))
         elif isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call):
@@ -163,7 +163,7 @@ def _changed(nodes: Sequence[ast.AST]) -> frozenset[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """`a` of `a.b[c].d`; "" if it begins with something else."""
+    """`a` of `a.b[c].d`; "" if that begins with anything but a name."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""What this room says, twice: as HTML for a notebook and a page, and as text for a terminal."""
+"""What this room says, in two forms: HTML for a notebook or a page, and text for a terminal."""
 
 import re
 from dataclasses import dataclass
@@ -58,18 +58,18 @@ def inline(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The same for a terminal: as written, but for the marks of code and strong."""
+    """The same for a terminal: as written, without the marks of code and strong."""
     text = re.sub(r"(?ms)^```[^\n]*\n(.*?)\n```$", lambda found: indent(found[1], "    "), text)
     return re.sub(r"`([^`]+)`|\*\*([^*]+)\*\*", lambda found: found[1] or found[2], text)
 
 
 def block(source: str) -> str:
-    """Source text as HTML; in reach of the keyboard, because it may scroll."""
+    """Source text as HTML; the keyboard can reach it, because it may scroll."""
     return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
 
 
 def short(text: str, most: int = 1000) -> str:
-    """At most `most` characters, from the beginning and the end, and none that a screen cannot show."""
+    """At most `most` characters, from the beginning and the end, and none that a screen can't show."""
     if len(text) > most:
         text = f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
-    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)

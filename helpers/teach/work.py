@@ -1,11 +1,11 @@
 """A student's own copies of the lessons: made, and brought up to a new edition without losing what the student wrote.
 
 make lab                 python -m helpers.teach.work              before JupyterLab starts
-make fresh LESSON=02     python -m helpers.teach.work --fresh 02   one more copy, beside the first
+make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
-Each copy names in its metadata, by a digest, the lesson that it was made from; that lesson lies in a hidden folder. So
-a copy from a backup, or one that an open JupyterLab has written over a newer one, still meets the text that it was made
-from.
+Each copy's metadata names, by a digest, the lesson that it was made from; that lesson is kept in a hidden folder. So a
+copy from a backup, or a copy that an open JupyterLab has written over a newer copy, is still merged with the text that
+it was made from.
 """
 
 import argparse
@@ -27,22 +27,22 @@ from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
-KEPT = 3  # of a lesson's copies as they were
-PATIENCE = 5  # seconds, for a running JupyterLab to say what is open
+KEPT = 3  # earlier copies of a lesson
+PATIENCE = 5  # seconds, for a running JupyterLab to say what's open
 
 
 @dataclass(frozen=True)
 class Work:
-    """A student's folder; the folder of the lessons that it follows; and which edition these are."""
+    """A student's folder, the folder of the lessons that it follows, and their edition."""
 
     folder: Path
     lessons: Path
     edition: Edition
 
     def bring_up_to_date(self) -> Iterator[str]:
-        """Makes the copies that are missing, and merges a new edition into the others; a line on each thing done.
+        """Makes missing copies, and merges a new edition into the others; yields a line for each thing done.
 
-        OSError where the folder cannot be written; NoNotebook if one of the lessons themselves cannot be read.
+        Raises OSError if the folder can't be written, and NoNotebook if a lesson itself can't be read.
         """
         new, behind = [], []
         for lesson in folders.lessons(self.lessons):
@@ -65,7 +65,7 @@ class Work:
             yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
         in_use = set(open_in_jupyterlab(self.folder)) if behind else set()
         for lesson in behind:
-            if any(self._copy(lesson).is_relative_to(one) for one in in_use):
+            if any(self._copy(lesson).is_relative_to(used) for used in in_use):
                 yield (
                     f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, shut "
                     "JupyterLab down (File > Shut Down) and start it again."
@@ -76,19 +76,19 @@ class Work:
             yield from self._follow(program)
 
     def fresh(self, lesson: Path) -> Path:
-        """One more copy of a lesson as it is handed out, under a name that is free."""
+        """Another copy of a lesson as it is handed out, under a free name."""
         path = _free(self._copy(lesson).with_stem(f"{lesson.stem}-fresh"))
         self._write(lesson, path)
         return path
 
     def _merge(self, lesson: Path) -> str:
-        """What the edition has changed, into the student's copy, which is kept as it was."""
+        """Merges what the edition changed into the student's copy, and keeps the copy as it was."""
         path, before = self._copy(lesson), self.folder / HIDDEN / "before"
         mine = read(path)
         name = re.sub(r"\W+", "-", str(self.edition)).strip("-")
         _put(_free(before / f"{path.stem}.before-{name}.ipynb"), content(path))
         done = self._write(lesson, path, mine)
-        for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda one: one.stat().st_mtime_ns)[:-KEPT]:
+        for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)[:-KEPT]:
             old.unlink()
         said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
         if done.kept:
@@ -97,7 +97,7 @@ class Work:
         return said
 
     def _write(self, lesson: Path, path: Path, mine: Notebook | None = None) -> Merged:
-        """The lesson as it is now, with what is the student's, at `path`, whole or not at all."""
+        """Writes the lesson as it is now, with what is the student's, to `path`, whole or not at all."""
         theirs = read(lesson)
         digest = _digest_of(theirs)
         handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
@@ -114,13 +114,13 @@ class Work:
         return done
 
     def _follow(self, program: Path) -> Iterator[str]:
-        """A file beside the lessons, which is replaced if the student has not changed it."""
+        """Updates the copy of a file beside the lessons, unless the student has changed it."""
         path, theirs = self._copy(program), content(program)
         mine, base = content(path) if path.exists() else None, self._base(program, _digest(theirs))
         if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"rust/{program.name} stays as you have it; the edition {self.edition} has another."
+            yield f"rust/{program.name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
 
@@ -128,12 +128,12 @@ class Work:
         return self.folder / file.relative_to(self.lessons)
 
     def _base(self, file: Path, digest: str) -> Path:
-        """Where what was handed out under this digest lies."""
+        """The path of what was handed out under this digest."""
         inside = file.relative_to(self.lessons)
         return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
 
     def _handed_out(self, lesson: Path, digest: str) -> list[Cell]:
-        """The cells that were handed out under this digest; none if that is not known."""
+        """The cells that were handed out under this digest; none if it isn't known."""
         with suppress(NoNotebook):
             found = read(self._base(lesson, digest))
             return found["cells"] if _digest_of(found) == digest else []
@@ -141,12 +141,12 @@ class Work:
 
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
-    """The notebooks in this folder for which a running JupyterLab has a kernel; all of it for one that does not say."""
+    """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it doesn't say."""
     told = subprocess.run(
         [sys.executable, "-m", "jupyter", "--runtime-dir"], capture_output=True, text=True, check=True
     )
     for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
-        with suppress(OSError, ValueError):  # it has ended meanwhile
+        with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(file.read_bytes())
             root = Path(server["root_dir"]).resolve()
             if folder.is_relative_to(root):
@@ -154,7 +154,7 @@ def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
 
 
 def _with_a_kernel(url: str, token: str) -> list[str]:
-    """What a JupyterLab has a kernel for, below its root; "" is all of it. Nothing where none runs any more."""
+    """What a JupyterLab has a kernel for, below its root; "" is all of it. Nothing if it no longer runs."""
     question = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
     directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -165,7 +165,7 @@ def _with_a_kernel(url: str, token: str) -> list[str]:
 
 
 def _made_from(notebook: Notebook) -> str:
-    """The digest of the lesson that a copy was made from; "" if it does not say."""
+    """The digest of the lesson that a copy was made from; "" if it doesn't say."""
     source = notebook["metadata"].get("zero_copy")
     digest = source.get("lesson") if isinstance(source, dict) else None
     return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{16}", digest) else ""
@@ -176,7 +176,7 @@ def _digest(data: bytes) -> str:
 
 
 def _digest_of(lesson: Notebook) -> str:
-    """Of its cells: the metadata names the edition, and another edition may have the same lesson."""
+    """The digest of its cells only: the metadata names the edition, and another edition may have the same lesson."""
     return _digest(json.dumps(lesson["cells"], sort_keys=True).encode())
 
 
@@ -186,7 +186,7 @@ def _put(path: Path, data: str | bytes) -> None:
 
 
 def _free(path: Path) -> Path:
-    """This path, or with the first number from 2 on that nothing has yet."""
+    """This path, or the first of path-2, path-3, … that is free."""
     number, free = 1, path
     while free.exists():
         number += 1
@@ -195,7 +195,7 @@ def _free(path: Path) -> Path:
 
 
 def _beginning(cell: Cell) -> str:
-    """How a person finds a cell."""
+    """The first words of a cell, by which a person finds it."""
     first = next((line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell")
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
 
@@ -205,7 +205,7 @@ def _count(things: Sequence[Any], what: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 where the student's folder cannot be used."""
+    """The command line; returns 1 if the student's folder can't be used."""
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
     parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
     options = parser.parse_args(arguments)
@@ -226,8 +226,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         print(
-            f"Your copies of the lessons cannot be written: {error.strerror}: {error.filename}. "
-            "ZERO_COPY_WORK names another folder for them.",
+            f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}. "
+            "Set ZERO_COPY_WORK to another folder for them.",
             file=sys.stderr,
         )
         return 1

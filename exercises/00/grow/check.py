@@ -1,5 +1,5 @@
-"""00.grow: 64 MiB of anonymous memory at the peak, a tenth more or less, and something returned that holds it: the
-memory is there as long as that is there, and no longer.
+"""00.grow: a peak of 64 MiB of anonymous memory, give or take a tenth, and a return value that holds it: the memory
+lasts exactly as long as that value does.
 """
 
 import time
@@ -9,11 +9,11 @@ from helpers.units import MiB, in_words
 
 ALONE = True  # it measures time
 WANTED = 64 * MiB
-WHILE = 0.3  # seconds for which what the function returned is held, and then not, to be seen from outside
+WHILE = 0.3  # seconds to hold what the function returned, and again without it, while the sampler looks
 
 
 def run(function, seconds: float, sleep=time.sleep) -> None:
-    """Holds what the function returns and nothing else of the student's, and then lets it go."""
+    """Holds what the function returns, and nothing else of the student's, then lets it go."""
     import ctypes
     import gc
     import os
@@ -24,7 +24,7 @@ def run(function, seconds: float, sleep=time.sleep) -> None:
     del held
     gc.collect()
     if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)  # glibc keeps freed blocks that lie below one in use, malloc_trim(3)
+        trim(0)  # glibc keeps freed blocks that lie below a block in use, malloc_trim(3)
     sleep(seconds)
 
 
@@ -37,28 +37,27 @@ def judge(attempt: Attempt) -> Verdict:
         figures = tuple(f"{in_words(most, 'bytes')} {kind}" for kind, most in kinds)
     else:
         grown, figures = seen.heap_peak or 0, (f"{in_words(seen.heap_peak, 'bytes')} on the heap",)
-        said = "on the heap: anonymous memory is not measured here, so the heap counter stands in"
+        said = "on the heap: this machine doesn't measure anonymous memory, so the heap counter stands in"
     took = f"it took {in_words(grown, 'bytes')} {said}."
     held = [0, *seen.resident[seen.times < seen.wall - 1.5 * WHILE]][-1]
     if peak.resident > WANTED / 2 > held:
-        why = "It was given back when the function returned: what it returned does not hold it."
+        why = "It was freed when the function returned: the return value doesn't hold it."
         raise NotYet("nothing-held", f"{took} {why}", figures)
     if told_apart and seen.resident[seen.times < seen.wall - WHILE / 2][-1] > WANTED / 2:
-        why = "It was still there when what you returned was let go, so something else holds it."
+        why = "It was still there when your return value was gone, so something else holds it."
         raise NotYet("held-elsewhere", f"{took} {why}", figures)
     if abs(grown - WANTED) <= 0.1 * WANTED:
         return right(f"I{took[1:]}", figures)
     if grown > WANTED:
         why = (
-            "That is more than asked for. How many bytes has each element of what you made? Or is a second copy alive "
-            "for a moment?"
+            "That's more than 64 MiB. How many bytes does each element take? Or does a second copy exist for a moment?"
         )
         raise NotYet("too-much", f"{took} {why}", figures)
     if (peak.shared or 0) > 0.9 * WANTED:
-        why = "The memory is there, but it is shared: the green kind. The orange kind is wanted."
+        why = "The memory is there, but it's shared: the green kind. You need the orange kind."
         raise NotYet("shared", f"{took} {why}", figures)
     if (peak.file or 0) > 0.9 * WANTED:
-        why = "The memory is there, but it is a file's: the blue kind. The orange kind is wanted."
+        why = "The memory is there, but it's file-backed: the blue kind. You need the orange kind."
         raise NotYet("file-backed", f"{took} {why}", figures)
-    why = "Memory that nothing was written to may not be there yet: the kernel provides it at the first touch."
+    why = "Memory that you haven't written to may not be there yet: the kernel provides it at the first touch."
     raise NotYet("too-little", f"{took} {why}", figures)

@@ -1,4 +1,4 @@
-"""01.report: what seven data loaders gained, lent and own, and the word for it."""
+"""01.report: how much lent and own memory each of seven data loaders gained, and the word for it."""
 
 import secrets
 import tomllib
@@ -16,11 +16,11 @@ LOADERS = {
     "both": "walks through a mapping and keeps a copy of every batch",
     "shares": "fills memory that it shares with its workers",
     "promises": "maps the data, and reads only an index of 256 KiB",
-    "spikes": "reads everything, and lets it go",
-    "trades": "closes the mapping that it walked through, and reads everything instead",
+    "spikes": "reads everything and lets it go",
+    "trades": "closes the mapping that it walked through and reads everything instead",
 }
 PARTS, MUCH = ("RssAnon", "RssFile", "RssShmem"), MiB
-WORDS = {  # has the lent part grown by more than MUCH, has the own part?
+WORDS = {  # did the lent part grow by more than MUCH? did the own part?
     "lent": (True, False),
     "leak": (False, True),
     "both": (True, True),
@@ -29,31 +29,31 @@ WORDS = {  # has the lent part grown by more than MUCH, has the own part?
 
 
 def recorded() -> dict[str, tuple[str, str]]:
-    """The status of such loaders on another machine, before and after."""
+    """What /proc said about such loaders on another machine, before and after."""
     text = Path(__file__).with_name("recorded.toml").read_text()
     return {kind: (pair["before"], pair["after"]) for kind, pair in tomllib.loads(text).items()}
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of loaders started for this check; of recorded ones where these do not show what they should."""
+    """Asks about loaders started for this check, or recorded loaders if those don't show what they should."""
     live = live_loaders(attempt) if kinds_are_told_apart() else {}
-    as_meant = grown(live) == grown(recorded())  # not so if the data lie on a file system in memory
+    as_meant = grown(live) == grown(recorded())  # false if the data lie on a file system in memory
     pairs = live if as_meant else recorded()
     figures = tuple(f"{kind}: {in_parts(gains(*pair))}" for kind, pair in pairs.items())
-    where = "that ran a moment ago" if as_meant else "recorded on another machine: this one does not show them"
+    where = "that ran a moment ago" if as_meant else "recorded on another machine: this one doesn't show the difference"
     done = f"You judged {len(pairs)} loaders {where}."
     return right_for_each(attempt, pairs, misjudged, "a loader that", LOADERS, done, figures)
 
 
 def live_loaders(attempt: Attempt) -> dict[str, tuple[str, str]]:
-    """What /proc said of each loader, which had a process to itself, at two moments."""
+    """What /proc said about each loader at two moments; each ran in its own process."""
     size = 16 * MiB + 4 * KiB * secrets.randbelow(2048)
     path = random_file(attempt.folder / "data.bin", size, seed=secrets.randbelow(2**32))
     return {kind: measure(loader, kind, str(path), size, name=kind).value for kind in LOADERS}
 
 
 def loader(kind: str, path: str, size: int) -> tuple[str, str]:
-    """The status of this process at two moments, proc_pid_status(5), between which it loads data as `kind` says."""
+    """This process's status, proc_pid_status(5), before and after it loads data the way `kind` says."""
     import mmap
     from pathlib import Path
 
@@ -62,7 +62,7 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
             mapping[at]
 
     status = Path("/proc/self/status").read_text
-    status()  # once beforehand: what a first time costs is not the loader's
+    status()  # once beforehand: no loader should pay for the first call
     held = []
     with open(path, "rb") as file:
         mapping = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
@@ -88,12 +88,12 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
 
 
 def grown(pairs: dict[str, tuple[str, str]]) -> dict[str, list[str]]:
-    """Which PARTS of each loader have grown by more than MUCH."""
+    """The PARTS of each loader that grew by more than MUCH."""
     return {kind: [name for name in PARTS if gains(*pair)[name] > MUCH] for kind, pair in pairs.items()}
 
 
 def gains(before: str, after: str) -> dict[str, int]:
-    """By how many bytes each line has grown."""
+    """How many bytes each line grew by."""
     then, now = fields(before), fields(after)
     return {name: now[name] - then[name] for name in now}
 
@@ -103,7 +103,7 @@ def in_parts(gained: dict[str, int]) -> str:
 
 
 def misjudged(given: object, before: str, after: str) -> None:
-    """NotYet says what the slip was, as far as the figures tell."""
+    """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         raise NotYet(
             "other-type", f"it returned {given!r}. Return lent bytes gained, own bytes gained, one of {tuple(WORDS)}."
@@ -120,14 +120,14 @@ def misjudged(given: object, before: str, after: str) -> None:
 
 
 def miscounted(said_lent: float, said_own: float, before: str, after: str) -> tuple[str, str]:
-    """Cause and words for bytes that are not those gained."""
+    """The cause of wrong byte counts, and what to say about them."""
     gained, end = gains(before, after), fields(after)
     if said_lent == gained["RssFile"] and said_own == gained["VmRSS"]:
         return "all-resident", "`VmRSS` adds up both parts, so it can't tell a leak from a mapping."
     if said_lent == gained["RssFile"] and said_own == gained["RssAnon"]:
         return "shared-forgotten", "`RssShmem` is own memory too: no file holds these bytes."
     if said_lent == gained["RssFile"] + gained["RssShmem"] and gained["RssShmem"]:
-        return "shared-as-lent", "`RssShmem` is not lent: no file holds these bytes."
+        return "shared-as-lent", "`RssShmem` isn't lent: no file holds these bytes."
     if said_lent == end["RssFile"] or said_own == end["RssAnon"] + end["RssShmem"]:
-        return "at-the-end", "That is what it had at the end. How much of that did it have before?"
+        return "at-the-end", "That's what it had at the end. How much of it did it have before?"
     return "wrong-bytes", "Which lines of the two texts make up each part?"

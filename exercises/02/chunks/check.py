@@ -1,4 +1,4 @@
-"""02.chunks: a copy equal to its source, the source unharmed, and at most 8 MiB of anonymous memory."""
+"""02.chunks: a copy that equals its source, an unharmed source, and at most 8 MiB of anonymous memory."""
 
 import secrets
 from pathlib import Path
@@ -9,13 +9,13 @@ from helpers.units import MiB
 
 BUDGET = 8 * MiB
 NOT_FAR = (
-    "Each chunk counts for as long as it is there: a loop of `read` has two at a time, for the new one is made before "
-    "the old one goes, and threads and queues have more of them. Take smaller chunks, or one buffer."
+    "Every live chunk counts: a loop of `read` holds two at a time, because it makes the new chunk before it drops the "
+    "old one, and threads and queues hold more. Take smaller chunks, or reuse one buffer."
 )
 
 
 def run(function, source, target, returned, most: int) -> None:
-    """The function copies `source` to `target`; then there is a file `returned`."""
+    """Has the function copy `source` to `target`, then makes the file `returned`."""
     no_file_above(most)
     function(source, target)
     returned.touch()
@@ -25,9 +25,9 @@ def judge(attempt: Attempt) -> Verdict:
     source, target = attempt.random_file(), attempt.folder / "target.bin"
     returned, most = attempt.folder / secrets.token_hex(8), 2 * attempt.size + 64 * MiB
     seen = attempt.run(run, source, target, returned, most, memory_limit=4 * attempt.size + 64 * MiB)
-    opened(target).close()  # says so if there is none, or a link
+    opened(target).close()  # raises NotYet if there is none, or a link
     if changed(target) > changed(returned):
-        why = "`target` was still being written when the function had returned. Wait until the copy is whole."
+        why = "`target` was still being written after the function returned. Wait until the copy is complete."
         raise NotYet("late", why)
     equal(attempt.twin(source), target)
     try:
@@ -39,26 +39,26 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def changed(file: Path) -> int:
-    """When it was changed last: the time that nobody can set, inode(7), or on Windows, which has none, the other."""
+    """When the file last changed: the ctime, which nobody can set, inode(7); on Windows, which has none, the mtime."""
     return max(file.stat().st_ctime_ns, file.stat().st_mtime_ns)
 
 
 def equal(source: Path, target: Path) -> None:
-    """NotYet says where they differ, and what kind of slip makes such a difference."""
+    """Raises NotYet if they differ: says where, and what kind of slip makes such a difference."""
     at, wanted, found = first_difference(source, target), source.stat().st_size, target.stat().st_size
     if at is None:
         return
     begin = f"source and copy differ from byte {at:,} on."
     if at == found < wanted:
         why = (
-            f"There the copy ends; {wanted - found:,} bytes are missing. One call may move less than you asked for: "
-            "go on until nothing is left."
+            f"The copy ends there; {wanted - found:,} bytes are missing. One call may move less than you asked for: "
+            "keep going until nothing is left."
         )
         raise NotYet("too-short", f"{begin} {why}")
     if at == wanted < found:
         why = (
-            f"There the source ends, and the copy has {found - wanted:,} bytes more. The last read fills only a part "
-            "of the buffer: write only that part."
+            f"The source ends there, and the copy has {found - wanted:,} bytes more. The last read fills only part of "
+            "the buffer: write only that part."
         )
         raise NotYet("too-long", f"{begin} {why}")
     raise NotYet("other-bytes", f"{begin} The source has {wanted:,} bytes, the copy {found:,}.")

@@ -8,14 +8,14 @@ from helpers.units import MiB, in_words
 
 OF_ITS_OWN = "The caller wants a `bytearray` of its own."
 INSTEAD = {
-    "bytes": "`bytes` cannot be changed in place.",
-    "mmap.mmap": "A mapping cannot grow, and it lives only as long as the file stays as it is.",
-    "memoryview": "A view shows the bytes of something else.",
+    "bytes": "`bytes` can't be changed in place.",
+    "mmap.mmap": "A mapping can't grow, and it's good only while the file stays as it is.",
+    "memoryview": "A view shows another object's bytes.",
 }
 
 
 def run(function, path, into: str, most: int, open=open) -> str:
-    """Kind of the result. A bytearray goes to the new file `into`, where it is compared from outside."""
+    """The kind of the result. A bytearray is written to the new file `into`, to be compared from outside."""
     no_file_above(most)
     value = function(path)
     if kind_of(value) == "bytearray":
@@ -35,10 +35,10 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("wrong-length", f"the bytearray has {length:,} bytes, the file {size:,}.")
     own = own_memory(seen)
     if own is not None and own < 0.9 * size:
-        why = f"its process never had more than {in_words(own, 'bytes')} of its own, so the bytes are not its own"
+        why = f"its process never had more than {in_words(own, 'bytes')} of its own, so the bytes aren't its own"
         raise NotYet("no-bytearray", f"{why}. {OF_ITS_OWN}")
     at = first_difference(attempt.twin(source), into)
     if at is not None:
-        why = f"bytearray and file differ from byte {at:,} on. Did every byte arrive?"
+        why = f"the bytearray and the file differ from byte {at:,} on. Did every byte arrive?"
         raise NotYet("other-bytes", why)
     return within(seen, int(1.1 * size), "The bytearray equals the file")

@@ -1,4 +1,4 @@
-"""02.report: lent and own bytes, and the word, for the status of six processes that hold memory in six ways."""
+"""02.report: lent and own bytes, and the word, for the status of six processes, each with its own kind of memory."""
 
 import secrets
 import tomllib
@@ -15,10 +15,10 @@ KINDS = {
     "map": "maps a file and touches every page",
     "map, untouched": "maps a file and touches nothing",
     "share": "fills memory that it shares with others",
-    "map, a third read": "maps a file, and reads a third of it too",
+    "map, a third read": "maps a file and reads a third of it too",
     "let go": "reads a file and lets it go",
 }
-WORDS = {"page cache": (0.75, 1), "own memory": (0, 0.25), "both": (0.25, 0.75)}  # from which lent share to which
+WORDS = {"page cache": (0.75, 1), "own memory": (0, 0.25), "both": (0.25, 0.75)}  # the least and the largest lent share
 
 
 def recorded() -> dict[str, str]:
@@ -27,7 +27,7 @@ def recorded() -> dict[str, str]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of processes started for this check; where there is no /proc, of recorded ones."""
+    """Asks about processes started for this check, or recorded processes where there is no /proc."""
     live = live_reports(attempt) if kinds_are_told_apart() else {}
     cases = {kind: (text,) for kind, text in (live or recorded()).items()}
     figures = tuple(
@@ -49,7 +49,7 @@ def live_reports(attempt: Attempt) -> dict[str, str]:
 
 
 def report(kind: str, path: str, size: int) -> str:
-    """The status of this process, proc_pid_status(5), while it holds `size` bytes in the way that `kind` names."""
+    """The status of this process, proc_pid_status(5), while it holds `size` bytes the way `kind` says."""
     import mmap
 
     held = []
@@ -70,7 +70,7 @@ def report(kind: str, path: str, size: int) -> str:
 
 
 def misread(given: object, text: str) -> None:
-    """NotYet says what the slip was, as far as the figures tell."""
+    """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         words = ", ".join(map(repr, WORDS))
         raise NotYet(
@@ -79,22 +79,22 @@ def misread(given: object, text: str) -> None:
     found = fields(text)
     lent, own = found["RssFile"], found["VmRSS"] - found["RssFile"]
     slips = {
-        found["VmHWM"] - lent: "`VmHWM` is the most that it ever had, not what it has.",
-        found["VmRSS"]: "`VmRSS` is all that is resident, lent or owned. High is not the same as owned: "
+        found["VmHWM"] - lent: "`VmHWM` is the most it ever had, not what it has now.",
+        found["VmRSS"]: "`VmRSS` is everything resident, lent or owned. High is not the same as owned: "
         f"of these {in_words(found['VmRSS'], 'bytes')}, {in_words(lent, 'bytes')} are the page cache's.",
-        found["VmSize"]: "`VmSize` is address space: what was promised, not what is there.",
-        found["RssAnon"]: "You left out `RssShmem`. No file holds these bytes, so the kernel cannot drop them.",
-        found["RssFile"] + found["RssShmem"]: "`RssShmem` is not lent: no file holds these bytes, so the kernel cannot "
+        found["VmSize"]: "`VmSize` is address space: what was promised, not what's there.",
+        found["RssAnon"]: "You left out `RssShmem`. No file holds these bytes, so the kernel can't drop them.",
+        found["RssFile"] + found["RssShmem"]: "`RssShmem` isn't lent: no file holds these bytes, so the kernel can't "
         "drop them.",
     }
     for name, number, right in (("lent", given[0], lent), ("own", given[1], own)):
         if right in (round(number * 1024), round(number * 1.024)) and number != right:
             raise NotYet("unit", f"you gave {number:,} {name} bytes. A `kB` in /proc means 1,024 bytes.")
         if number != right:
-            told = slips.get(number, "Which of the lines that begin with Rss belong here?")
+            told = slips.get(number, "Which of the Rss lines belong here?")
             raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}")
     least, most = WORDS.get(given[2], (1, 0))
     share = lent / found["VmRSS"]
     if not least <= share <= most:
-        why = f"the bytes are right, but not the word {given[2]!r}: {share:.0%} of what is resident is lent."
+        why = f"the bytes are right, but the word {given[2]!r} isn't: {share:.0%} of what's resident is lent."
         raise NotYet("wrong-word", why)

@@ -1,4 +1,4 @@
-"""03.lookup: the right bytes, and from a cold file at most 1.5 times the pages that hold them."""
+"""03.lookup: the right bytes, with at most 1.5 times the pages that hold them read from a cold file."""
 
 import mmap
 import re
@@ -18,17 +18,17 @@ ALONE = True  # it measures time
 PAGE = mmap.PAGESIZE
 POSITIONS = 256
 ROOM = 1.5  # times the pages that hold these bytes
-STARTING = 4 * MiB  # from the disk, at most, for an interpreter whose files are in memory for the most part
+STARTING = 4 * MiB  # at most, read from the disk to start an interpreter whose files are mostly in memory
 
 
 def run(function, path, positions: list[int]) -> bytes | str:
-    """What the function returns. Bytes go back as they are, anything else as the name of its type."""
+    """What the function returns: bytes as they are, anything else as the name of its type."""
     value = function(path, positions)
     return value if kind_of(value) == "bytes" else kind_of(value)
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """First on a small file, so that what the function imports is in memory; then on one that it has never seen."""
+    """First uses a small file, which brings the function's imports into memory, then a file it has never seen."""
     limit = 4 * attempt.size + 64 * MiB
     for name, size in (("small.bin", min(attempt.size, 8 * MiB)), ("large.bin", attempt.size)):
         source = attempt.random_file(name, size)
@@ -43,17 +43,17 @@ def judge(attempt: Attempt) -> Verdict:
         why = "the file could not be dropped from the page cache"
         if None not in (came, careful):
             why = f"a careful program needs {in_words(needed, 'bytes')}, and the disk gave {in_words(careful, 'bytes')}"
-        done = f"These are the bytes. What came from the disk cannot be judged here: {why}."
+        done = f"The bytes are right. What came from the disk can't be judged here: {why}."
         return right(done, (in_words(seen.wall, "seconds"),))
     return within_pages(seen, came, int(ROOM * needed))
 
 
 def from_disk(source: Path, measured: Callable, *args: Any, **options: Any) -> tuple[int | None, Recording]:
-    """Bytes that the disk gave while `measured(*args)` ran with a cold file; None where no file gets cold, or nobody
-    counts. And its Recording.
+    """How many bytes the disk gave while `measured(*args)` ran with a cold file (None where no file gets cold, or
+    nothing counts them), and its Recording.
 
-    That is what the process says, unless more of the file is in the page cache now, whoever read it, or this process's
-    account, which has what its children and theirs read, grew by more.
+    That's what the process says, unless the page cache now holds more of the file, whoever read it, or this process's
+    own account, which includes its children and theirs, grew by more.
     """
     cold, before = is_cold(source), disk_gave()
     seen = measured(*args, **options)
@@ -62,27 +62,27 @@ def from_disk(source: Path, measured: Callable, *args: Any, **options: Any) -> t
 
 
 def disk_gave() -> int | None:
-    """Bytes that this process, and those it has waited for, had from the disk, proc_pid_io(5); None if not there."""
+    """Bytes that this process and those it waited for read from the disk, proc_pid_io(5); None if not counted."""
     io = Path("/proc/self/io")
     return int(re.search(r"(?m)^read_bytes: (\d+)", io.read_text())[1]) if io.exists() else None
 
 
 def the_right_bytes(found: bytes | str, wanted: bytes, positions: list[int]) -> None:
-    """NotYet if these are not the bytes at the positions."""
+    """Raises NotYet if these aren't the bytes at the positions."""
     if not isinstance(found, bytes):
         raise NotYet("other-type", f"it returned {called(found)}. Return `bytes`, one for each position.")
     if found == wanted:
         return
     if found == bytes(byte for _, byte in sorted(zip(positions, wanted, strict=True))):
-        why = "these are the bytes in the order of the file. Give them in the order of the positions."
+        why = "these are the right bytes, but in the order of the file. Return them in the order of the positions."
         raise NotYet("order-of-the-file", why)
-    wrong = sum(one != other for one, other in zip(found, wanted, strict=False))
-    why = f"expected {len(wanted)} bytes, got {len(found)}; {wrong} of them are not the ones at their positions."
+    wrong = sum(byte != other for byte, other in zip(found, wanted, strict=False))
+    why = f"expected {len(wanted)} bytes, got {len(found)}; {wrong} of them aren't the bytes at their positions."
     raise NotYet("other-bytes", why)
 
 
 def within_pages(run: Recording, came: int, budget: int) -> Verdict:
-    """NotYet says who asked for the rest, if more than `budget` bytes came from the disk."""
+    """Raises NotYet if more than `budget` bytes came from the disk, and says who asked for them."""
     asked = run.io.read_bytes or 0
     from_disk, allowed = in_words(came, "bytes"), in_words(budget, "bytes")
     figures = (
@@ -100,14 +100,14 @@ def within_pages(run: Recording, came: int, budget: int) -> Verdict:
         )
         raise NotYet("large-reads", f"{begin} {why}", figures)
     why = (
-        "Your code didn't ask for that much: around each missing page the kernel read ahead. It can't know that you "
+        "Your code didn't ask for that much: the kernel read ahead around each missing page. It can't know that you "
         "don't want the neighbours. Tell it, before the first touch."
     )
     raise NotYet("read-ahead", f"{begin} {why}", figures)
 
 
 def fetched(path: Path, positions: list[int]) -> None:
-    """Has the kernel fetch the pages of these bytes, and looks at none: posix_fadvise(2)."""
+    """Has the kernel fetch the pages of these bytes without touching them: posix_fadvise(2)."""
     import mmap
     import os
 

@@ -1,4 +1,4 @@
-"""03.report: the cause of twelve loads, by the counters of each."""
+"""03.report: what each of twelve loads waited for, by its counters."""
 
 import json
 import mmap
@@ -12,16 +12,16 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, is_cold, right_for_e
 from helpers.units import KiB, MiB, in_words
 
 LOADS = {  # the word for each, and what it does
-    "read, cold": ("disk", "reads a cold file as a whole"),
+    "read, cold": ("disk", "reads a whole cold file"),
     "map, cold": ("disk", "maps a cold file and walks through it"),
     "look up, cold": ("read-ahead", "looks up single bytes in the mapping of a cold file"),
     "look up, advised, cold": ("disk", "does the same with the advice “random”"),
     "map, warm": ("faults", "maps a warm file and walks through it"),
     "look up, warm": ("faults", "looks up single bytes in the mapping of a warm file"),
-    "read, warm": ("copy", "reads a warm file as a whole"),
-    "read two thirds, cold": ("disk", "reads a cold file as a whole and uses two thirds of it"),
-    "read, a third warm": ("disk", "reads a file as a whole, of which a third is in memory"),
-    "read, mostly warm": ("copy", "reads a file as a whole, most of which is in memory"),
+    "read, warm": ("copy", "reads a whole warm file"),
+    "read two thirds, cold": ("disk", "reads a whole cold file and uses two thirds of it"),
+    "read, a third warm": ("disk", "reads a whole file, a third of which is in memory"),
+    "read, mostly warm": ("copy", "reads a whole file, most of which is in memory"),
     "map the end, mostly warm": ("disk", "maps a file, most of which is in memory, and walks through the rest"),
     "map the start, a third warm": (
         "faults",
@@ -29,13 +29,13 @@ LOADS = {  # the word for each, and what it does
     ),
 }
 CACHED = {"cold": 0, "a third warm": 0.3, "mostly warm": 0.8, "warm": 1}  # the share of a file, from its start
-CAUSES = {  # each word, and what to say to those who missed it
-    "disk": "The bytes had to come first. Neither faults, nor calls, nor what was cached before says how many came.",
+CAUSES = {  # each word, and what to say if it was missed
+    "disk": "The bytes had to come first. Neither faults, nor calls, nor what was cached before tells how many came.",
     "read-ahead": "Most of what the program waited for, it never wanted.",
-    "faults": "The bytes were in memory already. How did the program reach those that no call copied?",
-    "copy": "Most of the bytes were in memory already, and nothing was left for faults to bring.",
+    "faults": "The bytes were already in memory. How did the program reach those that no call copied?",
+    "copy": "Most of the bytes were already in memory, and nothing was left for faults to bring in.",
 }
-Counters = dict[str, float]  # the prompt says what each is
+Counters = dict[str, float]  # the prompt explains each
 
 
 def recorded() -> dict[str, Counters]:
@@ -44,19 +44,19 @@ def recorded() -> dict[str, Counters]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of loads made for this check; where a cold file cannot be had, of recorded ones."""
+    """Asks about loads made for this check, or recorded loads where files can't be made cold."""
     there = recorded()
     for _ in range(2):  # the kernel may have taken a warm file's pages meanwhile
         loads = live_loads(attempt)
-        if live := bool(loads) and all(fits(one, LOADS[kind][0]) for kind, one in loads.items()):
+        if live := bool(loads) and all(fits(report, LOADS[kind][0]) for kind, report in loads.items()):
             break
     loads = loads if live else there
     figures = tuple(
-        f"{kind}: {in_words(one['device_bytes'], 'bytes')} from the disk for {in_words(one['used'], 'bytes')}"
-        for kind, one in loads.items()
+        f"{kind}: {in_words(report['device_bytes'], 'bytes')} from the disk for {in_words(report['used'], 'bytes')}"
+        for kind, report in loads.items()
     )
-    where = "made a moment ago" if live else "recorded on another machine: here files don't get as cold as they should"
-    cases = {kind: (load,) for kind, load in loads.items()}
+    where = "made a moment ago" if live else "recorded on another machine: files don't get cold enough here"
+    cases = {kind: (report,) for kind, report in loads.items()}
     words = {kind: word for kind, (word, _) in LOADS.items()}
     does = {kind: does for kind, (_, does) in LOADS.items()}
     done = f"You explained {len(cases)} loads {where}."
@@ -64,7 +64,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def live_loads(attempt: Attempt) -> dict[str, Counters]:
-    """The counters of each load; {} where a file cannot be dropped from the page cache, or the disk is not counted."""
+    """The counters of each load; {} where files can't be dropped from the page cache or the disk isn't counted."""
     size = 16 * MiB + 4 * KiB * secrets.randbelow(2048)
     path = random_file(attempt.folder / "load.bin", size, seed=secrets.randbelow(2**32))
     places, found = [secrets.randbelow(size) for _ in range(256)], {}
@@ -81,14 +81,14 @@ def live_loads(attempt: Attempt) -> dict[str, Counters]:
 
 
 def warm_up(path: Path, share: int) -> None:
-    """Brings the first `share` bytes of a cold file into the page cache, and nothing behind them."""
+    """Brings the first `share` bytes of a cold file into the page cache, and nothing after them."""
     with path.open("rb", buffering=0) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         file.read(share)
 
 
 def load(how: str, path: str, places: list[int]) -> int:
-    """Loads a file or a part of it, or looks up the bytes at `places`; how many bytes were used, in whole pages."""
+    """Loads a file or part of it, or looks up the bytes at `places`. Returns how many bytes it used, in whole pages."""
     import mmap
     import os
 
@@ -98,19 +98,19 @@ def load(how: str, path: str, places: list[int]) -> int:
             read = file.readinto(bytearray(size))
             return read * 2 // 3 // page * page if how == "read two thirds" else read
         if how.startswith("map"):
-            for _ in range(16):  # what a header is read by: more calls than reading the file takes
+            for _ in range(16):  # as a header is read: more calls than reading the file takes
                 file.read(64)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
             if how == "look up, advised":
                 mapping.madvise(mmap.MADV_RANDOM)
             begin, end = {"map the start": (0, 0.2), "map the end": (0.8, 1)}.get(how, (0, 1))
             at = places if how.startswith("look up") else range(int(begin * size) // page * page, int(end * size), page)
-            sum(mapping[one] for one in at)
-            return min(size, page * len({one // page for one in at}))
+            sum(mapping[place] for place in at)
+            return min(size, page * len({place // page for place in at}))
 
 
 def counters(run: Recording, before: PageCache) -> Counters:
-    """A report of one load, in which None is what was not measured."""
+    """The report of one load; None for what wasn't measured."""
     return {
         "size": before.size,
         "used": run.value,
@@ -125,7 +125,7 @@ def counters(run: Recording, before: PageCache) -> Counters:
 
 
 def fits(report: Counters, word: str) -> bool:
-    """Is that word right for this load, by the rules of the prompt?"""
+    """Is `word` right for this load, by the rules of the prompt?"""
     came, copied = (report[name] / report["used"] for name in ("device_bytes", "bytes_by_calls"))
     if word == "read-ahead":
         return came > 2
@@ -135,7 +135,7 @@ def fits(report: Counters, word: str) -> bool:
 
 
 def misexplained(given: object, right: str, report: Counters) -> None:
-    """NotYet says what speaks against the word that was given."""
+    """Raises NotYet if the given word is wrong, and says what speaks against it."""
     if given == repr(right):
         return
     if given not in map(repr, CAUSES):

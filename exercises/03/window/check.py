@@ -1,4 +1,4 @@
-"""03.window: the largest sum of each of five files, and at most 16 MiB resident, lent or owned."""
+"""03.window: the largest window sum of each of five files, with at most 16 MiB resident, lent or owned."""
 
 import secrets
 from pathlib import Path
@@ -10,9 +10,9 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
 RESIDENT = 16 * MiB
-LOW = b"\x64"  # but not 0: whoever adds up more than `width` bytes is to get more
-BETWEEN = "A window may begin at any byte of one piece of the file, also at the last, and end in the next piece."
-MISSED = {  # where the largest window is, in the order in which it is judged
+LOW = b"\x64"  # not 0, so that adding up more than `width` bytes gives a larger sum
+BETWEEN = "A window may begin at any byte of a piece of the file, even its last, and end in the next piece."
+MISSED = {  # where the largest window is, in the order of judging
     "start": ("at-the-edge", "The largest window begins at byte 0."),
     "middle": ("between-pieces", BETWEEN),
     "multiple": ("between-pieces", BETWEEN),
@@ -22,11 +22,11 @@ MISSED = {  # where the largest window is, in the order in which it is judged
 
 
 def run(function, paths: list[Path], width: int) -> list[int | str]:
-    """What the function returns for each file: a whole number, up to 2**63, or the name of another type."""
+    """What the function returns for each file: a whole number, capped at 2**63, or the name of any other type."""
     values = [function(path, width) for path in paths]
-    whole = [hasattr(one, "__index__") and type(one) is not bool and not getattr(one, "ndim", 0) for one in values]
+    whole = [hasattr(v, "__index__") and type(v) is not bool and not getattr(v, "ndim", 0) for v in values]
     told = zip(values, whole, strict=True)
-    return [max(-1, min(int(one), 2**63)) if is_whole else type(one).__name__ for one, is_whole in told]
+    return [max(-1, min(int(value), 2**63)) if is_whole else type(value).__name__ for value, is_whole in told]
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -40,14 +40,14 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
-    """A file of random bytes whose largest window is there, and that window's sum."""
+    """A file of random bytes with its largest window at the place `where`, and that window's sum."""
     size = {"middle": attempt.size, "late": 8 * MiB, "multiple": 8 * MiB}.get(where, MiB)
     size += 1 + 2 * secrets.randbelow(KiB)
     path = attempt.random_file(f"{where}.bin", size)
     high = np.random.default_rng(secrets.randbelow(2**32)).integers(200, 256, width, np.uint8)
-    high[:64] = high[-64:] = 255  # and LOW around it: none is as large that begins a bit before or after
-    # A high power of two is a border of pieces of any such size, and 120 × width one of pieces of 8 × width, say. The
-    # window has one byte behind the border, or one before it: so whoever keeps one byte too few does not find it.
+    high[:64] = high[-64:] = 255  # with LOW around it, no window that begins a bit earlier or later is as large
+    # A high power of two is a border between pieces of any such size, and 120 × width between pieces of, say,
+    # 8 × width. The window has one byte past the border, or one before it, so keeping one byte too few misses it.
     border = 1 << (size.bit_length() - 2)
     begin = {
         "start": 0, "middle": border - width + 1, "end": size - width, "late": border - 1, "multiple": 120 * width - 1
@@ -60,33 +60,33 @@ def with_largest(attempt: Attempt, where: str, width: int) -> tuple[Path, int]:
 
 
 def the_largest(found: int | str, where: str, path: Path, wanted: int) -> None:
-    """NotYet says which windows were missed, if `found` is not the largest sum of this file."""
+    """Raises NotYet if `found` isn't the largest sum of this file, and says which windows were missed."""
     if not isinstance(found, int):
         raise NotYet("other-type", f"it returned {called(found)}. Return a whole number.")
     if found == wanted:
         return
     cause, why = MISSED[where]
     if found > wanted:
-        cause, why = "too-large", "No window has so large a sum. Did you round, or add up more than `width` bytes?"
+        cause, why = "too-large", "No window has a sum that large. Did you round, or add up more than `width` bytes?"
     if 0 < found < 2**16:
-        cause, why = "small-dtype", "Such sums don't fit into 16 bits: sum with a larger `dtype`."
+        cause, why = "small-dtype", "Such sums don't fit in 16 bits: sum with a larger `dtype`."
     size = in_words(path.stat().st_size, "bytes")
     raise NotYet(cause, f"in a file of {size}, expected {wanted:,}, got {found:,}. {why}")
 
 
 def within_resident(run: Recording, files: int) -> Verdict:
-    """NotYet says whose the memory was, if there was too much of it."""
+    """Raises NotYet if too much was resident, and says whose memory it was."""
     peak, allowed = run.peak, in_words(RESIDENT, "bytes")
     resident, own = in_words(peak.resident, "bytes"), run.heap_peak if peak.anonymous is None else peak.anonymous
-    figures = (f"{resident} resident at its peak (budget {allowed})", f"{in_words(own, 'bytes')} its own")
+    figures = (f"{resident} resident at its peak (budget {allowed})", f"{in_words(own, 'bytes')} of its own")
     if peak.resident <= RESIDENT:
-        return right(f"The {files} sums are right, and never more than {resident} was there.", figures)
+        return right(f"The {files} sums are right, and never more than {resident} was resident.", figures)
     begin = f"the sums are right, but {resident} was resident at the peak; the budget is {allowed}."
     if own > RESIDENT / 2:
-        why = "Most of that is your own. How much of the file do you need in memory of your own at once?"
+        why = "Most of that is your own memory. How much of the file do you need in it at once?"
         raise NotYet("too-much-memory", f"{begin} {why} (A running sum takes 8 bytes for each byte.)", figures)
     why = (
-        "The kernel takes lent pages back only when memory is short. Until then each page that you touched stays in "
-        "your page table. Give pages back when you are done with them, as you go."
+        "The kernel takes lent pages back only when memory is short. Until then every page you touched stays in your "
+        "page table. Give pages back as you go, when you're done with them."
     )
     raise NotYet("too-much-resident", f"{begin} {why}", figures)

@@ -9,16 +9,16 @@ from helpers.units import MiB, in_words
 
 COUNT, BYTES, RECORD = 4, 4096, 4
 FORK = getattr(os, "fork", None)
-PAUSED = 16  # a call that adds fewer is paused at
+PAUSED = 16  # calls that add fewer are made to pause
 
 
 def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.waitpid) -> None:
-    """`count` processes call the function with numbers of the FIFO, each with the next, until none is left. OSError
-    with a process's own error if one failed.
+    """Has `count` processes call the function, each with the next number from the FIFO, until none is left. Raises
+    OSError with the error of a process that failed.
 
     Two processes that never meet lose nothing, however wrong the function is. So they are made to meet: while it adds
-    a number below PAUSED, a process pauses between any two of its steps (bytecodes), as a scheduler may do. The other
-    calls run at full speed. `fork` and `wait` are as they were before the student's code ran.
+    a number below PAUSED, a process may pause between any two steps (bytecodes), as a scheduler can make it do. Other
+    calls run at full speed. `fork` and `wait` are what they were before the student's code ran.
     """
     import os
     import random
@@ -29,7 +29,7 @@ def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.wait
 
     def paused(frame, event, _):
         if frame.f_globals is not getattr(function, "__globals__", None):
-            return None  # what others wrote runs at full speed
+            return None  # other people's code runs at full speed
         frame.f_trace_opcodes = True
         if event == "opcode" and random.random() < 0.25:
             time.sleep(2e-5)
@@ -37,7 +37,7 @@ def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.wait
 
     def work():
         random.seed(os.getpid())
-        function(path, 0)  # imports what it needs: that has too many steps to be paused at
+        function(path, 0)  # imports what it needs, which has too many steps to pause at
         sys._getframe().f_trace_opcodes = True  # 3.12 looks for it when settrace is called, not later
         with open(os.open(numbers, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as queue:
             while record := queue.read(RECORD):
@@ -64,11 +64,11 @@ def run(function, path: Path, numbers: Path, count: int, fork=FORK, wait=os.wait
         errors.seek(0)
         error = errors.read(8000).decode(errors="replace")
     if error or any(codes):
-        raise OSError(error or f"one of the processes was ended: {min(codes)}")
+        raise OSError(error or f"one of the processes was killed: {min(codes)}")
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """The processes get their numbers one by one: none of them knows the sum, which the judge finds in the file."""
+    """The processes get their numbers one by one, so none knows the sum that the judge looks for in the file."""
     if not FORK:
         raise OSError("it needs fork and flock, which this system lacks; it runs on Linux and macOS")
     path, numbers, begin = attempt.folder / "counter.bin", attempt.own / "numbers", secrets.randbelow(1000)
@@ -85,20 +85,20 @@ def judge(attempt: Attempt) -> Verdict:
     with opened(path) as file:
         wanted, found = sum(shares), file.read(BYTES + 1)
     if len(found) != BYTES or any(found[8:]):
-        why = "the file has changed beyond its first 8 bytes: its length, or the bytes behind the counter."
+        why = "the file has changed beyond its first 8 bytes: its length, or the bytes after the counter."
         raise NotYet("beyond-the-counter", why)
     counted = int.from_bytes(found[:8], "little") - begin
     figures = (f"{COUNT} processes, {wanted:,} increments", f"{counted:,} counted", in_words(seen.wall, "seconds"))
     if counted != wanted:
         cause, why = miscounted(counted, wanted, attempt.source.names)
         raise NotYet(cause, f"expected the counter to grow by {wanted:,}, but it grew by {counted:,}. {why}", figures)
-    return right(f"{COUNT} processes at once, and none of {wanted:,} increments was lost.", figures)
+    return right(f"{COUNT} processes counted at once, and none of {wanted:,} increments was lost.", figures)
 
 
 def miscounted(counted: int, wanted: int, used: set[str]) -> tuple[str, str]:
-    """Cause and words for a wrong count, as far as the count and the names in the program tell."""
+    """The cause of a wrong count and what to say, as far as the count and the names in the program show."""
     if counted == 0:
-        return "nothing-written", "Does your function write to the file? A write to a private map stays in the process."
+        return "nothing-written", "Did you write to the file? A write to a private mapping stays in the process."
     if not 0 < counted < wanted:
         return "wrong-count", "Each call must add 1, `times` times."
     if "LOCK_SH" in used:
@@ -107,8 +107,8 @@ def miscounted(counted: int, wanted: int, used: set[str]) -> tuple[str, str]:
         why = "You take a lock, but which of the three steps (read, add, write) happen while you don't hold it?"
         return "lock-too-short", why
     if "threading" in used:
-        return "lock-of-threads", "A lock of `threading` belongs to one process. It can't keep out other processes."
+        return "lock-of-threads", "A `threading` lock belongs to one process. It can't keep other processes out."
     if "multiprocessing" in used:
-        why = "Each process made a lock for itself. A lock of `multiprocessing` works between those who were given it."
+        why = "Each process made its own lock. A `multiprocessing` lock works only between processes that share it."
         return "lock-of-its-own", why
     return "no-lock", "Two processes read the same count, both added 1, and one overwrote what the other had written."

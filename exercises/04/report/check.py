@@ -14,15 +14,15 @@ Crowd = tuple[list[dict[str, int]], list[dict[str, int]]]  # a dict of bytes for
 
 KINDS = {
     "list": "read a list of strings that was there before the fork",
-    "patches": "change every page of a private map, which they had touched before",
+    "patches": "change every page of a private mapping that they had touched before",
     "array": "read one array that was there before the fork",
     "reads": "each read the same file into memory",
     "maps": "each map the same file and touch every page",
-    "one": "do nothing, but for the last, which reads half a file into memory",
+    "one": "do nothing, except for the last, which reads half a file into memory",
 }
 METERS = {"rss": "Rss", "pss": "Pss", "anonymous": "Anonymous", "private_dirty": "Private_Dirty"}  # as in the kernel
 COUNT, GROWN = 4, 8 * MiB
-WORDS = {  # have they taken more than GROWN each, on the average, and has their RSS grown by more than that?
+WORDS = {  # did they take more than GROWN each, on average? did their RSS grow by more than that?
     "copied": (True, False),
     "own": (True, True),
     "lent": (False, True),
@@ -31,26 +31,26 @@ WORDS = {  # have they taken more than GROWN each, on the average, and has their
 
 
 def recorded() -> dict[str, Crowd]:
-    """Such workers on another machine."""
+    """The figures of such workers on another machine."""
     text = Path(__file__).with_name("recorded.toml").read_text()
     return {kind: (crowd["before"], crowd["after"]) for kind, crowd in tomllib.loads(text).items()}
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of workers started for this check; where they cannot be read, of recorded ones."""
+    """Asks about workers started for this check, or recorded workers where those can't be read."""
     live, size = not maps.why_not(), 40 * MiB + 4 * KiB * secrets.randbelow(2048)
     path = random_file(attempt.folder / "crowd.bin", size, seed=secrets.randbelow(2**32))
     crowds = {kind: live_crowd(kind, path, size) for kind in KINDS} if live else recorded()
     figures = tuple(
         f"{kind}: {in_words(growth(crowd, 'private_dirty'), 'bytes')} taken" for kind, crowd in crowds.items()
     )
-    where = "that were running a moment ago" if live else "recorded on another machine: they cannot be read here"
+    where = "that were running a moment ago" if live else "recorded on another machine: they can't be read here"
     done = f"You read the figures of {COUNT * len(crowds)} workers {where}."
     return right_for_each(attempt, crowds, misread, "workers that", KINDS, done, figures)
 
 
 def live_crowd(kind: str, path: Path, size: int) -> Crowd:
-    """What four such workers had, from their smaps_rollup, proc_pid_smaps(5). OSError if they failed."""
+    """What four such workers had, from smaps_rollup, proc_pid_smaps(5). Raises OSError if they failed."""
     run = measure(crowd, kind, path, size, COUNT, name=kind)
     if run.ended != "returned":
         raise OSError(f"the workers to be explained ({kind}) did not run: {run.ending}")
@@ -58,9 +58,9 @@ def live_crowd(kind: str, path: Path, size: int) -> Crowd:
 
 
 def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
-    """The smaps_rollup of each of `count` forks of this process, before and after they use data in the way of `kind`.
+    """The smaps_rollup of each of `count` forks of this process, before and after they use data the way `kind` says.
 
-    Garbage is not collected meanwhile: that would write.
+    Garbage collection is off meanwhile, because it writes.
     """
     import gc
     import mmap
@@ -82,7 +82,7 @@ def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
         together.wait()  # until all are ready
         together.wait()  # until all have been read
         if kind == "list":
-            sum(len(one) for one in data)
+            sum(len(text) for text in data)
         elif kind == "array":
             sum(data[at] for at in every_page)
         elif kind == "maps":
@@ -114,13 +114,13 @@ def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
 
 
 def growth(crowd: Crowd, meter: str) -> int:
-    """By how many bytes all workers together grew."""
+    """How many bytes all workers together grew by."""
     before, after = (sum(worker[meter] for worker in moment) for moment in crowd)
     return after - before
 
 
 def misread(given: object, *crowd: list[dict[str, int]]) -> None:
-    """NotYet says what the slip was, as far as the figures tell."""
+    """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, one of {tuple(WORDS)}.")
     (said, said_word), taken, more = given, growth(crowd, "private_dirty"), growth(crowd, "rss")
@@ -129,16 +129,16 @@ def misread(given: object, *crowd: list[dict[str, int]]) -> None:
         raise NotYet(cause, f"expected {taken:,} bytes taken, got {said:,}. {why}")
     if WORDS.get(said_word) != (taken > GROWN * COUNT, more > GROWN * COUNT):
         resident, own = in_words(more / COUNT, "bytes"), in_words(taken / COUNT, "bytes")
-        why = f"on the average the RSS of a worker grew by {resident}, and it took {own} for itself"
-        raise NotYet("wrong-word", f"the bytes are right, but the word {said_word!r} is not: {why}.")
+        why = f"on average, a worker's RSS grew by {resident}, and it took {own} for itself"
+        raise NotYet("wrong-word", f"the bytes are right, but the word {said_word!r} isn't: {why}.")
 
 
 def miscounted(said: float, crowd: Crowd) -> tuple[str, str]:
-    """Cause and words for bytes that are not those taken."""
+    """The cause of a wrong byte count, and what to say about it."""
     if meters := [f"`{meter}`" for meter in METERS if said == growth(crowd, meter)]:
         why = f"That is the growth of {' or '.join(meters)}, which counts shared pages too, in full or in part."
         return "wrong-meter", why
     if said == sum(worker["private_dirty"] for worker in crowd[1]):
-        return "at-the-end", "That is what they have at the end. How much of it did they have before?"
-    why = "Which of the four figures counts what a process has changed and shares with nobody? Add up all workers."
+        return "at-the-end", "That's what they have at the end. How much of it did they have before?"
+    why = "Which of the four figures counts what a process changed and shares with nobody? Add it up over all workers."
     return "wrong-taken", why

@@ -1,4 +1,4 @@
-"""05.pipeline: what the original makes, of small layers and of a large one, with no more than the one copy it needs."""
+"""05.pipeline: what the original makes of small layers and of a large one, with only the one copy it needs."""
 
 import secrets
 
@@ -9,19 +9,19 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, called, within
 from helpers.teach.source import Source
 from helpers.units import MiB
 
-COLUMNS = 1000  # no power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU cache
+COLUMNS = 1000  # not a power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU cache
 SMALL = ((7, 5, 0), (9, 4, 3), (520, 500, 20))  # rows, columns, and the first row that is kept
-FACTS = {  # by what stands in a line that makes arrays
-    "arange": "An index that is an array copies the rows that it picks; a slice is a view.",
-    "astype": "`astype` copies even if the dtype is right already, unless you say `copy=False`.",
-    "flatten": "`flatten` always copies; `reshape` and `ravel` copy only where the order has to change.",
-    " / ": "`a / b` makes a new array; `a /= b` writes to one that is there.",
+FACTS = {  # by a piece of a line that makes arrays
+    "arange": "Indexing with an array copies the rows it picks; a slice is a view.",
+    "astype": "`astype` copies even if the dtype is already right, unless you say `copy=False`.",
+    "flatten": "`flatten` always copies; `reshape` and `ravel` copy only if the order has to change.",
+    " / ": "`a / b` makes a new array; `a /= b` writes to `a`.",
 }
 
 
 def run(function, cases: list[tuple], watch: bool) -> tuple[list[dict], dict[int, float]]:
-    """What the function made of each case's layer: (path, shape, the first row that is kept, scale). And, if it is
-    asked for, which lines make arrays in the last case.
+    """What the function made of each case's layer: (path, shape, the first row that is kept, scale). If `watch`, also
+    which lines make arrays in the last case.
 
     The scale, an array, has loaded numpy before anything was measured.
     """
@@ -36,8 +36,8 @@ def run(function, cases: list[tuple], watch: bool) -> tuple[list[dict], dict[int
 
 
 def prepared(function, path, shape: tuple, first: int, scale) -> dict:
-    """Type, dtype, shape and numbers of the result, and the scale as the function left it. The layer lies in a map that
-    can only be read."""
+    """Type, dtype, shape and numbers of the result, and the scale as the function left it. The layer lies in a
+    read-only mapping."""
     import mmap
 
     import numpy as np
@@ -47,13 +47,13 @@ def prepared(function, path, shape: tuple, first: int, scale) -> dict:
     value = function(layer, first, scale)
     if not isinstance(value, np.ndarray):
         return {"array": False, "type": type(value).__name__}
-    value = np.ndarray.view(value, np.ndarray)  # what a subclass says of itself is not asked
+    value = np.ndarray.view(value, np.ndarray)  # a subclass has no say
     told = {"array": True, "scale": scale, "dtype": str(value.dtype), "shape": value.shape}
     return told | {"numbers": numbers(value)} if value.shape == (scale.size * shape[1],) else told
 
 
 def numbers(array):
-    """The numbers, if they are few; else the CRC-32 of each piece, so that looking takes no memory that counts."""
+    """The numbers if they're few, otherwise the CRC-32 of each piece, so that looking takes no memory that counts."""
     import zlib
 
     import numpy as np
@@ -64,10 +64,10 @@ def numbers(array):
 
 
 def lines_that_make_arrays(function, args: tuple, data: int) -> dict[int, float]:
-    """The lines of the function's file during which memory grew, each with by how many times `data` bytes at its peak.
+    """The lines of the function's file that made memory grow -> by how many times `data` bytes, at the line's peak.
 
-    numpy tells tracemalloc of each array (numpy.lib.tracemalloc_domain), and a trace function is called before each
-    line (sys.settrace). What a called function of another file makes counts for the line that calls it.
+    numpy reports each array to tracemalloc (numpy.lib.tracemalloc_domain), and a trace function runs before each line
+    (sys.settrace). What a function in another file makes counts for the line that calls it.
     """
     import sys
     import tracemalloc
@@ -93,7 +93,7 @@ def lines_that_make_arrays(function, args: tuple, data: int) -> dict[int, float]
         function(*args)
     finally:
         sys.settrace(None)
-    return {line: times for line, times in grown.items() if times > 0.25}  # numpy's buffers are less
+    return {line: times for line, times in grown.items() if times > 0.25}  # numpy's buffers are smaller
 
 
 def judge(attempt: Attempt) -> Verdict:
@@ -101,14 +101,14 @@ def judge(attempt: Attempt) -> Verdict:
     small = asked(attempt, "a small layer", SMALL)
     large = asked(attempt, "a large layer", ((rows, COLUMNS, first),))
     try:
-        return within(large, int(1.1 * 4 * COLUMNS * (rows - first)), "The numbers are those of the original")
+        return within(large, int(1.1 * 4 * COLUMNS * (rows - first)), "The numbers are the original's")
     except NotYet as slip:
         seen = hidden_copies(small.value[1], attempt.source)
         raise NotYet(slip.cause, f"{slip.because} {seen}", slip.figures) from None
 
 
 def asked(attempt: Attempt, what: str, layers: tuple[tuple[int, int, int], ...]) -> Recording:
-    """Asks the function about layers that lie in files; NotYet if it was stopped or wrong. Several it watches."""
+    """Asks the function about layers in files, and watches it on several. Raises NotYet if it was stopped or wrong."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     cases, made = [], []
     for rows, columns, first in layers:
@@ -119,7 +119,7 @@ def asked(attempt: Attempt, what: str, layers: tuple[tuple[int, int, int], ...])
         cases.append((path, layer.shape, first, scale))
         made.append(layer[first:] / scale[:, None])
     limit = 8 * 4 * sum(rows * columns for rows, columns, _ in layers) + 64 * MiB
-    why = "it wrote to the layer, whose map is read-only. Make the one copy first, and write to that."
+    why = "it wrote to the layer, whose mapping is read-only. Make the one copy first, and write to that."
     means = {"read-only": ("into-the-layer", why)}
     seen = attempt.run(run, cases, len(layers) > 1, memory_limit=limit, means=means)
     for told, (*_, scale), scaled in zip(seen.value[0], cases, made, strict=True):
@@ -128,33 +128,33 @@ def asked(attempt: Attempt, what: str, layers: tuple[tuple[int, int, int], ...])
 
 
 def must_be_prepared(told: dict, scale: np.ndarray, scaled: np.ndarray, begin: str) -> None:
-    """NotYet says what differs from what the original makes: the scaled rows, turned."""
+    """Raises NotYet if it differs from what the original makes, the scaled rows transposed, and says how."""
     if not told["array"]:
         raise NotYet("no-array", f"{begin} expected an array, got {called(told['type'])}.")
     if not np.array_equal(told["scale"], scale):
         raise NotYet("changed-scale", f"{begin} `scale` has changed. It belongs to the caller.")
     if (told["dtype"], told["shape"]) != ("float32", (scaled.size,)):
-        why = f"expected float32 in the shape {(scaled.size,)}, got {told['dtype']} in the shape {told['shape']}."
+        why = f"expected float32 of shape {(scaled.size,)}, got {told['dtype']} of shape {told['shape']}."
         raise NotYet("wrong-shape", f"{begin} {why}")
     wanted = numbers(scaled.T.ravel())
     if np.array_equal(told["numbers"], wanted):
         return
     if np.array_equal(told["numbers"], numbers(scaled.ravel())):
-        raise NotYet("by-rows", f"{begin} the numbers come row after row; the original has them column after column.")
+        raise NotYet("by-rows", f"{begin} the numbers come row by row; the original has them column by column.")
     if np.allclose(told["numbers"], wanted, rtol=1e-5):
         why = "the last digits of some numbers differ. Divide by the scale; multiplying by `1 / scale` rounds twice."
         raise NotYet("last-digits", f"{begin} {why}")
-    raise NotYet("other-numbers", f"{begin} the numbers are not those of the original.")
+    raise NotYet("other-numbers", f"{begin} the numbers aren't the original's.")
 
 
 def hidden_copies(made: dict[int, float], function: Source) -> str:
     """Which lines of the function were seen making arrays, and why one of them does."""
     if not made:
-        return "Which step makes an array that you do not return?"
+        return "Which step makes an array that you don't return?"
     seen, text = [], ""
     for line, times in made.items():
         source = function.line(line)
         seen.append(f"line {line}{f', `{source}`' if source else ''} ({times:.2g} × the result)")
         text += source
-    why = next((fact for piece, fact in FACTS.items() if piece in text), "Which of them do you not need?")
+    why = next((fact for piece, fact in FACTS.items() if piece in text), "Which of them don't you need?")
     return f"New arrays came from {'; '.join(seen)}. {why}"

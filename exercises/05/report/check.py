@@ -1,4 +1,4 @@
-"""05.report: bytes taken, and the word, for thirteen steps that make an array, or a view, of another."""
+"""05.report: bytes taken, and the word, for thirteen steps that make an array or a view from another array."""
 
 import secrets
 import tomllib
@@ -9,13 +9,13 @@ from helpers.measure import maps, measure
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 
-WORDS = {  # in the order in which they are asked for, each with what is said where it was missed
-    "view": "Nothing was copied: the same bytes are only seen differently.",
-    "write": "Nobody made a new array: the result lies where the given array lay, and its pages became anonymous.",
+WORDS = {  # in the order of the prompt's questions, each with what to say if it was missed
+    "view": "Nothing was copied: the same bytes are just seen differently.",
+    "write": "No new array was made: the result lies where the given array lay, and its pages became anonymous.",
     "dtype": "The result has another dtype, so the numbers had to be converted.",
     "fancy": "The new array has fewer numbers. Look at the shapes before the strides, which may have changed as well.",
     "layout": "All numbers are there, in the same dtype, but in another order in memory.",
-    "values": "Dtype, number and order in memory are the same. Only the numbers can be new.",
+    "values": "Dtype, count and order in memory are the same. Only the numbers themselves can be new.",
 }
 
 
@@ -27,27 +27,27 @@ def recorded() -> tuple[dict[str, dict], dict[str, str], dict[str, str]]:
 
 
 def in_tuples(value: object) -> object:
-    """The same report, with a tuple for each list."""
+    """The same report, with its lists as tuples."""
     if isinstance(value, dict):
-        return {name: in_tuples(one) for name, one in value.items()}
+        return {name: in_tuples(part) for name, part in value.items()}
     return tuple(map(in_tuples, value)) if isinstance(value, list) else value
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of steps taken for this check; of recorded ones where anonymous memory cannot be read, or shows other things."""
+    """Asks about steps taken for this check, or recorded steps where anonymous memory can't be read or differs."""
     reports, does, words = recorded()
-    where = "recorded on another machine: they cannot be measured here"
+    where = "recorded on another machine: they can't be measured here"
     live = {} if maps.why_not() else live_steps(attempt)
-    if live and all((taken(one) < MiB) == (words[kind] == "view") for kind, one in live.items()):
+    if live and all((taken(report) < MiB) == (words[kind] == "view") for kind, report in live.items()):
         reports, where = live, "taken a moment ago"
-    figures = tuple(f"{kind}: {in_words(taken(one), 'bytes')}" for kind, one in reports.items() if taken(one) > MiB)
+    figures = tuple(f"{kind}: {in_words(taken(r), 'bytes')}" for kind, r in reports.items() if taken(r) > MiB)
     done = f"You explained {len(reports)} steps, {where}. A copy is made because something had to become different."
     cases = {kind: (report,) for kind, report in reports.items()}
     return right_for_each(attempt, cases, misread, "a step that", does, done, figures, words)
 
 
 def live_steps(attempt: Attempt) -> dict[str, dict]:
-    """What a process found that took all the steps. OSError if it failed."""
+    """What a process that took all the steps found. Raises OSError if it failed."""
     shape = (10 * KiB + 8 * secrets.randbelow(128), 1000)
     path = attempt.folder / "weights.bin"
     with path.open("wb") as file:
@@ -59,11 +59,11 @@ def live_steps(attempt: Attempt) -> dict[str, dict]:
 
 
 def steps(path: str, shape: tuple) -> dict[str, dict]:
-    """What is known of each step: numpy's word about the array given and the array made, and the anonymous memory of
-    this process before and after, while the step's result is kept. smaps_rollup, proc_pid_smaps(5), which is exact.
+    """What's known of each step: what numpy says about the given array and the result, and this process's anonymous
+    memory before and after, while the result is kept, from smaps_rollup, proc_pid_smaps(5), which is exact.
 
-    Everything made here is larger than 32 MiB, the most that malloc takes from its heap (mallopt(3), M_MMAP_THRESHOLD):
-    so what is let go is given back, and the next step begins where this one did.
+    Everything made here is larger than 32 MiB, the most that malloc takes from its heap (mallopt(3), M_MMAP_THRESHOLD).
+    So freed memory goes back to the kernel, and the next step begins where this step did.
     """
     import mmap
 
@@ -98,7 +98,7 @@ def steps(path: str, shape: tuple) -> dict[str, dict]:
         "a part scaled in place": (mapped(mmap.ACCESS_COPY), lambda given: scale(given[: rows // 4])),
     }
     reports = {}
-    anonymous()  # once beforehand: what a first time costs is not a step's
+    anonymous()  # once beforehand: no step should pay for the first call
     for kind, (given, step) in made.items():
         before = anonymous()
         result = step(given)
@@ -114,22 +114,22 @@ def steps(path: str, shape: tuple) -> dict[str, dict]:
 
 
 def taken(report: dict) -> int:
-    """Bytes of anonymous memory that the step has taken."""
+    """Bytes of anonymous memory that the step took."""
     before, after = report["anonymous"]
     return after - before
 
 
 def misread(said: object, wanted: str, report: dict) -> None:
-    """NotYet says what the slip was, as far as the report tells."""
+    """Raises NotYet for a wrong answer, and names the slip if the report gives it away."""
     if not isinstance(said, tuple) or len(said) != 2 or not is_a_number(said[0]):
         raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said!r}.")
     if said[0] != taken(report) and not (said[0] == 0 and wanted == "view"):
         before, after = report["anonymous"]
         begin = f"you gave {said[0]:,} bytes as taken; anonymous memory was {before:,} bytes before, {after:,} after."
         if said[0] == after:
-            raise NotYet("at-the-end", f"{begin} The step didn't take what the process had before.")
+            raise NotYet("at-the-end", f"{begin} That includes what the process had before.")
         if said[0] == 0 and report["shares_memory"]:
-            raise NotYet("shared-is-free", f"{begin} In a private map, each page that is written to is copied.")
+            raise NotYet("shared-is-free", f"{begin} In a private mapping, each page that is written to is copied.")
         raise NotYet("wrong-taken", f"{begin} The size of an array doesn't tell what was copied.")
     if said[1] != wanted:
-        raise NotYet("wrong-word", f"the bytes are right, but the word {said[1]!r} is not. {WORDS[wanted]}")
+        raise NotYet("wrong-word", f"the bytes are right, but the word {said[1]!r} isn't. {WORDS[wanted]}")

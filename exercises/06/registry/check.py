@@ -9,18 +9,18 @@ FEW, MANY = 8, 200  # types registered
 EVASIONS = ("sys.settrace", "sys._getframe", "_thread.start_new_thread", "_thread.start_joinable_thread", "os.fork")
 ADVICE = {
     "wrong-function": "`run` calls the function registered for the value's own type, and returns what it returns.",
-    "not-the-nearest": "The nearest base class decides, in whatever order they were registered: "
-    "`type(value).__mro__` has a type and all its bases, the nearest first.",
-    "stale": "What you remember of a type must be forgotten when something is registered.",
+    "not-the-nearest": "The nearest base class decides, in whatever order the classes were registered: "
+    "`type(value).__mro__` has the type and all its bases, the nearest first.",
+    "stale": "Whatever you remember about a type must be forgotten when something is registered.",
     "no-type-error": "If neither the type nor a base class is registered, raise a TypeError with the type's name.",
     "error-caught": "An error raised by a registered function must come through. Which errors do you catch, and where?",
-    "shared-registry": "Each call of `registry()` makes a new one. Where does yours keep its functions?",
+    "shared-registry": "Each call of `registry()` makes a new registry. Where does yours keep its functions?",
 }
 
 
 NAMES = ("text", "number", "letter", "right", "poem", "new", "other")  # of the functions registered
 NO_FUNCTION = "a TypeError with the type's name"
-USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function of that name
+USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function `text`
     ("wrong-function", "a Text (registered)", "'{text} of Text'"),
     ("wrong-function", "7 (int is registered)", "'{number} of int'"),
     ("not-the-nearest", "a Poem (a subclass of Text)", "'{text} of Poem'"),
@@ -30,7 +30,7 @@ USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is
     ("not-the-nearest", "a Text (registered, as is its subclass Letter)", "'{text} of Text'"),
     ("not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", "'{right} of Both'"),
     ("stale", "a Poem (registered after `run` had met one)", "'{poem} of Poem'"),
-    ("stale", "7 (int is registered twice: the last one counts)", "'{new} of int'"),
+    ("stale", "7 (int is registered twice: the last function counts)", "'{new} of int'"),
     ("no-type-error", "2.5 (float is not registered)", NO_FUNCTION),
     ("no-type-error", "another type named Text (not registered)", NO_FUNCTION),
     ("wrong-function", "a Text (another type of that name is registered, too)", "'{text} of Text'"),
@@ -43,7 +43,7 @@ USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is
 
 
 def answers(registry, words: dict[str, str]) -> list[str] | str:
-    """What came at each of USES; or what came instead of two functions."""
+    """What came of each of USES, or what came instead of two functions."""
     made = registry()
     if not isinstance(made, tuple | list) or len(made) != 2 or not all(map(callable, made)):
         return repr(made)[:200]
@@ -51,7 +51,7 @@ def answers(registry, words: dict[str, str]) -> list[str] | str:
 
 
 def uses(registry, words: dict[str, str]):
-    """What comes at each of USES, one after the other. The functions registered return these words."""
+    """What comes of each of USES, one after another. The registered functions return these words."""
     register, run = registry()
     calls = []  # of the registered functions: what each was given, and what it returned or raised
 
@@ -128,9 +128,9 @@ def count(registry, few: int, many: int) -> tuple[int, int]:
 
 
 def steps_of_a_run(registry, count: int) -> int:
-    """Steps of one run with `count` types registered: the most of four values, each of which was run before."""
+    """Steps of one run with `count` types registered: the maximum over four values, each of which was run before."""
 
-    class Kind(type):  # in Python, so that it takes steps to ask one of them
+    class Kind(type):  # in Python, so that asking it takes steps
         __hash__ = type.__hash__
 
         def __instancecheck__(cls, value):
@@ -153,9 +153,9 @@ def steps_of_a_run(registry, count: int) -> int:
 
 
 def steps(function, *args) -> int:
-    """How many steps (bytecodes) Python takes for this call. What C code does within one of them is not counted.
+    """How many steps (bytecodes) Python takes for this call. What C code does within a step isn't counted.
 
-    RuntimeError if the function got around it: by a trace function, a frame, a thread or a process of its own.
+    Raises RuntimeError if the function evaded the count: by a trace function, a frame, a thread or a process.
     """
     import sys
     import threading
@@ -197,11 +197,11 @@ def judge(attempt: Attempt) -> Verdict:
         if came != wanted:
             raise NotYet(cause, f"for {asked}: expected {wanted}, got {came}. {ADVICE[cause]}")
     few, many = attempt.run(count, FEW, MANY, memory_limit=256 * MiB).value
-    figures = (f"{FEW} types: {few} steps of Python for a value", f"{MANY} types: {many} steps")
+    figures = (f"{FEW} types: {few} Python steps per value", f"{MANY} types: {many} steps")
     if many > 2 * few + 50:
         why = (
             f"every value gets its function, but one `run` takes {few} steps with {FEW} types registered, and {many} "
-            f"with {MANY}: it walks through what is registered, or asks each type whether the value is its own. Walk "
+            f"with {MANY}: it walks through everything registered, or asks each type whether it fits the value. Walk "
             "through the value's base classes instead, and look each of them up."
         )
         raise NotYet("walks-the-table", why, figures)

@@ -1,4 +1,4 @@
-"""06.shapes: the right total of every mix, 20 times faster than a method call for each shape."""
+"""06.shapes: the right total of every mix, 20 times faster than calling a method for each shape."""
 
 import os
 import secrets
@@ -14,17 +14,17 @@ from helpers.units import MiB, in_words
 
 ALONE = True  # it measures time
 TIMES, COUNT = 20, 5_000
-CUTS, ROUNDS = (0.0, 0.25, 0.625), 40  # of the loop, which is timed so often
+CUTS, ROUNDS = (0.0, 0.25, 0.625), 40  # how often the loop is timed
 CALLS = 1_000  # of `total`
-# Time that other programs take does not count, except on Windows, whose process_time goes by steps of 16 ms. The clock
-# comes into the student's process before the student's code does.
+# Other programs' time doesn't count, except on Windows, whose process_time ticks every 16 ms. The clock gets into the
+# student's process before the student's code does.
 CLOCK = process_time if os.name == "posix" else perf_counter
 MIXES = {
     "circles only": (6, 0, 0),
     "rectangles only": (0, 7, 0),
     "triangles only": (0, 0, 5),
     "shapes of all three kinds": (5, 6, 7),
-    "a list without any shape": (0, 0, 0),
+    "an empty list": (0, 0, 0),
     "one rectangle": (0, 1, 0),
     "many shapes": (COUNT, COUNT, COUNT),
 }
@@ -72,7 +72,7 @@ def by_methods(shapes: list, cut: float) -> float:
 
 
 def asked(layout, seed: int) -> dict[str, list[float] | str]:
-    """Of each mix the totals; or what there was instead, by its type."""
+    """The totals of each mix, or the type of what there was instead."""
     return {name: totals_of(layout, name, mix(*counts, seed=seed)) for name, counts in MIXES.items()}
 
 
@@ -83,16 +83,16 @@ def totals_of(layout, name: str, shapes: list) -> list[float] | str:
             return type(total).__name__
         found = [total(cut) for cut in CUTS]
     except Exception as error:
-        if len(error.args) <= 1:  # the student reads for which mix it was raised
+        if len(error.args) <= 1:  # tells the student which mix raised it
             error.args = (f"{error} (for {name})",)
         raise
-    other = next((one for one in found if getattr(one, "ndim", 0) or not hasattr(one, "__float__")), None)
-    return [float(one) for one in found] if other is None else f"`total` that returns {type(other).__name__}"
+    other = next((value for value in found if getattr(value, "ndim", 0) or not hasattr(value, "__float__")), None)
+    return [float(value) for value in found] if other is None else f"`total` that returns {type(other).__name__}"
 
 
 def timed(layout, seed: int, cuts: list[float], fast: float) -> tuple[float, list[float]]:
-    """The best time of a call, seconds, and the totals: one for each cut, no cut twice. If after a second no call was
-    `fast`, it makes no more."""
+    """The best time of a call, in seconds, and the totals, one for each cut; no cut comes twice. If no call was `fast`
+    after a second, it stops."""
     total = layout(mix(*MIXES["many shapes"], seed=seed))
     found, best, end = [], float("inf"), perf_counter() + 1
     for cut in cuts:
@@ -109,7 +109,7 @@ def loop(shapes: list):
 
 
 def for_all_cuts(shapes: list, cuts: list[float]) -> list[float]:
-    """The totals, shape by shape: each shape's area for every cut, when the cuts are known beforehand."""
+    """The totals, shape by shape: each shape's area for every cut, since the judge knows the cuts beforehand."""
     factors, cut, totals = {Circle: pi, Rectangle: 1, Triangle: 0.5}, np.array(cuts), np.zeros(len(cuts))
     for shape in shapes:
         lengths = tuple(vars(shape).values())  # a circle has one, the others have two
@@ -118,7 +118,7 @@ def for_all_cuts(shapes: list, cuts: list[float]) -> list[float]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Totals of each mix first. Then those of many shapes are timed, in a process of their own, as the loop is."""
+    """First asks for the totals of each mix. Then times those of many shapes in their own process, as the loop is."""
     seed = secrets.randbelow(2**32)
     first = attempt.run(asked, seed, memory_limit=512 * MiB).value
     for name, counts in MIXES.items():
@@ -132,7 +132,7 @@ def judge(attempt: Attempt) -> Verdict:
     faster, count = by_loop / yours, 3 * COUNT
     figures = (
         f"{faster:,.1f} times faster than the loop (at least {TIMES})",
-        f"the loop: {in_words(by_loop / count, 'seconds')} for a shape",
+        f"the loop: {in_words(by_loop / count, 'seconds')} per shape",
         f"yours: {in_words(yours / count, 'seconds')}",
     )
     if faster < TIMES:
@@ -147,7 +147,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[float], begin: str) -> None:
-    """NotYet says what kind of slip makes such a total, where that can be told."""
+    """Raises NotYet for a wrong total, and says what kind of slip makes it, if that shows."""
     if isinstance(found, str):
         raise NotYet("other-type", f"{begin} expected a function that returns a number, got {called(found)}.")
     for cut, got, wanted in zip(cuts, found, right, strict=True):
@@ -155,9 +155,9 @@ def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[
             continue
         begin += f" with cut={cut:.4g}, expected {wanted:.9g}, got {got:.9g}."
         if cut:
-            why = "Without a cut it was right. Is `cut` taken off in `total`, and does no length fall below 0?"
+            why = "Without a cut it was right. Does `total` take off `cut`, and does every length stop at 0?"
             raise NotYet("wrong-cut", f"{begin} {why}")
         if isclose(got, wanted, rel_tol=1e-4):
-            why = "Only the first digits are right. In which dtype do you keep the lengths?"
+            why = "Only the first digits are right. Which dtype do you keep the lengths in?"
             raise NotYet("short-floats", f"{begin} {why}")
         raise NotYet("wrong-total", begin)

@@ -7,17 +7,17 @@ from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, right
 from helpers.units import MiB
 
 NO_ADDRESS = (
-    "it read from an address where there is no memory, or jumped to one where there is no function, and its process "
-    "was ended. An address has 8 bytes, offsets count bytes, and the table holds the address of `infer`, not its code."
+    "it read from an address where there's no memory, or jumped to one where there's no function, and its process "
+    "crashed. An address has 8 bytes, offsets count bytes, and the table holds the address of `infer`, not its code."
 )
 TURNS = {
-    "called-drop": "it called the function at offset 0 of the table. That is `drop`, and the value would be gone now.",
+    "called-drop": "it called the function at offset 0 of the table. That's `drop`, and the value would be gone now.",
     "data-as-table": "it took the fat pointer's first word for the address of the table. That word leads to the data.",
-    "one-hop": "it looked for `infer` 24 bytes behind the fat pointer, which has two words. Go to the table first.",
+    "one-hop": "it looked for `infer` 24 bytes past the fat pointer, which has only two words. Go to the table first.",
 }
 
 
-FORMULAS = (  # what the `infer` of each type makes of x and the fields of a value
+FORMULAS = (  # what each type's `infer` makes of x and the fields of a value
     lambda x, factor, offset: factor * x + offset,
     lambda x, factor: factor * x,
     lambda x, a, b, c: (a * x + b) * x + c,
@@ -25,28 +25,28 @@ FORMULAS = (  # what the `infer` of each type makes of x and the fields of a val
 
 
 def run(function, cases: list[tuple[float, list[float]]]) -> list[dict]:
-    """Asks for values of three types, each an x and the fields. Of each, up to the first that went wrong: what the
+    """Asks about values of three types, each an x and its fields. For each, up to the first that went wrong: what the
     function returned, where the value lay, and what was called with what."""
     import mmap
 
     memory = mmap.mmap(-1, mmap.PAGESIZE)  # far up in the address space: half of an address leads nowhere
     kept, told = [], []
     for number, ((x, fields), formula) in enumerate(zip(cases, FORMULAS, strict=True)):
-        one = planted(memory, 1024 * number, fields, formula, kept)
-        given = function(one.pop("fat"), x)
+        value = planted(memory, 1024 * number, fields, formula, kept)
+        given = function(value.pop("fat"), x)
         pair = isinstance(given, tuple | list) and len(given) == 2
         given = [getattr(each, "item", lambda each=each: each)() for each in given] if pair else given
         numbers = pair and all(type(each) in (int, float) for each in given)
-        told.append(one | {"given": given if numbers else repr(given)[:200]})
-        if one["wrong"]:
+        told.append(value | {"given": given if numbers else repr(given)[:200]})
+        if value["wrong"]:
             break
     return told
 
 
 def planted(memory, at: int, fields: list, formula, kept: list) -> dict:
-    """Fat pointer, value and table in the 320 bytes of `memory` from `at` on; their addresses, and two lists: what
-    `infer` will have heard, and which wrong functions will have been called. Where a wrong turn leads to, there lies
-    the address of a function as well, one that tells. `kept` keeps the functions alive.
+    """Puts a fat pointer, a value and a table into the 320 bytes of `memory` from `at` on. Returns their addresses and
+    two lists to be filled: what `infer` hears, and which wrong functions are called. Every wrong turn leads to the
+    address of a function too, which reports it. `kept` keeps the functions alive.
     """
     import ctypes
     import math
@@ -68,7 +68,7 @@ def planted(memory, at: int, fields: list, formula, kept: list) -> dict:
         called_as(lambda given, x: wrong.append("data-as-table") or 0.0),
     )
     kept += functions
-    drop_at, infer_at, on_fat, on_data = (ctypes.cast(one, ctypes.c_void_p).value for one in functions)
+    drop_at, infer_at, on_fat, on_data = (ctypes.cast(code, ctypes.c_void_p).value for code in functions)
     words[0:4] = [data, table, 0, on_fat]
     doubles[8 : 8 + len(fields)] = fields
     words[8 + 3] = on_data
@@ -78,13 +78,13 @@ def planted(memory, at: int, fields: list, formula, kept: list) -> dict:
 
 def judge(attempt: Attempt) -> Verdict:
     if ctypes.sizeof(ctypes.c_void_p) != 8:
-        raise OSError("it needs a machine with addresses of 8 bytes")
+        raise OSError("it needs a machine with 8-byte addresses")
     cases = [(1 + any_number(), [any_number() - 0.5 for _ in range(fields)]) for fields in (2, 1, 3)]
     told = attempt.run(run, cases, memory_limit=256 * MiB, means={CRASH: ("no-address", NO_ADDRESS)}).value
-    for one, (x, fields), formula in zip(told, cases, FORMULAS, strict=False):
-        must_be_called_through(one, x, [8 * len(fields), formula(x, *fields)])
+    for value, (x, fields), formula in zip(told, cases, FORMULAS, strict=False):
+        must_be_called_through(value, x, [8 * len(fields), formula(x, *fields)])
     figures = (f"{len(cases)} types, {len(cases)} tables", "2 words in a fat pointer, 4 in a table")
-    done = "You called functions of three types that you have never seen, through nothing but addresses."
+    done = "You called functions of three types that you've never seen, through nothing but addresses."
     return right(done, figures)
 
 
@@ -93,14 +93,14 @@ def any_number() -> float:
 
 
 def must_be_called_through(told: dict, x: float, wanted: list) -> None:
-    """NotYet says which turn was the wrong one, as far as it shows."""
+    """Raises NotYet if a turn was wrong, and says which, as far as it shows."""
     if told["wrong"]:
         raise NotYet(told["wrong"][0], TURNS[told["wrong"][0]])
     if told["heard"] != [(told["data"], x)]:
         calls = ", ".join(f"infer({data:#x}, {heard!r})" for data, heard in told["heard"]) or "no call"
         why = (
             f"expected one call, `infer({told['data']:#x}, {x!r})`; got {calls}. The data's address is the fat "
-            "pointer's first word, and x a C double."
+            "pointer's first word, and x is a C double."
         )
         raise NotYet("wrong-call", why)
     given, begin = told["given"], f"expected {wanted}, got {told['given']}."

@@ -12,29 +12,29 @@ from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
-BLOCK, CLOCK = 64 * KiB, 8  # bytes; the first ones change all the time
+BLOCK, CLOCK = 64 * KiB, 8  # bytes of the block, and of those at its start that change all the time
 SLIPS = {
     "no-cart": "it returned {}. A cart has `lend()`, `close()` and `size`.",
     "other-view": "expected a memoryview of the block's bytes from `lend()`, and their number as `size`; got {}.",
     "copy": "the block was changed from outside, and the view that you lent didn't show it. It shows a copy.",
-    "writable": "whoever borrows the view can write to it. `memoryview.toreadonly()` makes one that can only be read.",
-    "refuses": "`close()` raised {}. A cart may not refuse: it gives the bytes up at once, or when the last view goes.",
-    "not-counted": "a view was out when the cart was closed, and the block went from under it: reading the view ended "
-    "the process, or gave other bytes. The views that you lend are not counted, so `close()` could not know.",
-    "left-behind": "the cart is closed and no view is out, but the block is still {}. What of yours runs when the last "
-    "view goes? A slice, or an array made from your view, is a view as well. (A `SharedMemory.close()` that raises "
-    "BufferError has released its `buf` and still maps the block: call it after the last view, not before.)",
-    "no-yoke": "a Yoke could not use it: {}.",
-    "unlinked": "your cart unlinks the block. It only attached; whoever made a block unlinks it.",
+    "writable": "the borrower can write to the view. `memoryview.toreadonly()` makes a view that can only be read.",
+    "refuses": "`close()` raised {}. A cart mustn't refuse: it gives the bytes up at once, or when the last view goes.",
+    "not-counted": "a view was out when the cart was closed, and the block went from under it: reading the view "
+    "crashed the process, or gave other bytes. The views you lend aren't counted, so `close()` couldn't know.",
+    "left-behind": "the cart is closed and no view is out, but the block is still {}. Which code of yours runs when "
+    "the last view goes? A slice of your view, or an array made from it, is a view too. (A `SharedMemory.close()` that "
+    "raises BufferError has released its `buf` and still maps the block: call it after the last view, not before.)",
+    "no-yoke": "a Yoke couldn't use it: {}.",
+    "unlinked": "your cart unlinks the block. It only attached to it; unlinking is up to whoever made the block.",
 }
-IN_USE = "Device or resource busy"  # whoever unlinks a block that is lent to a sandbox
+IN_USE = "Device or resource busy"  # the error of unlinking a block that is lent to a sandbox
 
 
 def run(function, name: str) -> tuple[list[dict], dict, bool]:
-    """What was seen of three carts and of a Yoke, and whether the block was signed up with the resource tracker.
+    """What was seen of three carts and of a Yoke, and whether the block was registered with the resource tracker.
 
-    No tracker is started: what would be said to it is noted instead, so that none can unlink the block when this
-    process ends. No traceback is printed where a finalizer cannot close.
+    Starts no tracker but notes what it would be sent, so that no tracker can unlink the block when this process ends.
+    Prints no traceback where a finalizer can't close.
     """
     import sys
     from multiprocessing import resource_tracker
@@ -43,26 +43,26 @@ def run(function, name: str) -> tuple[list[dict], dict, bool]:
 
     signed_up = set()
 
-    def unraisable(one, otherwise=sys.__unraisablehook__):
-        if one.exc_type is not BufferError:
-            otherwise(one)
+    def unraisable(raised, otherwise=sys.__unraisablehook__):
+        if raised.exc_type is not BufferError:
+            otherwise(raised)
 
     resource_tracker.ResourceTracker._send = lambda _, command, name, kind: signed_up.add(command)
     sys.unraisablehook = unraisable
     told = [seen_of(function, name, *life) for life in (((), False), ((16, 32), False), ((16, 32), True))]
 
-    from helpers.ideas.yoke import Yoke  # here, when nothing of the student's is measured any more
+    from helpers.ideas.yoke import Yoke  # imported late, when nothing of the student's is measured any more
 
     try:
         with Yoke.attach(function(name), lambda view: view[16:32]) as yoked:
             yoke = {"bytes": bytes(yoked)}
     except Exception as error:
         yoke = {"error": f"{type(error).__name__}: {error}"}
-    return told, yoke, signed_up == {"REGISTER"}  # not signed off again
+    return told, yoke, signed_up == {"REGISTER"}  # and not unregistered again
 
 
 def seen_of(function, name: str, views: tuple, dropped: bool) -> dict:
-    """What was seen of a cart that is closed while views from these bytes on are out, and then perhaps dropped."""
+    """Closes a cart while views from these bytes on are out, and drops it if `dropped`. Returns what it saw."""
     import gc
 
     import numpy as np
@@ -76,7 +76,7 @@ def seen_of(function, name: str, views: tuple, dropped: bool) -> dict:
     at = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
     told = {"size": cart.size, "clock": clock(view), "bytes": bytes(view), "readonly": view.readonly}
     told["lent"] = is_mapped_at(f"/dev/shm/{name.lstrip('/')}", at)
-    del first  # what was lent once more still has its bytes
+    del first  # a view that was lent again still has its bytes
     out = [make(view)[at:] for at, make in zip(views, (memoryview, lambda view: np.frombuffer(view, np.uint8)))]
     del view
     gc.collect()
@@ -94,7 +94,7 @@ def seen_of(function, name: str, views: tuple, dropped: bool) -> dict:
 
 
 def clock(view) -> tuple[bytes, bytes]:
-    """The first bytes of the view, and what comes after them."""
+    """The first bytes of the view, and what they become."""
     import time
 
     first, end = bytes(view[:8]), time.monotonic() + 0.5
@@ -123,17 +123,17 @@ def judge(attempt: Attempt) -> Verdict:
         refuse("left-behind", "mapped")
     if yoke.get("bytes") != wanted[16:32]:
         refuse("no-yoke", yoke.get("error", "its view shows other bytes"))
-    done = "The cart lends, waits for its last view, and leaves nothing behind; a Yoke runs on it."
+    done = "The cart lends, waits for its last view, and leaves nothing behind; a Yoke works with it."
     if tracked:
         done += (
-            " One thing was not asked: this Python signs up every block that is attached with a resource tracker, "
-            "which unlinks it when the process ends (python/cpython#82300). From 3.13 on, `track=False` prevents that."
+            " One thing wasn't tested: this Python registers every attached block with a resource tracker, which "
+            "unlinks it when the process ends (python/cpython#82300). From 3.13 on, `track=False` prevents that."
         )
-    return right(done, (f"{in_words(size, 'bytes')} lent", "three carts closed, and one yoked"))
+    return right(done, (f"{in_words(size, 'bytes')} lent", "three carts closed, a fourth yoked"))
 
 
 def must_be_a_cart(told: dict, wanted: bytes, size: int, shown: list[bytes]) -> None:
-    """NotYet says what the first slip was. `shown`: what the clock in the block's first bytes has shown."""
+    """Raises NotYet for the first slip. `shown`: everything the clock in the block's first bytes has shown."""
     if "none" in told:
         refuse("no-cart", called(told["none"]))
     if "other" in told or told["size"] != size:
@@ -160,7 +160,7 @@ def refuse(slip: str, *found: str) -> None:
 
 @contextmanager
 def changing(block: SharedMemory) -> Iterator[list[bytes]]:
-    """Meanwhile the first bytes of the block become others a thousand times a second; what they were."""
+    """Changes the first bytes of the block a thousand times a second; yields what they have been."""
     shown, over = [bytes(block.buf[:CLOCK])], Event()
 
     def change() -> None:
@@ -178,7 +178,7 @@ def changing(block: SharedMemory) -> Iterator[list[bytes]]:
 
 
 def unlinked(block: SharedMemory) -> bool:
-    """Closes and unlinks the block; False if its name was gone, or another block's."""
+    """Closes and unlinks the block; False if its name was gone or belonged to another block."""
     try:
         named = SharedMemory(block.name)
     except FileNotFoundError:

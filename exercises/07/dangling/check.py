@@ -1,4 +1,4 @@
-"""07.dangling: the layer, not copied, counted by its mapping, and nothing left when it is gone."""
+"""07.dangling: the layer, not copied but counted by its mapping, and nothing left when it's gone."""
 
 import secrets
 
@@ -11,17 +11,17 @@ from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, withi
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
-COPY = "the numbers are right, but they are a copy: there is no mapping of the file behind your array."
+COPY = "the numbers are right, but they're a copy: there's no mapping of the file behind your array."
 KEPT = "the array is gone, but the file is still mapped. Only the array itself should keep its mapping."
 CLOSED = {
     CRASH: (
         "closed",
-        "reading the array ended its process: nothing is mapped any more at the addresses that the array shows. Who "
+        "reading the array crashed its process: nothing is mapped any more at the addresses that the array shows. Who "
         "closed the mapping, and why did nobody object?",
     ),
     "exported pointers exist": (
         "close-refused",
-        "it raised BufferError: cannot close exported pointers exist. That is a step forward: your array is counted "
+        "it raised BufferError: cannot close exported pointers exist. That's a step forward: your array is counted "
         "now, so the mapping refuses to close. Who wants to close it while the array is still needed?",
     ),
 }
@@ -29,11 +29,11 @@ CLOSED = {
 
 def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
     """What the function returned, as seen when every other name is gone: type, dtype, shape, a digest of its bytes, and
-    whether they lie in a map of the file; None where /proc is not there.
+    whether they lie in a mapping of the file (None where there is no /proc).
 
-    Then somebody closes the mapping behind it: `counted` tells whether that was refused, None if none was found. At
-    last the array goes, too: `mapped` tells whether the file is still mapped, `files` how many more are open. Loading
-    the last argument, a number of numpy's, has loaded numpy.
+    Then it closes the mapping behind the array: `counted` tells whether that was refused, None if no mapping was found.
+    Last, the array goes too: `mapped` tells whether the file is still mapped, `files` how many more are open. Loading
+    the last argument, a numpy number, has loaded numpy.
     """
     import gc
     import mmap
@@ -46,18 +46,18 @@ def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
     if not isinstance(given, np.ndarray):
         return {"array": False, "type": type(given).__name__}
     gc.collect()
-    array = np.ndarray.view(given, np.ndarray)  # what a subclass says of itself is not asked
+    array = np.ndarray.view(given, np.ndarray)  # a subclass has no say
     told = {"array": True, "dtype": str(array.dtype), "shape": array.shape, "counted": None}
     if array.shape != (count,):
         return told
     at = array.__array_interface__["data"][0]
     told |= {"digest": digest(array), "lent": is_mapped_at(path, at)}
     time.sleep(0.25)  # for the sampler, which looks from outside
-    owner = next((one for one in gc.get_objects() if spans(one, at)), None)
+    owner = next((obj for obj in gc.get_objects() if spans(obj, at)), None)
     if owner is not None:
         try:
-            mmap.mmap.close(owner)  # not what a subclass says of it
-            told["counted"] = False  # from here on the array must not be read
+            mmap.mmap.close(owner)  # not a subclass's close
+            told["counted"] = False  # from here on nobody may read the array
         except BufferError:
             told["counted"] = True
     del array, given, owner
@@ -75,16 +75,16 @@ def digest(array) -> int:
     return found
 
 
-def spans(one, address: int) -> bool:
-    """Is it an open mapping over this address? Addresses are asked, for not every array leads to its owner."""
+def spans(obj, address: int) -> bool:
+    """Is it an open mapping over this address? It asks by address because not every array leads to its owner."""
     import mmap
 
     import numpy as np
 
-    if not issubclass(type(one), mmap.mmap):
+    if not issubclass(type(obj), mmap.mmap):
         return False
     try:
-        return 0 <= address - np.frombuffer(one, "u1").__array_interface__["data"][0] < len(one)
+        return 0 <= address - np.frombuffer(obj, "u1").__array_interface__["data"][0] < len(obj)
     except ValueError:  # it is closed
         return False
 
@@ -108,7 +108,7 @@ def must_be_the_layer(told: dict, wanted: np.ndarray) -> None:
     if not told["array"]:
         raise NotYet("no-array", f"expected a numpy array, got {called(told['type'])}.")
     if (told["dtype"], told["shape"]) != ("float32", wanted.shape):
-        why = f"expected float32 and the shape {wanted.shape}, got {told['dtype']} and {told['shape']}."
+        why = f"expected float32 of shape {wanted.shape}, got {told['dtype']} of shape {told['shape']}."
         raise NotYet("wrong-shape", why)
     if told["digest"] != digest(wanted):
         why = "your array doesn't have the layer's numbers. `offset` counts bytes from the beginning of the file."
@@ -120,20 +120,20 @@ def must_be_safe(told: dict) -> None:
         raise NotYet("copy", COPY)
     if told["counted"] is False:
         why = (
-            "the numbers are right, but the mapping doesn't know of your array. Closing it was not refused, and the "
-            "next read would have crashed. `np.ndarray(…, buffer)` and `np.memmap` take an address and are not "
-            "counted. Which of numpy's functions makes an array that is?"
+            "the numbers are right, but the mapping doesn't know about your array. It let itself be closed, and the "
+            "next read would have crashed. `np.ndarray(…, buffer)` and `np.memmap` take an address and aren't "
+            "counted. Which numpy function makes an array that is?"
         )
         raise NotYet("not-counted", why)
     if told["mapped"]:
         raise NotYet("kept-for-ever", KEPT)
     if told["files"]:
-        why = "the array is gone, but a file is still open. A mapping needs no open file: close it once it is mapped."
+        why = "the array is gone, but a file is still open. A mapping needs no open file: close it once it's mapped."
         raise NotYet("file-open", why)
 
 
 def must_be_seen(seen: Recording, layer: int) -> None:
-    """From outside: the layer's bytes were file-backed memory, and in the end no longer."""
+    """Raises NotYet unless, seen from outside, the layer's bytes were file-backed memory, and no longer at the end."""
     if seen.peak.file < 0.9 * layer:
         raise NotYet("copy", COPY)
     if seen.peak.file - seen.file[-1] < 0.5 * layer:

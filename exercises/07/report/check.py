@@ -1,4 +1,4 @@
-"""07.report: what the last step of sixteen processes comes to; they are run for this check, and recorded."""
+"""07.report: how the last step of each of sixteen processes ends; they run for this check, and are recorded."""
 
 import secrets
 import tomllib
@@ -32,10 +32,10 @@ PYTHON = {
 
 
 def run(cases: list[Steps], path: str) -> list[tuple[str, ...]]:
-    """What really happens at the last step of each case, as the exercise asks for it: each try has a process, a fork.
+    """What really happens at the last step of each case, in the exercise's terms; each try runs in a fork.
 
-    Which names hold the bytes is found by trial: with that name alone, and all others dropped, is the last step still
-    refused? Which ones dangle, by reading through them afterwards. wait(2) tells of the signal.
+    Finds by trial which names hold the bytes: with that name alone, and all other views dropped, is the last step still
+    refused? Finds which names dangle by reading through them afterwards. wait(2) reports the signal.
     """
     import mmap
     import os
@@ -83,10 +83,10 @@ def run(cases: list[Steps], path: str) -> list[tuple[str, ...]]:
         if code not in (0, 1):
             raise OSError(f"the steps {steps} ended with {code}, before any view was read")
         if code == 1:
-            who = [one for one in views if end(steps, drop=[other for other in views if other != one]) == 1]
+            who = [view for view in views if end(steps, drop=[other for other in views if other != view]) == 1]
             found.append(("BufferError", *who))
         else:
-            who = [one for one in views if end(steps, read=one) < 0]
+            who = [view for view in views if end(steps, read=view) < 0]
             found.append(("crash", *who) if who else ("done",))
     return found
 
@@ -102,19 +102,19 @@ def recorded(names: dict[str, str]) -> dict[str, dict]:
 
 
 def live_ends(attempt: Attempt, cases: list[Steps]) -> list[tuple[str, ...]]:
-    """What each case's last step really comes to; nothing where there is no fork, or where they cannot be run."""
+    """How each case's last step really ends; nothing where there is no fork, or they can't be run."""
     path = random_file(attempt.folder / "mapped.bin", 16 * KiB, seed=secrets.randbelow(2**32))
     seen = measure(run, cases, str(path), name="the processes to be explained")
     return seen.value if seen.ended == "returned" else []
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Of recorded processes, if those run for this check differ or cannot be run."""
+    """Asks about processes run for this check, or recorded processes if those differ or can't be run."""
     cases = recorded(dict(zip(LETTERS, secrets.SystemRandom().sample(NAMES, len(LETTERS)), strict=True)))
     asked = {case["steps"]: (kind, case) for kind, case in cases.items()}
     ends = [case["end"] for case in cases.values()]
     live = live_ends(attempt, list(asked))
-    where = "were recorded on another machine: this one does not show them"
+    where = "were recorded on another machine: this one doesn't show the same"
     if list(map(sorted, live)) == list(map(sorted, ends)):
         where = "ran a moment ago"
     return right_for_each(
@@ -129,19 +129,19 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def misread(said: object, kind: str, case: dict) -> None:
-    """NotYet says what really happened, and why; its cause is the kind of process."""
+    """Raises NotYet for a wrong answer: says what really happened, and why. Its cause is the kind of process."""
     told = (said.strip("'\""),) if isinstance(said, str) else said  # a word alone comes as its repr
     did = "; ".join(
         PYTHON[what].format(name=name, source=source, file="…", shape="…") for what, name, source in case["steps"]
     )
-    if not isinstance(told, tuple) or not told or told[0] not in WORDS or not all(type(one) is str for one in told):
-        why = f"expected one of {', '.join(WORDS)}, and after it each name; got {said}. The process did `{did}`."
+    if not isinstance(told, tuple) or not told or told[0] not in WORDS or not all(type(word) is str for word in told):
+        why = f"expected one of {', '.join(WORDS)}, followed by each name; got {said}. The process did `{did}`."
         raise NotYet("other-type", why)
     (word, *names), last = case["end"], case["steps"][-1]
     if (told[0], set(told[1:])) != (word, set(names)):
         happened = {
             "BufferError": f"raised BufferError, and {listed(names)} held the bytes",
-            "crash": f"was not refused, and then reading {listed(names)} ended the process",
+            "crash": f"was not refused, and then reading {listed(names)} crashed the process",
             "done": "was not refused, and nothing was wrong afterwards",
         }[word]
         answer = f"you said {told[0]} {listed(told[1:])}".strip()

@@ -1,4 +1,4 @@
-"""08.keeps: the tensors, owned; nothing of the file mapped or open afterwards, never much of it in anonymous memory."""
+"""08.keeps: owned tensors; afterwards nothing of the file mapped or open, and never much of it in anonymous memory."""
 
 import secrets
 from pathlib import Path
@@ -11,13 +11,13 @@ from helpers.units import MiB, in_words
 
 SIDE = 1024  # a layer: SIDE x SIDE weights, SIDE biases, and as many scales in a square, float32
 DANGLING = (
-    "reading the array ended the process: nothing is mapped any more at the address that it points to. An array "
+    "reading the array crashed the process: nothing is mapped any more at the address that it points to. An array "
     "that owns its bytes needs no mapping."
 )
 
 
 def run(function, path: Path, names: list[str], np) -> list:
-    """What the function returns for each name, as it is when it is sent; if that is no array, the type.
+    """What the function returns for each name, as it is when it's sent; the type of anything but an array.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -33,7 +33,7 @@ def judge(attempt: Attempt) -> Verdict:
     content, still = path.read_bytes(), set()
 
     def look(pid: int) -> None:
-        """What does it still hold? Then others are written over the numbers: an array that owns its own has the old."""
+        """Notes what it still holds, then overwrites the numbers: an array that owns its bytes keeps the old ones."""
         attempt.unharmed()
         still.update(held(pid, attempt.folder))
         with path.open("r+b") as file:
@@ -53,23 +53,23 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("other-array", f"expected {expected}, got {got}.")
         if array.tobytes() == (~right.view("u1")).tobytes():
             why = (
-                "the numbers were right until others were written to the file: the array is a view, and its "
-                f"{few} keep the whole file of {whole} mapped, whether or not you close it. Which of numpy's "
-                "functions always copies?"
+                "the numbers were right until the file was overwritten: the array is a view, and its "
+                f"{few} keep the whole file of {whole} mapped, whether or not you close it. Which numpy "
+                "function always copies?"
             )
             raise NotYet("view", why)
         if array.tobytes() != right.tobytes():
-            raise NotYet("other-numbers", f"these are not the numbers of `{name}`, the tensor that was asked for.")
+            raise NotYet("other-numbers", f"these aren't the numbers of `{name}`, the tensor that was asked for.")
     if "mapped" in still:
         why = "the array owns its bytes, but the file is still mapped. Close it before you return, and keep no view."
         raise NotYet("still-mapped", why)
     if still:
         raise NotYet("still-open", "the array owns its bytes, but you left a file open. Close what you opened.")
-    return within(seen, MiB, "The tensors are right, own their bytes, and nothing of the file is left")
+    return within(seen, MiB, "The tensors are right and own their bytes, and nothing of the file is left")
 
 
 def model(path: Path, layers: int) -> tuple[Path, dict[str, np.ndarray]]:
-    """A file of layers, and two small tensors of it by name, a flat one and a square."""
+    """A file of layers, and two of its small tensors by name: a vector and a square matrix."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     weight, side = rng.random((SIDE, SIDE), "f4"), int(SIDE**0.5)
     tensors = {f"layers.{i}.weight": weight for i in range(layers)}

@@ -1,4 +1,4 @@
-"""08.liar: of a dozen loaders under names that mean nothing, exactly those that copy."""
+"""08.liar: of a dozen loaders with meaningless names, exactly those that copy."""
 
 import pickle
 import secrets
@@ -19,7 +19,7 @@ LOADERS = tomllib.loads(Path(__file__).with_name("loaders.toml").read_text(encod
 
 
 def run(function, cases: dict[str, tuple[str, Path]], layout: dict, head: bytes) -> list[str] | str:
-    """The names that the function gives, sorted; if these are no names, its answer as it prints.
+    """The names that the function returns, sorted; its answer as it prints if these aren't names.
 
     cases: name -> kind of loader, and path.
     """
@@ -34,7 +34,7 @@ def run(function, cases: dict[str, tuple[str, Path]], layout: dict, head: bytes)
 
 
 def loaders(layout: dict[str, tuple[int, int]], head: bytes) -> dict:
-    """Kind -> loader: it returns a dict of arrays, from the file whose path it is given.
+    """Kind -> loader, which takes the path of a file and returns a dict of arrays.
 
     layout: name -> (first byte, count of float32), for a file of bytes; head: a pickle whose arrays lie in the file.
     """
@@ -97,7 +97,7 @@ def judge(attempt: Attempt) -> Verdict:
     attempt.hand_out(attempt.folder)
     said = attempt.run(run, cases, layout, head, memory_limit=256 * MiB).value
     if isinstance(said, str) or not set(said) <= set(names.values()):
-        raise NotYet("no-names", f"expected a list with the names of the loaders that copy, got {said}.")
+        raise NotYet("no-names", f"expected a list of the names of the loaders that copy, got {said}.")
     exactly_those(said, names)
     copy = sum(LOADERS[kind]["copies"] for kind in kinds)
     done = f"Of {len(kinds)} loaders you found the {copy} that copy, and accused no other."
@@ -105,7 +105,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def exactly_those(said: list[str], names: dict[str, str]) -> None:
-    """NotYet about a loader that was accused although it borrows, or missed although it copies. names: kind -> name."""
+    """Raises NotYet about a loader that borrows but was accused, or copies but was missed. names: kind -> name."""
     instead = " `where` measures nothing here: write other bytes to the file and see which arrays change."
     for kind, name in names.items():
         copies = LOADERS[kind]["copies"]
@@ -113,11 +113,11 @@ def exactly_those(said: list[str], names: dict[str, str]) -> None:
         if name in said and not copies:
             raise NotYet("accused", f"you accused `{name}`, which borrows. {about}")
         if name not in said and copies:
-            raise NotYet("missed", f"you did not accuse `{name}`, which copies. {about}")
+            raise NotYet("missed", f"you didn't accuse `{name}`, which copies. {about}")
 
 
 def files(folder: Path, numbers: int = NUMBERS) -> tuple[dict[str, Path], dict[str, tuple[int, int]], bytes]:
-    """For each kind of loader its file; where in a file of bytes the arrays lie; a pickle of them, out of band."""
+    """Each kind of loader's file; where in a file of bytes the arrays lie; a pickle of them, out of band."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     arrays = {name: rng.random(n, "f4") for name, n in (("weight", numbers), ("bias", 1024), ("scale", 4))}
     head = pickle.dumps(arrays, protocol=5, buffer_callback=lambda buffer: None)

@@ -16,14 +16,14 @@ SOUND = "that is sound"
 CLOSED = (
     "closed",
     "the arrays borrow from the mapping, and you closed it, or tried to: with `close`, or at the end of `with`. Leave "
-    "it open: it closes when the last array is gone. `np.frombuffer` keeps it open, `np.ndarray` over it does not.",
+    "it open: it closes when the last array is gone. `np.frombuffer` keeps it open, `np.ndarray` over it doesn't.",
 )
 
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, path: Path, np) -> dict[str, tuple | str] | str:
-    """Of each array that the reader returns for a sound file a view of some of it, as it is when it is sent, the shape,
-    and whether it is read-only. If there are no arrays, the type.
+    """For each array that the reader returns for a sound file: a view of some of it, as it is when it's sent, its
+    shape, and whether it's read-only. The type of anything that isn't an array.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -32,7 +32,7 @@ def run(function, path: Path, np) -> dict[str, tuple | str] | str:
         return type(arrays).__name__
     told = {str(name): f"`{type(array).__name__}`" for name, array in arrays.items()}
     there = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    return told | {str(name): (some_of(one), one.shape, memoryview(one).readonly) for name, one in there.items()}
+    return told | {str(name): (some_of(a), a.shape, memoryview(a).readonly) for name, a in there.items()}
 
 
 def some_of(array):
@@ -41,9 +41,9 @@ def some_of(array):
 
 
 def refusals(function, paths: list[Path], np) -> list[tuple[bool, str]]:
-    """For each file: does the reader raise a ValueError, and what it raises, "" for no error.
+    """For each file: whether the reader raises a ValueError, and what it raises, "" for no error.
 
-    Nothing is read through what it returns: that may lie outside of the file.
+    Never reads through what it returns: that may lie outside of the file.
     """
     found = []
     for path in paths:
@@ -57,7 +57,7 @@ def refusals(function, paths: list[Path], np) -> list[tuple[bool, str]]:
 
 # --- outside of it --------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    """When the reader has returned, other numbers are written over those in the file: lent arrays have them."""
+    """Overwrites the numbers in the file once the reader has returned: lent arrays show the new numbers."""
     path, arrays = attempt.folder / "model.zcm", matrices(attempt.size)
     others = {name: (~array.view("u1")).view(array.dtype) for name, array in arrays.items()}
     path.write_bytes(zcm(arrays))
@@ -79,46 +79,45 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def as_they_are(told: dict | str, arrays: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> None:
-    """NotYet about the first array that is not the file's, or not lent, or not read-only.
+    """Raises NotYet about the first array that isn't the file's, isn't lent or isn't read-only.
 
-    arrays: as they were in the file when it was read; others: as they are there now.
+    arrays: what the file held when it was read; others: what it holds now.
     """
     names = sorted(told) if isinstance(told, dict) else f"`{told}`"
     if names != sorted(arrays):
-        why = f"expected a dict with the names {sorted(arrays)}, got {names}. The zeros do not belong to a name."
+        why = f"expected a dict with the names {sorted(arrays)}, got {names}. The zeros don't belong to a name."
         raise NotYet("other-names", why)
     for name, array in arrays.items():
-        expected, one = f"{array.dtype} of shape {array.shape}", told[name]
-        got = one if isinstance(one, str) else f"{one[0].dtype} of shape {one[1]}"
+        expected, given = f"{array.dtype} of shape {array.shape}", told[name]
+        got = given if isinstance(given, str) else f"{given[0].dtype} of shape {given[1]}"
         if got != expected:
             raise NotYet("other-array", f"`{name}`: expected {expected}, got {got}.")
-        some, _, read_only = one
+        some, _, read_only = given
         if some.tobytes() == some_of(array).tobytes():
-            why = (
-                f"`{name}` has the right numbers, but it is a copy: it kept them when others were written to the file."
-            )
+            why = f"`{name}` has the right numbers, but it's a copy: it kept them when the file was overwritten."
             raise NotYet("copied", why)
         if some.tobytes() != some_of(others[name]).tobytes():
-            why = f"`{name}` has other numbers than the file. An offset counts bytes from the beginning of the file."
+            why = f"`{name}` doesn't have the file's numbers. An offset counts bytes from the beginning of the file."
             raise NotYet("other-numbers", why)
         if not read_only:
-            raise NotYet("writable", f"`{name}` can be written to. Map the file so that it can only be read.")
+            raise NotYet("writable", f"`{name}` can be written to. Map the file read-only.")
 
 
 def refuses(attempt: Attempt) -> None:
-    """NotYet about the first damaged file that does not end in a ValueError, or a small sound one that ends in one."""
+    """Raises NotYet about the first damaged file that isn't refused with a ValueError, or a small sound file that is
+    refused."""
     files = small_files()
     paths = [attempt.folder / f"{number}.zcm" for number in range(len(files))]
     for path, content in zip(paths, files.values(), strict=True):
         path.write_bytes(content)
-    look = "The numbers in it may be anything: look at each one before you use it."
+    look = "The numbers in it may be anything: check each before you use it."
     try:
         found = attempt.run(refusals, paths, np, memory_limit=64 * MiB).value
     except NotYet as slip:
         raise NotYet(slip.cause, f"for a damaged file of a few hundred bytes: {slip.because} {look}") from None
     for what, (refused, got) in zip(files, found, strict=True):
         if what == SOUND and got:
-            raise NotYet("sound-refused", f"for a small file that is sound: expected arrays, got {got}.")
+            raise NotYet("sound-refused", f"for a small sound file: expected arrays, got {got}.")
         if what != SOUND and not refused:
             got = got or "no error"
             raise NotYet("not-refused", f"for a file {what}: expected a ValueError, got {got}. {look}")
@@ -126,7 +125,7 @@ def refuses(attempt: Attempt) -> None:
 
 # --- files of that format -------------------------------------------------------------------------------------
 def matrices(size: int) -> dict[str, np.ndarray]:
-    """Matrices of about `size` bytes that the student's code has not seen, in any order."""
+    """Matrices of about `size` bytes that the student's code hasn't seen, in random order."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     rows, columns = map(int, rng.integers(100, 200, 2))
     arrays = {
@@ -138,7 +137,7 @@ def matrices(size: int) -> dict[str, np.ndarray]:
 
 
 def zcm(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The file of these matrices."""
+    """The bytes of a file with these matrices."""
     first, table, data = 8 + ENTRY.size * len(arrays), b"", bytearray()
     for name, array in arrays.items():
         data += bytes(-(first + len(data)) % 8)
@@ -148,10 +147,10 @@ def zcm(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def small_files() -> dict[str, bytes]:
-    """What is wrong with each, and nothing else is -> its bytes, in any order. One is SOUND."""
+    """The one thing that is wrong with each file -> its bytes, in random order. One file is SOUND."""
     pick = secrets.randbelow
-    one, two = (np.frombuffer(secrets.token_bytes(8 * n), kind).reshape(-1, 2) for n, kind in ((3, "f4"), (8, "i8")))
-    sound = zcm({f"first-{pick(99)}": one, f"second-{pick(99)}": two})
+    few, more = (np.frombuffer(secrets.token_bytes(8 * n), kind).reshape(-1, 2) for n, kind in ((3, "f4"), (8, "i8")))
+    sound = zcm({f"first-{pick(99)}": few, f"second-{pick(99)}": more})
 
     def patched(at: int, layout: str, *numbers: int) -> bytes:
         data = bytearray(sound)

@@ -1,4 +1,4 @@
-"""09.serve: every answer right in float32, within 1.5 models of anonymous memory, the files not read anew each time."""
+"""09.serve: every answer right in float32, at most 1.5 models of anonymous memory, and no file read again and again."""
 
 import secrets
 from pathlib import Path
@@ -12,21 +12,21 @@ from helpers.units import MiB, in_words
 LAYERS, ROUNDS = 8, 3
 STORED = ("float32", "float16", "float16")
 HALF = "The weights may be stored as float16; the vector must stay float32."
-TOLERANCE = 1e-4  # of the largest number of an answer: float32 has a hundred times less, float16 ten times more
+TOLERANCE = 1e-4  # of an answer's largest number: float32 is off by a hundred times less, float16 by ten times more
 
 
 def run(function, paths: list[Path], requests: list[tuple]) -> tuple[list | str, list]:
-    """The answers, those that are no arrays by their types; if there is no list of them, the type of what there is. And
-    the vectors that were asked with, as they are now.
+    """The answers (for what isn't an array, its type), or the type of what isn't a list of answers. And the vectors of
+    the requests, as they are now.
 
-    The requests hold vectors of numpy's, so numpy is loaded before anything is measured.
+    The requests hold numpy vectors, so numpy is loaded before anything is measured.
     """
     import numpy as np
 
     answers, asked = function(paths, list(requests)), [vector for _, vector in requests]
     if not isinstance(answers, list | tuple):
         return type(answers).__name__, asked
-    arrays = [one if isinstance(one, np.ndarray) else type(one).__name__ for one in answers[: len(requests) + 1]]
+    arrays = [item if isinstance(item, np.ndarray) else type(item).__name__ for item in answers[: len(requests) + 1]]
     return arrays, asked
 
 
@@ -37,12 +37,12 @@ def judge(attempt: Attempt) -> Verdict:
     answers, asked = seen.value
     as_wanted(answers, wanted)
     if any(now.tobytes() != vector.tobytes() for now, (_, vector) in zip(asked, requests, strict=True)):
-        why = "the answers are right, but a vector of a request has other numbers now. It is the caller's."
+        why = "the answers are right, but a request's vector has other numbers now. It belongs to the caller."
         raise NotYet("vector-changed", why)
     try:
         verdict = within(seen, attempt.size * 3 // 2, f"All {len(wanted)} answers are right")
     except NotYet as slip:
-        why = "Do you copy tensors, or keep some that you converted? A layer's turn is over when the next one begins."
+        why = "Do you copy tensors, or keep converted ones? A layer's turn is over when the next layer's begins."
         raise NotYet(slip.cause, f"{slip.because} {why}", slip.figures) from None
     read, files = seen.io.read_bytes, sum(path.stat().st_size for path in paths)
     if read is not None and read > 1.5 * files:
@@ -56,7 +56,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def as_wanted(answers: list | str, wanted: list[np.ndarray]) -> None:
-    """NotYet about the first answer that is not right."""
+    """Raises NotYet about the first answer that isn't right."""
     if isinstance(answers, str) or len(answers) != len(wanted):
         got = called(answers) if isinstance(answers, str) else f"{len(answers)} of them"
         raise NotYet("other-count", f"expected a list of {len(wanted)} answers, one for each request, got {got}.")
@@ -71,18 +71,18 @@ def as_wanted(answers: list | str, wanted: list[np.ndarray]) -> None:
         if TOLERANCE < off < 0.1:
             why = f"answer {number} is off by {off:.1e} of its largest number. Three digits are right, as many as"
             raise NotYet("half-precision", f"{why} float16 has: somewhere float16 is multiplied by float16. {HALF}")
-        if not off <= TOLERANCE:  # nor is "not a number" right
+        if not off <= TOLERANCE:  # so NaN is wrong too
             why = (
-                f"all {LAYERS} layers, in order, each with `max(weight @ x + bias, 0)`, of the model that was asked for"
+                f"all {LAYERS} layers of the model that was asked for, in order, each with `max(weight @ x + bias, 0)`"
             )
-            raise NotYet("other-numbers", f"answer {number} has other numbers than its model gives. Expected: {why}.")
+            raise NotYet("other-numbers", f"answer {number} isn't what its model gives. Expected: {why}.")
 
 
 def models(folder: Path, size: int) -> tuple[list[Path], list[tuple[int, np.ndarray]], list[np.ndarray]]:
-    """Three model files in random order, requests that go to and fro between them, and the answers.
+    """Three model files in random order, requests that go back and forth between them, and the answers.
 
-    size: bytes of a model in float32. Weights are normal with a variance of 2/n: numbers then keep their size through
-    layers with a relu.
+    size: bytes of a model in float32. Weights are normal with a variance of 2/n, so that numbers keep their size
+    through ReLU layers.
     """
     rng = np.random.default_rng(secrets.randbelow(2**32))
     n = int((size / 4 / LAYERS) ** 0.5)

@@ -27,12 +27,12 @@ SERVER = Path(__file__).with_name("server.py")
 
 Moment = dict[str, dict | list[dict]]  # "free" and "processes": figures in bytes, as `moment` gives them
 Case = tuple[int, Moment, Moment]  # the size of the model, before, after
-Parts = list[tuple[int, int]]  # from which eighth of the model to which each process takes
+Parts = list[tuple[int, int]]  # for each process: from which eighth of the model to which
 
 
 # --- the servers ----------------------------------------------------------------------------------------------
 def moment(pids: list[int]) -> Moment:
-    """What free(1) and these processes show, bytes.
+    """What free(1) and these processes show, in bytes.
 
     proc_meminfo(5); VmHWM of proc_pid_status(5); the rest is from smaps_rollup, proc_pid_smaps(5).
     """
@@ -52,7 +52,7 @@ def moment(pids: list[int]) -> Moment:
 
 
 def serves(kind: str, path: Path, size: int, parts: Parts) -> tuple[Moment, Moment]:
-    """What such a server shows before it has the model and after two answers. OSError if it could not be run."""
+    """What such a server shows before it has the model and after two answers. Raises OSError if it couldn't be run."""
 
     def told_to_go_on(server):
         server.stdin.write(b"go on\n")
@@ -78,8 +78,8 @@ def serves(kind: str, path: Path, size: int, parts: Parts) -> tuple[Moment, Mome
 
 
 def live(folder: Path) -> dict[str, tuple[int, Case]]:
-    """The bytes that each kind of server needs, by what it was asked, and what it shows; nothing if one could not be
-    run, or did not do what it was to do."""
+    """How many bytes each kind of server needs for what it was asked, and what it shows; {} if a server couldn't be run
+    or didn't do what it should."""
     size = 48 * MiB + 4 * KiB * secrets.randbelow(2 * KiB)
     path = random_file(folder / "model.bin", size, seed=secrets.randbelow(2**32))
     with path.open("r+b") as file:
@@ -89,7 +89,7 @@ def live(folder: Path) -> dict[str, tuple[int, Case]]:
         parts = {"experts": [(0, 1 + secrets.randbelow(3))], "two": [(0, 6), (2, 8)]}.get(kind, [(0, 8)])
         try:
             case = (size, *serves(kind, path, size, parts))
-        except (OSError, KeyError):  # a system that does not show all this, or that stopped one of them
+        except (OSError, KeyError):  # a system that doesn't show all this, or that stopped a server
             return {}
         if not as_meant(kind, parts, *case):
             return {}
@@ -98,25 +98,25 @@ def live(folder: Path) -> dict[str, tuple[int, Case]]:
 
 
 def as_meant(kind: str, parts: Parts, size: int, before: Moment, after: Moment) -> bool:
-    """Did the processes have their parts of the model, and is none of that gone but where it was to go?"""
+    """Did the processes have their parts of the model, and lose pages only where they should?"""
     eighths, had = sum(end - begin for begin, end in parts), growth(before, after, "VmHWM")
     lost = max(now["VmHWM"] - now["RssAnon"] - now["RssFile"] for now in after["processes"])
     return abs(had - size * eighths / 8) < ABOUT and (lost > MUCH) == (kind == "loses")
 
 
 def recorded() -> dict[str, tuple[int, Case]]:
-    """The same, of servers on another machine."""
+    """The same for servers on another machine."""
     servers = tomllib.loads(Path(__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
-    return {kind: (one["needed"], (one["size"], one["before"], one["after"])) for kind, one in servers.items()}
+    return {kind: (case["needed"], (case["size"], case["before"], case["after"])) for kind, case in servers.items()}
 
 
 # --- the judge ------------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    """Of servers started for this check; where they cannot be run or read, of recorded ones."""
+    """Asks about servers started for this check, or recorded servers where those can't be run or read."""
     running = {} if maps.why_not() else live(attempt.folder)
     servers = running or recorded()
     figures = tuple(f"{kind}: {in_words(needed, 'bytes')} needed" for kind, (needed, _) in servers.items())
-    where = "that were running a moment ago" if running else "recorded on another machine: they cannot be read here"
+    where = "that were running a moment ago" if running else "recorded on another machine: they can't be read here"
     done = f"You read the figures of {len(servers)} servers {where}. A mapped model needs the pages that it uses, "
     done += "in whichever column they are counted."
     cases = {kind: case for kind, (_, case) in servers.items()}
@@ -125,18 +125,18 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def growth(before: Moment, after: Moment, meter: str) -> int:
-    """By how many bytes a meter of the processes grew, all of them added up."""
+    """How many bytes a meter grew by, added up over all processes."""
     return sum(now[meter] - was[meter] for was, now in zip(before["processes"], after["processes"], strict=True))
 
 
 def held(before: Moment, after: Moment) -> tuple[int, int, int]:
-    """Bytes of all processes together: anonymous, their share of files' pages, and what they had and have no more."""
+    """Bytes of all processes together: anonymous, their share of files' pages, and what they had and lost."""
     gone = sum(now["VmHWM"] - now["RssAnon"] - now["RssFile"] for now in after["processes"])
     return growth(before, after, "RssAnon"), growth(before, after, "Pss_File"), gone
 
 
 def misread(given: object, expected: tuple[int, str], size: int, before: Moment, after: Moment) -> None:
-    """NotYet says what the slip was, as far as the figures tell."""
+    """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         words = ", ".join(map(repr, CAUSES))
         raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given!r}.")
@@ -147,20 +147,20 @@ def misread(given: object, expected: tuple[int, str], size: int, before: Moment,
             if given[0] == figure:
                 raise NotYet(cause, f"you gave {got} as needed. {why}")
     if abs(given[0] - needed) > ABOUT or given[1] != word:
-        figures = {"own memory": own, "share of files' pages": shared, "gone again": gone, "the model": size}
+        figures = {"own memory": own, "share of files' pages": shared, "lost again": gone, "the model": size}
         listed = ", ".join(f"{name} {in_words(figure, 'bytes')}" for name, figure in figures.items())
         expected = f"expected {in_words(needed, 'bytes')} and {word!r}, got {got} and {given[1]!r}"
         raise NotYet("other-answer", f"{expected}. The processes together: {listed}.")
 
 
 def other_figures(before: Moment, after: Moment) -> list[tuple[str, int, str]]:
-    """What is easily taken for the bytes needed: the cause, the figure, and what it is."""
+    """What is easily mistaken for the bytes needed: the cause, the figure, and what it really is."""
     own, shared, _ = held(before, after)
     used, cached = (after["free"][name] - before["free"][name] for name in ("used", "buff/cache"))
-    left_out = "`used` grew by that much. It leaves out the pages of files, however often they are needed."
-    whose = "The page cache grew by that much, whoever it was for. It keeps what was read once, needed or not."
-    waits = "That is anonymous memory alone. Without the mapped pages each answer waits for the disk."
-    again = "That is what is left now. VmHWM says how much there was, and the next answer needs all of it again."
+    left_out = "`used` grew by that much. It leaves out the pages of files, however often they're needed."
+    whose = "The page cache grew by that much, whoever it was for. It keeps whatever was once read, needed or not."
+    waits = "That's anonymous memory alone. Without the mapped pages, each answer waits for the disk."
+    again = "That's what is left now. VmHWM says how much there was, and the next answer needs all of it again."
     twice = "RssFile and VmHWM count a page in full in every process. Two that map the same file need its pages once."
     return [
         ("used", used, left_out),

@@ -1,4 +1,4 @@
-"""09.snapshot: three good files are lent, the large one without its numbers being read; twelve others are refused."""
+"""09.snapshot: three good files are lent, the large one without reading its numbers; twelve others are refused."""
 
 import secrets
 import struct
@@ -13,12 +13,12 @@ from helpers.units import MiB, in_words
 
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin
-FAR_APART = ("ends within its header", "has another version", "has a damaged header, as only the checksum tells")
+FAR_APART = ("ends within its header", "has another version", "has a damaged header, which only the checksum tells")
 
 
 def run(function, paths: list[Path], np) -> list[tuple]:
-    """How each load ended: "returned" and what, as `shown` has it; "refused" with a ValueError, and what that says;
-    "raised" another error, and which.
+    """How each load ended: "returned" and what, see `shown`; "refused" with a ValueError, and what it says; "raised"
+    another error, and which.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -38,7 +38,7 @@ def ends_of(array) -> list:
 
 
 def shown(array) -> tuple:
-    """What it is; views of its first and its last numbers, as they are when they are sent; is it read-only?"""
+    """What it is; views of its first and last numbers, as they are when they're sent; whether it's read-only."""
     import numpy as np
 
     if not isinstance(array, np.ndarray) or array.ndim != 1:
@@ -47,9 +47,9 @@ def shown(array) -> tuple:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """When all are loaded, other numbers are written over those of the good files: what is lent has them."""
+    """Overwrites the numbers of the good files once all are loaded: lent arrays show the new numbers."""
     good, bad = good_snapshots(attempt.size), bad_snapshots()
-    names = secrets.SystemRandom().sample(range(100), len(good) + len(bad))  # which tell nothing
+    names = secrets.SystemRandom().sample(range(100), len(good) + len(bad))  # these tell nothing
     paths = [attempt.folder / f"{name}.bin" for name in names]
     contents = [snapshot(numbers, first) for first, numbers in good.items()] + list(bad.values())
     for path, content in zip(paths, contents, strict=True):
@@ -73,16 +73,15 @@ def judge(attempt: Attempt) -> Verdict:
     largest, read = len(contents[0]), max(seen.peak.file or 0, seen.io.read_bytes or 0)
     if read > largest / 2:
         why = (
-            f"you lend and refuse the right files, but of a file of {in_words(largest, 'bytes')} you read "
-            f"{in_words(read, 'bytes')} to open it. The more numbers there are, the longer that takes. The header has "
-            "to be enough."
+            f"you lend and refuse the right files, but to open a file of {in_words(largest, 'bytes')} you read "
+            f"{in_words(read, 'bytes')}. The more numbers there are, the longer that takes. The header must be enough."
         )
         raise NotYet("reads-the-numbers", why)
     return within(seen, 4 * MiB, f"You lend {len(good)} good files and refuse {len(bad)} others")
 
 
 def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
-    """NotYet if the numbers of a good file, which begin at byte `first`, were not lent."""
+    """Raises NotYet if the numbers of a good file, which begin at byte `first`, weren't lent."""
     expected = f"float64 of shape {numbers.shape}"
     if end[1] != expected:
         cause = "other-array" if end[0] == "returned" else "good-refused"
@@ -90,19 +89,19 @@ def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
         raise NotYet(cause, why)
     old, new, now = (b"".join(map(bytes, ends)) for ends in (ends_of(numbers), ends_of(-numbers), end[2]))
     if now == old:
-        why = "the numbers are right, but they are a copy: your array kept them when others were written to the file."
+        why = "the numbers are right, but they're a copy: your array kept them when the file was overwritten."
         raise NotYet("copied", why)
     if now != new:
-        why = "your array has other numbers than the file. The header says at which byte they begin."
+        why = "your array doesn't have the file's numbers. The header says at which byte they begin."
         raise NotYet("other-numbers", why)
     if not end[3]:
-        raise NotYet("writable", "your array can be written to. Map the file so that it can only be read.")
+        raise NotYet("writable", "your array can be written to. Map the file read-only.")
 
 
 def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
-    """NotYet about a bad file that did not end in a ValueError, or in one that does not say what is wrong.
+    """Raises NotYet about a bad file that wasn't refused with a ValueError, or whose error doesn't say what's wrong.
 
-    ends: what is wrong with the file -> how it ended. What is FAR_APART must not sound alike, but for the file's name.
+    ends: what is wrong with a file -> how its load ended. Errors of FAR_APART must differ in more than the file's name.
     """
     said = {}
     for what, (how, text, *_) in ends.items():
@@ -112,12 +111,12 @@ def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
         other = said.setdefault(without, what) if what in FAR_APART else what
         if not without or other != what:
             why = f"for a file that {what}, your ValueError says “{text[:200]}”"
-            more = f", and the same for one that {other}" if other != what else ""
-            raise NotYet("says-nothing", f"{why}{more}. Say what is wrong with it: the value that you found, say.")
+            more = f", and the same for a file that {other}" if other != what else ""
+            raise NotYet("says-nothing", f"{why}{more}. Say what's wrong with it: name the value you found, say.")
 
 
 def good_snapshots(size: int) -> dict[int, np.ndarray]:
-    """Where the numbers of each begin -> the numbers: an array of `size` bytes, and two small ones."""
+    """Where each array's numbers begin -> the numbers: an array of `size` bytes, and two small arrays."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
     few, fewer = map(int, rng.integers(8, 99, 2))
     return {
@@ -128,9 +127,9 @@ def good_snapshots(size: int) -> dict[int, np.ndarray]:
 
 
 def snapshot(numbers: np.ndarray, first: int = FIRST, more: int = 0, **other: bytes | int) -> bytes:
-    """The bytes of a snapshot whose numbers begin at byte `first`, by its header at least; it says `more` of them.
+    """The bytes of a snapshot whose numbers begin at byte `first`, at least by its header, which promises `more`.
 
-    other: the magic, version or order that it has instead of the right one.
+    other: the wrong magic, version or order.
     """
     begin = {"magic": MAGIC, "version": VERSION, "order": ORDER} | other
     fields = HEADER.pack(*begin.values(), first, numbers.size + more, 0)[:-4]
@@ -150,10 +149,10 @@ def bad_snapshots() -> dict[str, bytes]:
         "has another magic": snapshot(numbers, magic=foreign),
         "has another version": snapshot(numbers, version=2 + pick(9)),
         "comes from a machine with the other byte order": snapshot(numbers.byteswap(), order=0x04030201),
-        "has a damaged header, as only the checksum tells": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
+        "has a damaged header, which only the checksum tells": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
         "has its numbers inside the header": snapshot(numbers, 8 * (1 + pick(4))),
         "has its numbers at an odd place": snapshot(numbers, FIRST + 1 + pick(7)),
-        "has 2^61 numbers, by its header": snapshot(numbers, more=2**61),
+        "has 2^61 numbers, says its header": snapshot(numbers, more=2**61),
         "was cut short": good[: -1 - pick(64)],
         "is a byte longer than its header says": good + bytes([pick(256)]),
         "has a number after its end": snapshot(np.append(numbers, 1.0), more=-1),

@@ -1,4 +1,4 @@
-"""10.holders: the three names in each of four sessions that hold the file, and then the file is let go."""
+"""10.holders: the three names that hold the file in each of four sessions; once they're gone, the file is let go."""
 
 import secrets
 import tomllib
@@ -15,8 +15,8 @@ FREE = {kind["made"]: kind["why"] for kind in KINDS["free"]}  # or why it doesn'
 
 
 def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
-    """For each session: the names that the function gave, or its answer as it prints if these are no words; the
-    session's names; and whether the file was let go when the names given were deleted.
+    """For each session: the names that the function returned, or its answer as it prints if these aren't text; the
+    session's names; and whether the file was let go when the returned names were deleted.
 
     A session is source that makes its names from `weights` and `others`, arrays over mappings of the two files.
     """
@@ -44,10 +44,10 @@ def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
     while made:
         session, mapping = made.pop(0)
         names = function(session, mapping)
-        words = isinstance(names, set | frozenset | list | tuple) and all(isinstance(name, str) for name in names)
-        said = sorted({str(name) for name in names}) if words else repr(names)[:200]
+        texts = isinstance(names, set | frozenset | list | tuple) and all(isinstance(name, str) for name in names)
+        said = sorted({str(name) for name in names}) if texts else repr(names)[:200]
         there = list(session)
-        for name in said if words else ():
+        for name in said if texts else ():
             session.pop(name, None)
         seen = weakref.ref(mapping)
         del mapping, names
@@ -70,20 +70,20 @@ def judge(attempt: Attempt) -> Verdict:
     told = attempt.run(run, sources, path, other, memory_limit=256 * MiB, look=look).value
     for said, there, _ in told:
         if isinstance(said, str) or not set(said) <= set(there):
-            why = f"expected a set of names as they stand in the session, such as {{{there[-1]!r}}}, got {said}."
+            why = f"expected a set of names from the session, such as {{{there[-1]!r}}}, got {said}."
             raise NotYet("no-names", why)
     misnamed(sessions, [said for said, _, _ in told])
     if still or not all(gone for *_, gone in told):
         why = (
-            "the names are right, but when they were deleted the file was still mapped: `find` keeps something itself."
+            "the names are right, but once they were deleted the file was still mapped: `find` keeps something itself."
         )
         raise NotYet("kept", why)
     figures = (f"{len(sessions)} sessions", f"{len(HOLDERS)} holders", f"{len(FREE)} names that hold nothing")
-    return right("You found the three in each session, and with their names gone the file was let go.", figures)
+    return right("You found the three in each session, and once their names were gone the file was let go.", figures)
 
 
 def four_sessions() -> list[dict[str, str]]:
-    """For each its names, with how each is made: three that hold the file and three that do not, in any order."""
+    """Each session's names with the source that makes them: three that hold the file and three that don't, shuffled."""
     chance = secrets.SystemRandom()
     holders, free = (chance.sample(list(kinds), len(kinds)) for kinds in (HOLDERS, FREE))
     sessions = []
@@ -99,7 +99,7 @@ def made(session: dict[str, str]) -> str:
 
 
 def misnamed(sessions: list[dict[str, str]], given: list[list[str]]) -> None:
-    """NotYet says of one name that it was missed, or that it is one too many: the first in the order of the tables."""
+    """Raises NotYet about a name that was missed or shouldn't be there: the first in the order of the tables."""
     missed, too_many, helpers = {}, {}, set()
     for session, said in zip(sessions, given, strict=True):
         helpers |= set(said) - set(session)
@@ -108,20 +108,20 @@ def misnamed(sessions: list[dict[str, str]], given: list[list[str]]) -> None:
     for kind, why in HOLDERS.items():
         if kind in missed:
             how = f"It was made by `{in_a_line(kind, missed[kind])}`."
-            raise NotYet("missed", f"`{missed[kind]}` holds the file, and you did not name it: {why}. {how}")
+            raise NotYet("missed", f"`{missed[kind]}` holds the file, and you didn't name it: {why}. {how}")
     for kind, why in FREE.items():
         if kind in too_many and not (helpers and "def " in kind):
             how = f"It was made by `{in_a_line(kind, too_many[kind])}`."
-            raise NotYet("holds-nothing", f"`{too_many[kind]}` does not hold the file: {why}. {how}")
+            raise NotYet("holds-nothing", f"`{too_many[kind]}` doesn't hold the file: {why}. {how}")
     if helpers:
         why = (
             f"`{min(helpers)}` is a function, class or module that holds no file. A function's `__globals__` leads to "
-            "all global names, and these are the session itself: do not walk through the session."
+            "all global names, and these are the session itself: don't walk through the session."
         )
         raise NotYet("through-globals", why)
 
 
 def in_a_line(kind: str, name: str) -> str:
-    """The source that made a name."""
+    """The source that made a name, on one line."""
     lines = [line.strip() for line in kind.replace("NAME", name).splitlines() if line.strip()]
     return "; ".join(lines).replace(":;", ":")

@@ -1,4 +1,4 @@
-"""10.save: the old file whole for its readers, the new one all at once and synced first, nothing left by a failure."""
+"""10.save: the old file whole for its readers, the new file all at once and synced first, no leftovers of a failure."""
 
 import os
 import stat
@@ -14,19 +14,19 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_differ
 from helpers.units import MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
-FAILURES = {"full": "the disk was full half-way", "interrupted": "Ctrl-C came just before the renaming"}
+FAILURES = {"full": "the disk was full halfway", "interrupted": "Ctrl-C came just before the rename"}
 OTHER_FOLDER = (
-    "you made the new file in another folder. Renaming is one step only within a file system; between two it fails, "
+    "you made the new file in another folder. Renaming works only within a file system; between two of them it fails "
     "with “Invalid cross-device link”, as it did here. Make the file in the folder of `path`."
 )
 
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, folder: Path, source: Path, np) -> dict:
-    """What was noted of its steps while the function saved the numbers in `source` over shared/weights.bin, and whether
-    it raised when it then was to save a few of them in two more folders, and could not.
+    """What was noted while the function saved the numbers in `source` over shared/weights.bin, and whether it raised
+    when it then had to save a few of them in two more folders, and couldn't.
 
-    "full": no file may grow past half of what is to be written (True where that cannot be had). "interrupted": Ctrl-C.
+    "full": no file may grow past half of what is to be written (True where no limit can be set). "interrupted": Ctrl-C.
     numpy is an argument so that it is loaded before anything is measured.
     """
     import os
@@ -68,11 +68,11 @@ def run(function, folder: Path, source: Path, np) -> dict:
 
 
 def steps(step: dict):
-    """An audit hook (PEP 578): notes what is done to the name step["path"], and interrupts it if step["interrupted"].
+    """An audit hook (PEP 578): notes what happens to the name step["path"], and interrupts it if step["interrupted"].
 
-    "gap": the name was taken away from a file. "whole" and "on_disk": was the file that was given the name so, at that
-    moment? "sparse": a file that has no room on the disk yet was mapped to be written to. A file of another folder is
-    refused, as if each folder were a file system.
+    "gap": a file lost the name. "whole" and "on_disk": was the file so at the moment it got the name? "sparse": a file
+    that has no room on the disk yet was mapped for writing. The hook refuses a file from another folder, as if each
+    folder were a file system.
     """
     import errno
     import os
@@ -111,7 +111,7 @@ def steps(step: dict):
 
     def hook(event, args):
         if step["path"] and event in note:
-            path, step["path"] = step["path"], ""  # what is done in here is not to be noted
+            path, step["path"] = step["path"], ""  # don't note what happens in here
             try:
                 note[event](path, *args)
             finally:
@@ -121,8 +121,8 @@ def steps(step: dict):
 
 
 def syncs(step: dict):
-    """A profile function (sys.setprofile): by whatever name the student calls fsync, fdatasync, sync, or the flush of a
-    mapping, it adds to step["synced"] the files that are whole then, in the folder of step["path"]."""
+    """A profile function (sys.setprofile): when the student calls fsync, fdatasync, sync or a mapping's flush, by any
+    name, it adds to step["synced"] the files in the folder of step["path"] that are whole by then."""
     import mmap
     import os
 
@@ -137,7 +137,7 @@ def syncs(step: dict):
 
 
 def not_on_the_disk(path: str) -> int | None:
-    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where nobody can tell."""
+    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where nothing can tell."""
     import ctypes
     import sys
 
@@ -157,7 +157,7 @@ def judge(attempt: Attempt) -> Verdict:
         (folder / name / "weights.bin").write_bytes(b"old")
     source = attempt.random_file(size=size)
     target = random_file(folder / "shared" / "weights.bin", size, seed=2**31)
-    os.link(target, attempt.own / "old.bin")  # who has mapped the old file sees what is there
+    os.link(target, attempt.own / "old.bin")  # a reader that has mapped the old file sees these bytes
     mode, old = stat.S_IMODE(target.stat().st_mode), digest(target)
     means = {"cross-device link": ("other-folder", OTHER_FOLDER)}
     seen = attempt.run(run, folder, source, np, memory_limit=4 * size + 64 * MiB, means=means)
@@ -166,32 +166,32 @@ def judge(attempt: Attempt) -> Verdict:
     if now != old:
         why = (
             "a reader that has the old file mapped sees other bytes in its array, or none: you wrote to the file that "
-            "it maps, or cut it, as `open(…, 'wb')` does. It needs the old bytes for as long as it looks. Write "
-            "another file."
+            "it maps, or truncated it, as `open(…, 'wb')` does. It needs the old bytes for as long as it reads. Write "
+            "to another file."
         )
         raise NotYet("written-in-place", why)
     replaced(seen.value, target, attempt.twin(source))
     safe(seen.value, folder)
-    done = "The old file stays whole for its readers, the new one comes all at once, a failure leaves nothing behind"
+    done = "The old file stays whole for its readers, the new comes all at once, and a failure leaves nothing behind"
     verdict, now = within(seen, BUDGET, done), stat.S_IMODE(target.stat().st_mode)
-    more = f" (The old file had the mode {mode:o}, the new one has {now:o}; `shutil.copymode` mends that.)"
+    more = f" (The old file had mode {mode:o}, the new file has {now:o}; `shutil.copymode` fixes that.)"
     return replace(verdict, because=verdict.because + (more if now != mode else ""))
 
 
 def replaced(told: dict, target: Path, twin: Path) -> None:
-    """NotYet if the new file did not come whole, in one step, and from the disk."""
+    """Raises NotYet unless the new file came whole, in one step, and from the disk."""
     if told["gap"]:
-        why = "for a moment there was no file: opening it was a FileNotFoundError. `os.replace` leaves no such gap."
+        why = "for a moment there was no file: opening it raised FileNotFoundError. `os.replace` leaves no such gap."
         raise NotYet("no-file", why)
     if not all(told["whole"]):
-        why = "for a moment only a part of the new file was there. Give it the name when it is whole."
+        why = "for a moment only part of the new file was there. Give it the name once it's whole."
         raise NotYet("part-of-a-file", why)
     if first_difference(target, twin) is not None:
         raise NotYet("other-bytes", "expected a file with the bytes of the array and nothing else, got other bytes.")
     if not told["whole"]:
         why = (
-            "the bytes are right, but the check did not see how they got their name. Use `os.replace`, and finish "
-            "before you return: a caller cannot rely on what a thread or another program does later."
+            "the bytes are right, but the check didn't see how the file got its name. Use `os.replace`, and finish "
+            "before you return: a caller can't rely on what a thread or another program does later."
         )
         raise NotYet("not-seen", why)
     if not all(told["on_disk"]):
@@ -204,21 +204,21 @@ def replaced(told: dict, target: Path, twin: Path) -> None:
 
 
 def safe(told: dict, folder: Path) -> None:
-    """NotYet if something lies beside the file, or about what was left when it failed, or would have been."""
+    """Raises NotYet if something lies beside the file, or if a failure left something behind, or would have."""
     left, *others = ([file.name for file in (folder / name).iterdir()] for name in ("shared", *FAILURES))
     if left != ["weights.bin"]:
-        raise NotYet("left-beside", f"all is saved, but these are beside the file: {sorted(left)}.")
+        raise NotYet("left-beside", f"everything is saved, but you left this beside the file: {sorted(left)}.")
     if told["sparse"]:
         why = (
-            "you mapped a file that has a length and no room on the disk yet. If the disk is full, writing to the "
-            "mapping raises nothing: it ends the process (SIGBUS), and your `finally` with it. `os.posix_fallocate` "
-            "asks for the room first, and `write` asks as it goes."
+            "you mapped a file that has a length but no room on the disk yet. If the disk is full, writing to the "
+            "mapping raises nothing: it kills the process (SIGBUS), and your `finally` never runs. "
+            "`os.posix_fallocate` asks for the room first, and `write` asks as it goes."
         )
         raise NotYet("no-room-asked-for", why)
     for (name, what), left in zip(FAILURES.items(), others, strict=True):
         if not told[name]:
-            raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must hear of it.")
+            raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must know.")
         if left != ["weights.bin"] or (folder / name / "weights.bin").read_bytes() != b"old":
             got = "other bytes in it" if left == ["weights.bin"] else f"{sorted(left)}"
             why = f"{what}: expected the old file as it was and nothing beside it, got {got}."
-            raise NotYet("left-after-failure", f"{why} What must run whatever happens belongs in a `finally`.")
+            raise NotYet("left-after-failure", f"{why} Code that must run whatever happens belongs in a `finally`.")

@@ -1,4 +1,4 @@
-"""10.windows: the layer, owned; the new file in place as soon as nobody has the old one; else the error, in time."""
+"""10.windows: an owned layer; the new file in place as soon as nobody has the old; otherwise the error, in time."""
 
 import os
 import secrets
@@ -25,7 +25,7 @@ EXPORTED = (
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, cases: list[tuple], np) -> list[dict]:
-    """What each call of function(path, offset, count, new) came to. A case is these four, and how many tries fail.
+    """How each call of function(path, offset, count, new) ended. A case is these four, and how many tries fail.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -53,10 +53,10 @@ def run(function, cases: list[tuple], np) -> list[dict]:
 
 
 def windows(step: dict):
-    """An audit hook (PEP 578) that notes what is tried with the file at step["path"], and refuses what Windows refuses.
+    """An audit hook (PEP 578): notes what is tried with the file at step["path"], and refuses what Windows refuses.
 
-    That is to replace, rename or delete a file that this process has open or mapped, or another one, which has it for
-    step["busy"] tries. What this process has is read in /proc; without it only the other one is seen.
+    Windows won't replace, rename or delete a file that this process or another has open or mapped. The other process
+    has it for step["busy"] tries. /proc shows what this process has; without /proc, only the other process counts.
     """
     import errno
     import os
@@ -68,8 +68,8 @@ def windows(step: dict):
         there = {os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
         return "open" if path in there else ""
 
-    def same(one, path):
-        return os.path.realpath(os.fsdecode(one)) == path
+    def same(name, path):
+        return os.path.realpath(os.fsdecode(name)) == path
 
     def refuse(event, args):
         path = step["path"]
@@ -116,10 +116,10 @@ def judge(attempt: Attempt) -> Verdict:
             swapped(end, layer, other, bool(moved))
     if still:
         how = min(still)
-        raise NotYet(f"still-{how}", f"when all had returned, a file was still {how}. Keep a copy and nothing else.")
+        raise NotYet(f"still-{how}", f"when all calls had returned, a file was still {how}. Keep a copy, nothing else.")
     verdict = within(seen, BUDGET, "You hold nothing of the old file, wait for another reader, and give up in time")
     if os.name != "nt" and maps.why_not():
-        more = " Whether a mapping of your own was open could not be seen here; Windows would have seen it."
+        more = " This machine can't tell whether you still had a mapping open; Windows can."
         return replace(verdict, because=verdict.because + more)
     return verdict
 
@@ -130,7 +130,7 @@ def contents(folder: Path) -> dict[str, int]:
 
 
 def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
-    """NotYet if the new file is not in place although it could be, or the layer is not the old file's."""
+    """Raises NotYet if the new file isn't in place although it could be, or if the layer isn't the old file's."""
     if end["raised"] and not end["held"] and other == "leaves":
         why = "another program had the file mapped when you tried, and you gave up at once. Wait, and try again."
         raise NotYet("tried-once", why)
@@ -138,18 +138,18 @@ def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
         held = end["held"] or "held"
         why = (
             f"nobody else had the file, but you still had it {held} when you replaced it. `with` closes a file. "
-            "A view keeps its mapping: `[:]` makes one more view, and an `np.memmap` that still has a name is a view "
+            "A view keeps its mapping: `[:]` makes another view, and an `np.memmap` that still has a name is a view "
             "too. `.copy()` what you need, and let go of the rest before you replace."
         )
         raise NotYet(f"still-{held}", why)
     at_most_so_often(end)
     if end["removed"]:
-        why = "you took the old file's name away before you gave it to the new one. `os.replace` does both in one step."
+        why = "you took the old file's name away before the new file got it. `os.replace` does both in one step."
         raise NotYet("removed-first", why)
     if not moved:
         why = (
-            "it returned, but it did not do what `os.replace(new, path)` does: the file from `new` must be at `path`, "
-            "and no other file beside it."
+            "it returned, but it didn't do what `os.replace(new, path)` does: the file from `new` must be at `path`, "
+            "with no other file beside it."
         )
         raise NotYet("not-moved", why)
     layer, expected = end["layer"], f"{wanted.dtype} of shape {wanted.shape}"
@@ -160,12 +160,12 @@ def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
 
 
 def in_vain(end: dict, as_before: bool) -> None:
-    """NotYet if anything but a PermissionError, in time, came of it while another reader had the file all the time."""
+    """Raises NotYet unless it raised PermissionError, in time, because another reader had the file all the time."""
     meanwhile = "another program had the file mapped all the time, and"
     if not as_before:
-        raise NotYet("file-lost", f"{meanwhile} now the old file and the new one are not as they were.")
+        raise NotYet("file-lost", f"{meanwhile} now the two files aren't what they were.")
     if not end["raised"]:
-        why = f"{meanwhile} `swap` returned as if the new file had taken its place. Raise the PermissionError again."
+        why = f"{meanwhile} `swap` returned as if the new file had taken its place. Re-raise the PermissionError."
         raise NotYet("swallowed", why)
     at_most_so_often(end)
     if not SOONEST <= end["waited"] <= LATEST:
@@ -175,5 +175,5 @@ def in_vain(end: dict, as_before: bool) -> None:
 
 def at_most_so_often(end: dict) -> None:
     if end["tries"] > TRIES:
-        why = f"another program had the file mapped, and you tried {end['tries']:,} times; {TRIES} are the most. Sleep "
-        raise NotYet("too-many-tries", f"{why}between two tries, and longer each time.")
+        why = f"another program had the file mapped, and you tried {end['tries']:,} times; the limit is {TRIES}. Sleep "
+        raise NotYet("too-many-tries", f"{why}between two tries, longer each time.")
