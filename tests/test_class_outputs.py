@@ -333,7 +333,7 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
         "Not yet: target is <b>short</b>",
         "Measured: 9 MiB anonymous",
         "Late · handed in on 26 November 2026, 08:05 · due on 25 November 2026, 18:00",
-        "your notebook is of edition 2026-10-01 (9d7e380)",
+        "your notebook is from edition 2026-10-01 (9d7e380)",
         "14 of 30 points",
         "4 of 10 points, given by your teacher",
         "See me.",
