@@ -575,7 +575,7 @@ def test_an_unknown_student_is_answered_with_those_who_are_near(tmp_path: Path, 
     for asked, near in (("91000021", "910000021 (Vorname21 Nachname21)"), ("nachname33", "910000033 (Vorname33")):
         assert forget.main([asked, "--out", str(out)]) == 1
         said = capsys.readouterr().err
-        assert f"nothing is known of {asked!r}; did you mean" in said and near in said
+        assert f"there is no data on {asked!r}; did you mean" in said and near in said
     assert contents(out) == before
 
 
