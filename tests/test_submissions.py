@@ -514,7 +514,7 @@ ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
     "wrong checksum": (lambda: changed(PACKED, CENTRAL + 16, "<I", 1), "the zip is damaged (Bad CRC-32 for file"),
     "broken data": (lambda: changed(PACKED, 70, "<Q", 2**64 - 1), "the zip is damaged ("),
     "declares less": (lambda: changed(PACKED, CENTRAL + 24, "<I", 9), "the zip is damaged (Bad CRC-32 for file"),
-    "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook has 4 GiB; 32 MiB is the"),
+    "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook is 4 GiB; the limit is"),
     "another name at the file": (lambda: PACKED.replace(b"02_copy", b"03_copy", 1), "the zip is damaged (File name in"),
     "begins elsewhere": (lambda: changed(PACKED, CENTRAL + 42, "<I", 2**31), "the zip is damaged ("),
     "list of names elsewhere": (
@@ -528,25 +528,25 @@ ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
         "the zip is damaged ('utf-8' codec can't decode",
     ),
     "10 GiB unpacked": (endless, "the zip is damaged (Bad CRC-32 for file"),
-    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook has 33 MiB; 32 MiB is the limit"),
+    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook is 33 MiB; the limit is 32 MiB"),
     "20 GiB, by overlapping": (overlapping, "files overlap in the zip; pack it again"),
     "bzip2": (
         lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_BZIP2),
-        "it is packed by a method that is not read here",
+        "it uses a compression that we don't read",
     ),
-    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it is packed by a method that is not read here"),
+    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it uses a compression that we don't read"),
     "1,001 files": (lambda: zipped({f"{n}": b"" for n in range(1_001)}), "the zip has 1,001 files; hand in"),
-    "100,000 files": (many, "the zip's list of names has 4.96 MiB"),
+    "100,000 files": (many, "the zip's list of names takes 4.96 MiB"),
     "../": (
         lambda: zipped({LESSON: GOOD, "../../x.ipynb": GOOD}),
-        "it names a file outside of the zip (../../x.ipynb)",
+        "it names a file outside the zip (../../x.ipynb)",
     ),
     "absolute": (
         lambda: zipped({LESSON: GOOD, "/etc/passwd": b""}),
-        "it names a file outside of the zip (/etc/passwd)",
+        "it names a file outside the zip (/etc/passwd)",
     ),
-    "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside of the zip (C:/x)"),
-    "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside of the zip (..\\x)"),
+    "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside the zip (C:/x)"),
+    "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside the zip (..\\x)"),
     "link to the teacher's": (lambda: link("/etc/passwd"), "it is a link; hand in the file itself"),
     "pipe": (special, "it is a pipe or a device; hand in a file"),
     "zip in a zip": (lambda: zipped({"02_x.zip": PACKED}), "no notebook in it; there are: 02_x.zip"),
@@ -586,9 +586,9 @@ def test_a_notebook_of_200_mb_is_named_unread(tmp_path: Path):
     os.utime(folder / "ada" / "02_x.zip", (0, 0))
     short = in_short(folder)
     advice = "clear its outputs (Edit > Clear All Outputs) and hand in again"
-    assert short == {("ada", "02"): f"the notebook has 200 MiB; 32 MiB is the limit: {advice}", ("bo", "02"): ""}
+    assert short == {("ada", "02"): f"the notebook is 200 MiB; the limit is 32 MiB: {advice}", ("bo", "02"): ""}
     os.utime(folder / "ada" / LESSON, (-1, -1))
-    assert in_short(folder)["ada", "02"] == "the zip has 200 MiB; 64 MiB is the limit: hand in the notebook alone"
+    assert in_short(folder)["ada", "02"] == "the zip is 200 MiB; the limit is 64 MiB: hand in the notebook alone"
 
 
 def test_the_limits_hold_at_their_edges(tmp_path: Path):
@@ -596,7 +596,7 @@ def test_the_limits_hold_at_their_edges(tmp_path: Path):
     os.truncate(folder / "ada" / LESSON, 32 * MiB)
     assert set(in_short(folder).values()) == {""}
     os.truncate(folder / "ada" / LESSON, 32 * MiB + 1)
-    assert "32 MiB is the limit" in in_short(folder)["ada", "02"]
+    assert "the limit is 32 MiB" in in_short(folder)["ada", "02"]
     as_folder(folder, {"cy/02_x.zip": zipped({LESSON: GOOD} | {str(n): b"" for n in range(999)})})
     assert in_short(folder)["cy", "02"] == ""
 
@@ -740,8 +740,8 @@ def test_a_name_that_leads_out_of_the_class_zip_is_a_hand_in_that_is_not_read(tm
     files = {f"{name}/{LESSON}": GOOD for name in ("..", "../../etc", "/abs", "ada/../bo", "C:/cy", "./di")}
     short = in_short(as_zip(tmp_path / "class", files))
     assert {why for (key, _), why in short.items() if key != "di"} == {
-        f"it names a file outside of the zip ({name}); pack it again" for name in files if not name.startswith("./")
-    } - {f"it names a file outside of the zip (../../etc/{LESSON}); pack it again"}
+        f"it names a file outside the zip ({name}); pack it again" for name in files if not name.startswith("./")
+    } - {f"it names a file outside the zip (../../etc/{LESSON}); pack it again"}
     assert short["di", "02"] == ""
 
 
