@@ -45,7 +45,7 @@ def slips(grades: Iterable[Grade]) -> list[Slip]:
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
-    """Why hand-ins or single answers could not be graded: ("hand-in" or "answer", how many, why), the commonest first."""
+    """Why hand-ins and answers could not be graded: ("hand-in" or "answer", how many, why), the commonest first."""
     ungraded = {(hand_in.student, hand_in.lesson): hand_in.why_not for hand_in in hand_ins if hand_in.why_not}
     counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
     for grade in grades:
