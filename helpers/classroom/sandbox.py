@@ -68,7 +68,7 @@ def why_not() -> str:
 
 
 def leave_keys() -> None:
-    """Joins an empty session keyring, keyctl(2). No namespace hides the teacher's, and every child would inherit that."""
+    """Joins an empty session keyring, keyctl(2). No namespace hides the teacher's, which children would inherit."""
     number = KEYCTL.get(platform.machine())
     if sys.platform == "linux" and number:
         ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)

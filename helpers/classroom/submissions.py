@@ -1,7 +1,7 @@
 """Finds what students handed in, in a folder or a zip laid out by Moodle, Canvas, nbgrader or a teacher.
 
-Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If a hand-in
-has something wrong with it, its `why_not` says so; the others go on.
+Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If there is
+something wrong with a hand-in, its `why_not` says so; the others go on.
 
 Names tell the layouts apart:
 
