@@ -61,12 +61,12 @@ def course(folder: Path) -> Course:
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
-    said, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
+    table, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
     at = folder / CLASS
-    _only(at, said, {"title", "points", "due", "students"})
-    points, due, students = (_of(at, said, name, dict, {}) for name in ("points", "due", "students"))
+    _only(at, table, {"title", "points", "due", "students"})
+    points, due, students = (_of(at, table, name, dict, {}) for name in ("points", "due", "students"))
     return Course(
-        title=_of(at, said, "title", str, Course.title),
+        title=_of(at, table, "title", str, Course.title),
         points={_exercise(at, key): _points(at, key, number) for key, number in points.items()},
         due={key: _moment(at, key, when) for key, when in due.items()},
         students={key: str(name) for key, name in students.items()},
@@ -86,13 +86,13 @@ def _toml(path: Path) -> dict[str, Any]:
         raise BadCourse(f"{path}: {error}") from None
 
 
-def _only(path: Path, said: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := sorted(set(said) - known):
+def _only(path: Path, table: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := sorted(set(table) - known):
         raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(known))}")
 
 
-def _of(path: Path, said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    value = said.get(name, default)
+def _of(path: Path, table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = table.get(name, default)
     if not isinstance(value, kind):
         wanted = "a table" if kind is dict else "text in quotes"
         raise BadCourse(f"{path}: {name} is {value!r}; it must be {wanted}")
@@ -121,14 +121,14 @@ def _moment(path: Path, key: str, when: Any) -> datetime:
     return when.astimezone()
 
 
-def _override(path: Path, said: Any) -> Override:
-    if not isinstance(said, dict) or not {"student", "exercise"} <= set(said):
-        raise BadCourse(f"{path}: an [[override]] needs a student and an exercise; this one is {said!r}")
-    _only(path, said, {"student", "exercise", "points", "comment"})
-    points = said.get("points")
+def _override(path: Path, table: Any) -> Override:
+    if not isinstance(table, dict) or not {"student", "exercise"} <= set(table):
+        raise BadCourse(f"{path}: an [[override]] needs a student and an exercise; this one is {table!r}")
+    _only(path, table, {"student", "exercise", "points", "comment"})
+    points = table.get("points")
     return Override(
-        str(said["student"]),
-        _exercise(path, str(said["exercise"])),
-        None if points is None else _points(path, said["exercise"], points),
-        str(said.get("comment", "")),
+        str(table["student"]),
+        _exercise(path, str(table["exercise"])),
+        None if points is None else _points(path, table["exercise"], points),
+        str(table.get("comment", "")),
     )

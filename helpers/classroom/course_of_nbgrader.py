@@ -164,16 +164,16 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
     score = {"right": course.worth(row.exercise), "not graded": None}.get(row.outcome, 0.0)
     lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
-    said = [f"{lead} {row.because}".strip()]
+    lines = [f"{lead} {row.because}".strip()]
     if row.figures:
-        said.append(f"Measured: {' · '.join(row.figures)}")
+        lines.append(f"Measured: {' · '.join(row.figures)}")
     over = course.override(row.student, row.exercise)
     if over and over.points is not None:
         score = over.points
-        said.insert(0, f"{score:g} points, given by your teacher.")
+        lines.insert(0, f"{score:g} points, given by your teacher.")
     if over and over.comment:
-        said.insert(0, over.comment)
-    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(said))
+        lines.insert(0, over.comment)
+    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------

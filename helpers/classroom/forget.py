@@ -48,9 +48,9 @@ def forget(student: str, folder: Path) -> str:
 
 def _names(known: Store, folder: Path) -> dict[str, str]:
     """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
-    said = course(folder)
-    keys = [entry.student for entry in (*known.hand_ins(), *known.rows(), *said.overrides)]
-    return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(said.students)
+    about = course(folder)
+    keys = [entry.student for entry in (*known.hand_ins(), *known.rows(), *about.overrides)]
+    return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(about.students)
 
 
 def _near(student: str, names: dict[str, str]) -> str:
@@ -86,8 +86,8 @@ def _no_name(old: str, student: str) -> tuple[str, int]:
     return "".join(left), len(lines) - len(left)
 
 
-def _unnamed(said: dict, student: str) -> dict:
-    return said | {"students": {key: name for key, name in said.get("students", {}).items() if key != student}}
+def _unnamed(table: dict, student: str) -> dict:
+    return table | {"students": {key: name for key, name in table.get("students", {}).items() if key != student}}
 
 
 def _no_override(old: str, student: str) -> tuple[str, int]:
@@ -104,9 +104,9 @@ def _no_override(old: str, student: str) -> tuple[str, int]:
     return "".join(lines), count
 
 
-def _not_overridden(said: dict, student: str) -> dict:
-    left = [entry for entry in said.get("override", ()) if entry.get("student") != student]
-    return {key: value for key, value in said.items() if key != "override"} | ({"override": left} if left else {})
+def _not_overridden(table: dict, student: str) -> dict:
+    left = [entry for entry in table.get("override", ()) if entry.get("student") != student]
+    return {key: value for key, value in table.items() if key != "override"} | ({"override": left} if left else {})
 
 
 def _parsed(toml: str) -> dict:
@@ -129,12 +129,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
-    said = parser.parse_args(arguments)
-    if not (said.out / FILE).exists():
-        print(f"{said.out} holds no {FILE}; name the folder with the grades", file=sys.stderr)
+    options = parser.parse_args(arguments)
+    if not (options.out / FILE).exists():
+        print(f"{options.out} holds no {FILE}; name the folder with the grades", file=sys.stderr)
         return 1
     try:
-        print(forget(said.student, said.out))
+        print(forget(options.student, options.out))
     except (Unknown, BadCourse, BlockingIOError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -73,8 +73,8 @@ def grade(
                 bar.total += sum(len(exercises) for _, exercises in again)
                 how([*alone, *again], at_once=1)
             written = write_all(known, about, folder, trusted=trusted)
-            said = [str(written[0]), str(written[-1]), *strays(known, about)]
-            return [*said, str(put_scores(nbgrader, known, about))] if nbgrader else said
+            lines = [str(written[0]), str(written[-1]), *strays(known, about)]
+            return [*lines, str(put_scores(nbgrader, known, about))] if nbgrader else lines
     except BlockingIOError as error:
         raise Refused(str(error)) from None
 
@@ -166,10 +166,10 @@ class _Judges:
         """Puts the verdict on each of these answers. An answer that ends its judge is not graded; the others go on."""
         left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
-        def put(exercise: str, **said) -> None:
+        def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
-            by = check(exercise) if self.alone or said.get("cause") not in TOO_SLOW else ""  # "" to judge it again
-            self.put(Row(key, exercise, **said, digest=digest, check=by, trusted=self.trusted))
+            by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""  # "" to judge it again
+            self.put(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
 
         try:
             notebook = submission.notebook()
@@ -223,8 +223,8 @@ class _Judges:
             clock.cancel()
 
 
-def _verdict(said: dict) -> dict:
-    return said | {"figures": tuple(said.get("figures", ()))}
+def _verdict(verdict: dict) -> dict:
+    return verdict | {"figures": tuple(verdict.get("figures", ()))}
 
 
 def how_it_ended(code: int) -> str:
@@ -249,8 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("say what to grade: a folder or a zip (make grade FROM=…), or an nbgrader course (NBGRADER=…)")
     try:
         out = options.out or its_grades or GRADES
-        said = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
-        print(*said, sep="\n")
+        lines = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
+        print(*lines, sep="\n")
     except NotReady as error:
         print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
         return 1

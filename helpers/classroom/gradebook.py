@@ -88,13 +88,13 @@ def moodle_feedback(pages: Mapping[str, str], name: str) -> bytes:
 
 def _comments(hand_in: Sequence[Grade]) -> str:
     """One line of HTML, in which the output of a student's code is escaped."""
-    said = []
+    comments = []
     for grade in hand_in:
         of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
         words = " ".join(filter(None, (grade.because, grade.comment)))
-        said.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
+        comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
     # so that "&lt;=" gets no apostrophe from `cell`
-    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(said))
+    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(comments))
 
 
 # --- Canvas ---------------------------------------------------------------------------------------------------

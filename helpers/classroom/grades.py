@@ -58,7 +58,7 @@ def grades(known: Store, course: Course) -> list[Grade]:
     """
     hand_ins, rows = known.hand_ins(), known.rows()
     given = {(hand_in.student, hand_in.lesson): hand_in for hand_in in hand_ins}
-    said = {(row.student, row.exercise): row for row in rows}
+    verdicts = {(row.student, row.exercise): row for row in rows}
     lessons = {lesson for _, lesson in given} | set(course.due) | {key.partition(".")[0] for key in course.points}
     exercises = {lesson: _exercises(lesson, rows) for lesson in sorted(lessons)}
     found = []
@@ -66,7 +66,7 @@ def grades(known: Store, course: Course) -> list[Grade]:
         for lesson, names in exercises.items():
             hand_in = given.get((student.key, lesson))
             for name in names:
-                found.append(_grade(student, name, hand_in, said.get((student.key, name)), course))
+                found.append(_grade(student, name, hand_in, verdicts.get((student.key, name)), course))
             if hand_in and not names:
                 found.append(_grade(student, "", hand_in, None, course))
     return found

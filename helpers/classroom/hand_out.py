@@ -70,26 +70,26 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     made = {f"{NAME}/{name}": data for name, data in files.items()}
     made |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
     write_folder(FOLDER, made)
-    said = [
+    lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
         f"SHA-256: {digest}",
     ]
     changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]
     if changed:
-        said.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
-    return said
+        lines.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
+    return lines
 
 
 def committed(commit: str) -> dict[str, bytes]:
     """The files of a commit that an edition is made from, as they were committed: git converts no line ends here."""
     listed = git("ls-tree", "-r", "-z", "--name-only", commit).decode().split("\0")
     names = [name for name in listed if IN_IT.fullmatch(name) or name in (README, TABLE, MAKEFILE)]
-    told = BytesIO(git("cat-file", "--batch", given="".join(f"{commit}:{name}\n" for name in names).encode()))
+    contents = BytesIO(git("cat-file", "--batch", given="".join(f"{commit}:{name}\n" for name in names).encode()))
     files = {}
     for name in names:
-        _, _, size = told.readline().split()
-        files[name] = told.read(int(size))
-        told.readline()
+        _, _, size = contents.readline().split()
+        files[name] = contents.read(int(size))
+        contents.readline()
     return files
 
 

@@ -101,8 +101,8 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeou
     if made is None:
         return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
     verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
-    said = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
-    return said | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
+    fields = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
+    return fields | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
 
 
 def as_given(asked: Exercise, commit: str) -> Exercise:
@@ -110,8 +110,8 @@ def as_given(asked: Exercise, commit: str) -> Exercise:
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         return asked
     path = (asked.folder / "starter.py").relative_to(ROOT).as_posix()
-    said = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return replace(asked, starter=said.stdout.decode()) if said.returncode == 0 else asked
+    shown = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
+    return replace(asked, starter=shown.stdout.decode()) if shown.returncode == 0 else asked
 
 
 def check_hash(asked: Exercise) -> str:

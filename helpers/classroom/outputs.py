@@ -45,16 +45,16 @@ def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool)
         yield f"moodle/{lesson}-feedback.zip", moodle_feedback(_moodle_pages(grades, lesson, course), f"{lesson}.html")
     if table := canvas(grades):
         yield "canvas.csv", table.encode()
-    for student, those in groupby(grades, lambda grade: grade.student):
-        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(those), course).encode()
+    for student, answers in groupby(grades, lambda grade: grade.student):
+        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(answers), course).encode()
     yield "report.html", report(grades, known.hand_ins(), course, trusted=trusted).encode()
 
 
 def _moodle_pages(grades: Sequence[Grade], lesson: str, course: Course) -> Mapping[str, str]:
     """A lesson's feedback pages, by the name of the hand-in's folder."""
     of_lesson = groupby((grade for grade in grades if grade.lesson == lesson), lambda grade: grade.student)
-    those = [list(answers) for _, answers in of_lesson]
-    return {place[0]: feedback(answers, course) for answers in those if (place := moodle_place(answers[0]))}
+    hand_ins = [list(answers) for _, answers in of_lesson]
+    return {place[0]: feedback(answers, course) for answers in hand_ins if (place := moodle_place(answers[0]))}
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -47,8 +47,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     given = [answers for answers in by_student.values() if answers[0].outcome != "missing"]
     settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
     counts = {
-        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in those)
-        for key, those in by_exercise.items()
+        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in answers)
+        for key, answers in by_exercise.items()
     }
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
     return {
@@ -58,9 +58,9 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "missing": len(by_student) - len(given),
         "not_graded": len(given) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
-        "most": number(sum(those[0].most for those in by_exercise.values())),
+        "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [_exercise(key, those) for key, those in by_exercise.items()],
+        "exercises": [_exercise(key, answers) for key, answers in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(question.measured is None for question in lesson(name).questions),
         "too_few": ", ".join(too_few),
@@ -98,17 +98,17 @@ def _how(grades: Sequence[Grade], hand_ins: Sequence[HandIn], trusted: bool) -> 
     given = sum(grade.by_teacher for grade in grades)
     named = (hand_in.edition for hand_in in hand_ins)
     editions = Counter(edition if EDITION.fullmatch(edition) else "not named" for edition in named)
-    said = []
+    lines = []
     if seconds:
         together, typical, longest = map(_time, (sum(seconds), median(seconds), max(seconds)))
-        said.append(f"The checks took {together} in all: {typical} for the median answer, {longest} for the slowest.")
+        lines.append(f"The checks took {together} in all: {typical} for the median answer, {longest} for the slowest.")
         if not _without_sandbox(grades, trusted):
-            said.append("Each answer ran in its own sandbox.")
+            lines.append("Each answer ran in its own sandbox.")
     if given:
-        said.append(f"The teacher gave the points for {given} answer{'s' if given != 1 else ''}.")
+        lines.append(f"The teacher gave the points for {given} answer{'s' if given != 1 else ''}.")
     if editions:
-        said.append(f"Editions of the hand-ins: {', '.join(f'{name} ({n})' for name, n in editions.most_common())}.")
-    return said
+        lines.append(f"Editions of the hand-ins: {', '.join(f'{name} ({n})' for name, n in editions.most_common())}.")
+    return lines
 
 
 def _time(seconds: float) -> str:

@@ -40,7 +40,7 @@ def slips(grades: Iterable[Grade]) -> list[Slip]:
     for grade in grades:
         if grade.outcome == "not yet":
             by_cause.setdefault(grade.cause, []).append(grade)
-    found = [Slip(cause, len(those), _commonest(those)) for cause, those in by_cause.items()]
+    found = [Slip(cause, len(answers), _commonest(answers)) for cause, answers in by_cause.items()]
     return sorted(found, key=lambda slip: (-slip.count, slip.cause))
 
 

@@ -538,8 +538,8 @@ def _edition(notebook: bytes) -> tuple[str, str]:
     """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
     found = EDITION.findall(notebook[:ENDS]) + EDITION.findall(notebook[-ENDS:])
     with suppress(ValueError, RecursionError):
-        said = json.loads(found[-1]) if found else {}
-        edition, commit = (said.get(name) for name in ("edition", "commit"))
+        named = json.loads(found[-1]) if found else {}
+        edition, commit = (named.get(name) for name in ("edition", "commit"))
         if _is_word(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
             return edition, commit
     return "", ""
@@ -548,10 +548,10 @@ def _edition(notebook: bytes) -> tuple[str, str]:
 def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
     """The lesson's predictions; {} if the file is damaged."""
     with suppress(CannotBeGraded, ValueError, RecursionError):
-        said = json.loads(reader.read(file, MiB))
-        if isinstance(said, dict):
-            known = (key for key in said if ASKED.fullmatch(key) and key.startswith(f"{lesson}."))
-            predicted = {key: said[key] for key in known if _is_prediction(said[key])}
+        handed_in = json.loads(reader.read(file, MiB))
+        if isinstance(handed_in, dict):
+            known = (key for key in handed_in if ASKED.fullmatch(key) and key.startswith(f"{lesson}."))
+            predicted = {key: handed_in[key] for key in known if _is_prediction(handed_in[key])}
             return dict(list(predicted.items())[:PREDICTED])
     return {}
 
