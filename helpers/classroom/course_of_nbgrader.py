@@ -56,9 +56,9 @@ class Put:
     def __str__(self) -> str:
         parts = [f"nbgrader's gradebook has the scores of {self.scores} answers"]
         if self.ungraded:
-            parts.append(f"{len(self.ungraded)} could not be graded and wait for you: {', '.join(self.ungraded)}")
+            parts.append(f"{len(self.ungraded)} could not be graded, for you to settle: {', '.join(self.ungraded)}")
         if self.teachers:
-            parts.append(f"what you said in formgrader still counts for {', '.join(self.teachers)}")
+            parts.append(f"what you entered in formgrader still counts for {', '.join(self.teachers)}")
         return "; ".join(parts)
 
 

@@ -67,7 +67,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
 
 
 def _with_controls(notebook: NotebookNode, lesson: str) -> NotebookNode:
-    """Adds a cell, tagged "controls", after each cell that asserts claims: it tries whether they can fail."""
+    """Adds a cell, tagged "controls", after each cell that asserts claims. It tests that these claims can fail."""
     cells = []
     for cell in notebook.cells:
         cells.append(cell)

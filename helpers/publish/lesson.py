@@ -335,7 +335,7 @@ def box_tables(tree: BeautifulSoup) -> None:
         rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]
         for column in zip(*rows, strict=False):
             if not (head := column[0]).get_text().strip():
-                head.name = "td"  # a screen reader has nothing to say for an empty header
+                head.name = "td"  # for a screen reader, an empty header means nothing
             below = [cell for cell in column[1:] if cell.get_text().strip() != NOT_MEASURED]
             if below and all(cell.name == "td" and _AMOUNT.fullmatch(cell.get_text().strip()) for cell in below):
                 for cell in column:
