@@ -103,7 +103,7 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
         each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
-        for (student, lesson), answers in tqdm(each, desc="to the gradebook", unit="submission", delay=2, leave=False):
+        for (student, lesson), answers in tqdm(each, desc="writing scores", unit="submission", delay=2, leave=False):
             name = assignment(lesson)
             when = _when(_submitted(app, student, lesson))
             book.update_or_create_student(student)
