@@ -95,7 +95,7 @@ def test_without_a_commit_nothing_is_written(tmp_path: Path):
     copy = clone(tmp_path / "copy")
     shutil.rmtree(copy / ".git")
     said = made(copy)
-    assert said.returncode == 1 and "git knows of no commit" in said.stderr and "Traceback" not in said.stderr
+    assert said.returncode == 1 and "git finds no commit" in said.stderr and "Traceback" not in said.stderr
     assert not (copy / "build").exists()
 
 

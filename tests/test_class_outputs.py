@@ -333,7 +333,7 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
         "Not yet: target is <b>short</b>",
         "Measured: 9 MiB anonymous",
         "Late · handed in on 26 November 2026, 08:05 · due on 25 November 2026, 18:00",
-        "your notebook is of edition 2026-10-01 (9d7e380)",
+        "your notebook is from edition 2026-10-01 (9d7e380)",
         "14 of 30 points",
         "4 of 10 points, given by your teacher",
         "See me.",
@@ -378,10 +378,10 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
     text = report(tmp_path).main.get_text()
-    assert "Graded without a sandbox." in text and "sandbox of its own" not in text
+    assert "Graded without a sandbox." in text and "in its own sandbox" not in text
     small(tmp_path, answer("02.hidden", seconds=1))
     text = report(tmp_path).main.get_text()
-    assert "without a sandbox" not in text and "sandbox of its own" in text
+    assert "without a sandbox" not in text and "in its own sandbox" in text
 
 
 @pytest.mark.parametrize(
@@ -575,7 +575,7 @@ def test_an_unknown_student_is_answered_with_those_who_are_near(tmp_path: Path, 
     for asked, near in (("91000021", "910000021 (Vorname21 Nachname21)"), ("nachname33", "910000033 (Vorname33")):
         assert forget.main([asked, "--out", str(out)]) == 1
         said = capsys.readouterr().err
-        assert f"nothing is known of {asked!r}; did you mean" in said and near in said
+        assert f"there is no data on {asked!r}; did you mean" in said and near in said
     assert contents(out) == before
 
 

@@ -237,7 +237,7 @@ def refused(folder: Path, words: str, course: Course = COURSE) -> None:
 
 
 def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    refused(tmp_path, "is no course of nbgrader: there is no nbgrader_config.py")
+    refused(tmp_path, "is not an nbgrader course: it has no nbgrader_config.py")
     refused(
         course, r"02.chunks is worth 5 points in class.toml, 20 in the gradebook", Course(points={"02.chunks": 5.0})
     )
@@ -256,9 +256,9 @@ def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("alter table grade rename column auto_score to score", "It was made by another version of nbgrader"),
-        ("update base_cell set name = '02-copy' where name = '02-chunks'", "knows nothing of 02.chunks"),
-        ("update assignment set name = 'homework'", "knows nothing of 02.chunks"),
+        ("alter table grade rename column auto_score to score", "Another version of nbgrader made it"),
+        ("update base_cell set name = '02-copy' where name = '02-chunks'", "the gradebook has no 02.chunks"),
+        ("update assignment set name = 'homework'", "the gradebook has no 02.chunks"),
     ],
 )
 def test_a_gradebook_that_does_not_fit_is_refused(course: Path, change: str, words: str):
@@ -275,7 +275,7 @@ def test_a_gradebook_that_does_not_fit_is_refused(course: Path, change: str, wor
         ("c.Execute.enabled = True", r"Add to .*nbgrader_config.py:\n  c.Execute.enabled = False$"),
         ("c.Autograde.sanitize_preprocessors = []", r"c.Autograde.sanitize_preprocessors.append\("),
         ("this is no Python", "c.Execute.enabled = False"),
-        ("c.CourseDirectory.root = '/srv/other'", "put the course of .* into /srv/other; NBGRADER=/srv/other would be"),
+        ("c.CourseDirectory.root = '/srv/other'", "put the course of .* into /srv/other; use NBGRADER=/srv/other"),
     ],
 )
 def test_settings_that_would_run_students_code_are_refused(course: Path, settings: str, words: str):

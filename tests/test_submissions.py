@@ -169,7 +169,7 @@ def test_a_class_zip_among_others_is_sorted_and_one_in_a_zip_is_named(tmp_path: 
     files = {"assignment.zip": download, "carol/" + LESSON: notebook()}
     assert set(in_short(as_folder(tmp_path / "folder", files))) == {("1234567", "02"), ("2", "02"), ("carol", "02")}
     short = in_short(as_zip(tmp_path / "zip", files))
-    assert "a zip of several hand-ins in another zip" in short["assignment", ""]
+    assert "a zip of several hand-ins inside another zip" in short["assignment", ""]
     assert short["carol", "02"] == ""
 
 
@@ -211,11 +211,11 @@ def test_other_kinds_of_submission_are_no_notebooks(tmp_path: Path, lay_out: Lay
     assert in_short(lay_out(tmp_path / "class", files)) == {
         ("1234567", "02"): "",
         ("12345", "02"): "",
-        ("2", ""): "no notebook in it; there are: onlinetext.html",
-        ("12346", ""): "no notebook in it; there are: text.html",
-        ("12347", ""): "no notebook in it; there are: link.html",
-        ("12348", ""): "no notebook in it; there are: essay.pdf",
-        ("many", ""): "no notebook in it; there are: 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, …",
+        ("2", ""): "there is no notebook in it, only onlinetext.html",
+        ("12346", ""): "there is no notebook in it, only text.html",
+        ("12347", ""): "there is no notebook in it, only link.html",
+        ("12348", ""): "there is no notebook in it, only essay.pdf",
+        ("many", ""): "there is no notebook in it, only 0.txt, 1.txt, 2.txt, 3.txt, 4.txt, …",
     }
 
 
@@ -224,7 +224,7 @@ def test_an_empty_folder_is_a_hand_in_and_a_hidden_one_is_nobodys(tmp_path: Path
         (tmp_path / "class" / name).mkdir(parents=True)
     as_folder(tmp_path / "class", {"bo/" + LESSON: notebook(), ".git/config": b"", "._bo/" + LESSON: notebook()})
     short = in_short(tmp_path / "class")
-    assert short == {("ada", ""): "no notebook in it; it is empty", ("bo", "02"): ""}
+    assert short == {("ada", ""): "there is no notebook in it; it is empty", ("bo", "02"): ""}
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr("ada/", b"")
         archive.writestr("bo/" + LESSON, notebook())
@@ -237,7 +237,7 @@ def test_what_other_systems_leave_is_nothing(tmp_path: Path, lay_out: LayOut):
     files = {"ada/" + LESSON: notebook(), "bo/x.txt": b""} | {name: b"other" for name in junk}
     one, other = all_of(lay_out(tmp_path / "class", files))
     assert one.hand_in.why_not == ""
-    assert other.hand_in.why_not.endswith("there are: x.txt")
+    assert other.hand_in.why_not.endswith(", only x.txt")
 
 
 @pytest.mark.parametrize("wrong", ["nothing", "a text", "a pipe", "a damaged zip"])
@@ -247,7 +247,7 @@ def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: s
         os.mkfifo(path)
     elif wrong != "nothing":
         path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
-    with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*a folder or a zip is expected"):
+    with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*expected a folder or a zip"):
         found(path, Course())
 
 
@@ -352,8 +352,8 @@ def test_a_renamed_notebook_is_of_the_lesson_whose_exercises_it_checks(tmp_path:
     assert in_short(as_folder(tmp_path / "class", files)) == {
         ("ada", "02"): "",
         ("bo", "03"): "",
-        ("cy", ""): "no lesson's exercise is in it",
-        ("di", ""): "no lesson's exercise is in it",
+        ("cy", ""): "it has no exercise from any lesson",
+        ("di", ""): "it has no exercise from any lesson",
         ("ed", "02"): "",
         ("fay", "02"): "",
         ("fay", "04"): "",
@@ -510,11 +510,11 @@ ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
     "cut in the middle": (lambda: PACKED[: len(PACKED) // 2], "the zip is damaged (File is not a zip file)"),
     "no zip": (lambda: b"Rar!\x1a\x07" + bytes(999), "the zip is damaged (File is not a zip file)"),
     "empty file": (lambda: b"", "the zip is damaged (File is not a zip file)"),
-    "no files": (lambda: zipped({}), "no notebook in it; it is empty"),
+    "no files": (lambda: zipped({}), "there is no notebook in it; it is empty"),
     "wrong checksum": (lambda: changed(PACKED, CENTRAL + 16, "<I", 1), "the zip is damaged (Bad CRC-32 for file"),
     "broken data": (lambda: changed(PACKED, 70, "<Q", 2**64 - 1), "the zip is damaged ("),
     "declares less": (lambda: changed(PACKED, CENTRAL + 24, "<I", 9), "the zip is damaged (Bad CRC-32 for file"),
-    "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook has 4 GiB; 32 MiB is the"),
+    "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook is 4 GiB; the limit is"),
     "another name at the file": (lambda: PACKED.replace(b"02_copy", b"03_copy", 1), "the zip is damaged (File name in"),
     "begins elsewhere": (lambda: changed(PACKED, CENTRAL + 42, "<I", 2**31), "the zip is damaged ("),
     "list of names elsewhere": (
@@ -528,30 +528,30 @@ ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
         "the zip is damaged ('utf-8' codec can't decode",
     ),
     "10 GiB unpacked": (endless, "the zip is damaged (Bad CRC-32 for file"),
-    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook has 33 MiB; 32 MiB is the limit"),
+    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook is 33 MiB; the limit is 32 MiB"),
     "20 GiB, by overlapping": (overlapping, "files overlap in the zip; pack it again"),
     "bzip2": (
         lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_BZIP2),
-        "it is packed by a method that is not read here",
+        "it uses a compression that we don't read",
     ),
-    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it is packed by a method that is not read here"),
+    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it uses a compression that we don't read"),
     "1,001 files": (lambda: zipped({f"{n}": b"" for n in range(1_001)}), "the zip has 1,001 files; hand in"),
-    "100,000 files": (many, "the zip's list of names has 4.96 MiB"),
+    "100,000 files": (many, "the zip's list of names takes 4.96 MiB"),
     "../": (
         lambda: zipped({LESSON: GOOD, "../../x.ipynb": GOOD}),
-        "it names a file outside of the zip (../../x.ipynb)",
+        "it names a file outside the zip (../../x.ipynb)",
     ),
     "absolute": (
         lambda: zipped({LESSON: GOOD, "/etc/passwd": b""}),
-        "it names a file outside of the zip (/etc/passwd)",
+        "it names a file outside the zip (/etc/passwd)",
     ),
-    "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside of the zip (C:/x)"),
-    "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside of the zip (..\\x)"),
+    "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside the zip (C:/x)"),
+    "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside the zip (..\\x)"),
     "link to the teacher's": (lambda: link("/etc/passwd"), "it is a link; hand in the file itself"),
     "pipe": (special, "it is a pipe or a device; hand in a file"),
-    "zip in a zip": (lambda: zipped({"02_x.zip": PACKED}), "no notebook in it; there are: 02_x.zip"),
-    "zips in zips": (lambda: zipped({"x.zip": zipped({"x.zip": PACKED})}), "no notebook in it; there are: x.zip"),
-    "folder named as a notebook": (lambda: zipped({LESSON + "/": b""}), "no notebook in it; it is empty"),
+    "zip in a zip": (lambda: zipped({"02_x.zip": PACKED}), "there is no notebook in it, only 02_x.zip"),
+    "zips in zips": (lambda: zipped({"x.zip": zipped({"x.zip": PACKED})}), "there is no notebook in it, only x.zip"),
+    "folder named as a notebook": (lambda: zipped({LESSON + "/": b""}), "there is no notebook in it; it is empty"),
 }
 
 
@@ -586,9 +586,9 @@ def test_a_notebook_of_200_mb_is_named_unread(tmp_path: Path):
     os.utime(folder / "ada" / "02_x.zip", (0, 0))
     short = in_short(folder)
     advice = "clear its outputs (Edit > Clear All Outputs) and hand in again"
-    assert short == {("ada", "02"): f"the notebook has 200 MiB; 32 MiB is the limit: {advice}", ("bo", "02"): ""}
+    assert short == {("ada", "02"): f"the notebook is 200 MiB; the limit is 32 MiB: {advice}", ("bo", "02"): ""}
     os.utime(folder / "ada" / LESSON, (-1, -1))
-    assert in_short(folder)["ada", "02"] == "the zip has 200 MiB; 64 MiB is the limit: hand in the notebook alone"
+    assert in_short(folder)["ada", "02"] == "the zip is 200 MiB; the limit is 64 MiB: hand in the notebook alone"
 
 
 def test_the_limits_hold_at_their_edges(tmp_path: Path):
@@ -596,7 +596,7 @@ def test_the_limits_hold_at_their_edges(tmp_path: Path):
     os.truncate(folder / "ada" / LESSON, 32 * MiB)
     assert set(in_short(folder).values()) == {""}
     os.truncate(folder / "ada" / LESSON, 32 * MiB + 1)
-    assert "32 MiB is the limit" in in_short(folder)["ada", "02"]
+    assert "the limit is 32 MiB" in in_short(folder)["ada", "02"]
     as_folder(folder, {"cy/02_x.zip": zipped({LESSON: GOOD} | {str(n): b"" for n in range(999)})})
     assert in_short(folder)["cy", "02"] == ""
 
@@ -639,7 +639,7 @@ def test_what_is_no_file_of_the_students_own_is_named_and_not_followed(tmp_path:
         "link to a folder": {("ada", "02"): link, ("cy", ""): link, ("around", ""): link},
         "hard link": {("ada", "02"): link},
         "pipe": {("ada", "02"): pipe},
-        "folder": {("ada", ""): "no notebook in it; there are: readme.txt"},
+        "folder": {("ada", ""): "there is no notebook in it, only readme.txt"},
     }
     assert short == expected[make]
 
@@ -679,7 +679,7 @@ def test_a_notebook_that_changed_meanwhile_is_not_graded_as_the_one_found(tmp_pa
 @pytest.mark.parametrize("data", [b"[" * (32 * MiB), b'exercise(\\"02.' * (2 * MiB), b'"zero_copy": {' * (2 * MiB)])
 def test_a_notebook_is_not_parsed_here(tmp_path: Path, data: bytes):
     short = in_short(as_folder(tmp_path / "class", {"ada/" + LESSON: data, "bo/Untitled.ipynb": data}))
-    assert short == {("ada", "02"): "", ("bo", ""): "no lesson's exercise is in it"}
+    assert short == {("ada", "02"): "", ("bo", ""): "it has no exercise from any lesson"}
 
 
 def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
@@ -740,8 +740,8 @@ def test_a_name_that_leads_out_of_the_class_zip_is_a_hand_in_that_is_not_read(tm
     files = {f"{name}/{LESSON}": GOOD for name in ("..", "../../etc", "/abs", "ada/../bo", "C:/cy", "./di")}
     short = in_short(as_zip(tmp_path / "class", files))
     assert {why for (key, _), why in short.items() if key != "di"} == {
-        f"it names a file outside of the zip ({name}); pack it again" for name in files if not name.startswith("./")
-    } - {f"it names a file outside of the zip (../../etc/{LESSON}); pack it again"}
+        f"it names a file outside the zip ({name}); pack it again" for name in files if not name.startswith("./")
+    } - {f"it names a file outside the zip (../../etc/{LESSON}); pack it again"}
     assert short["di", "02"] == ""
 
 

@@ -96,7 +96,7 @@ def test_names_that_are_refused(tmp_path: Path, name: Any, why: str):
 
 
 def test_a_name_twice_is_refused():
-    with pytest.raises(NotTidied, match=r"cell 2.*'run', as an earlier cell"):
+    with pytest.raises(NotTidied, match=r"cell 2.*'run', like an earlier cell"):
         stored_form(notebook(cell("run"), cell("run")))
 
 

@@ -1,4 +1,4 @@
-"""The classroom: an edition for students, and what they hand in, graded: each answer in a sandbox, judged outside.
+"""The classroom: makes the students' edition, and grades what they hand in. Each answer runs in a sandbox.
 
 make class                               python -m helpers.classroom.hand_out
 make grade FROM=submissions/ OUT=…       python -m helpers.classroom.grade

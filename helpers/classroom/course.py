@@ -1,4 +1,4 @@
-"""A course, as its teacher describes it in two files: class.toml (points, due dates, students) and overrides.toml."""
+"""A course, which its teacher describes in two files: class.toml (points, due dates, students) and overrides.toml."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from ..teach.exercise_files import keys
 from ..teach.exercises import nearest
 
 TEMPLATES = Path(__file__).parent / "template"
-POINTS = 10.0  # of an exercise that class.toml does not name
-GRADES = ROOT / "classroom" / "grades"  # if the teacher names no other folder
+POINTS = 10.0  # for an exercise that class.toml doesn't name
+GRADES = ROOT / "classroom" / "grades"  # unless the teacher names another folder
 CLASS, OVERRIDES = "class.toml", "overrides.toml"
 
 
 class BadCourse(ValueError):
-    """A file of the teacher's says something that it cannot mean: which file, what, and what would be right."""
+    """One of the teacher's files has a bad value. The message names the file, the value, and what would be right."""
 
 
 @dataclass(frozen=True)
 class Override:
-    """What a teacher says of one answer, in place of the check or beside it; `points` None leaves the check's."""
+    """A teacher's points and comment for one answer. With `points` None, the check's points stay."""
 
     student: str
     exercise: str
@@ -34,9 +34,9 @@ class Override:
 @dataclass(frozen=True)
 class Course:
     """title     for pages
-    points    by exercise, "02.chunks": 10.0
-    due       by lesson, "02": a moment, with its time zone; a lesson that is not there is never late
-    students  who should hand in, by key (see store.Student): name; empty if the teacher has given no list
+    points    by exercise, {"02.chunks": 10.0}
+    due       by lesson, {"02": a moment with its time zone}; work for any other lesson is never late
+    students  names of those who should hand in, by key (see store.Student); empty if the teacher gave no list
     """
 
     title: str = "Zero copy, measured"
@@ -49,33 +49,33 @@ class Course:
         return self.points.get(exercise, POINTS)
 
     def override(self, student: str, exercise: str) -> Override | None:
-        """The last one for this answer."""
-        found = (one for one in reversed(self.overrides) if (one.student, one.exercise) == (student, exercise))
+        """The last override for this answer, or None."""
+        found = (over for over in reversed(self.overrides) if (over.student, over.exercise) == (student, exercise))
         return next(found, None)
 
 
 def course(folder: Path) -> Course:
-    """The course whose files lie in this folder. Files that are not there yet are written, with every line explained
-    and commented out. BadCourse says what is wrong with a line."""
+    """Reads the course from the files in this folder. Writes those that aren't there yet, with every line explained and
+    commented out. Raises BadCourse if a value can't be right."""
     for name in (CLASS, OVERRIDES):
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
-    said, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
+    table, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
     at = folder / CLASS
-    _only(at, said, {"title", "points", "due", "students"})
-    points, due, students = (_of(at, said, name, dict, {}) for name in ("points", "due", "students"))
+    _only(at, table, {"title", "points", "due", "students"})
+    points, due, students = (_of(at, table, name, dict, {}) for name in ("points", "due", "students"))
     return Course(
-        title=_of(at, said, "title", str, Course.title),
+        title=_of(at, table, "title", str, Course.title),
         points={_exercise(at, key): _points(at, key, number) for key, number in points.items()},
         due={key: _moment(at, key, when) for key, when in due.items()},
         students={key: str(name) for key, name in students.items()},
-        overrides=tuple(_override(folder / OVERRIDES, one) for one in overrides.get("override", ())),
+        overrides=tuple(_override(folder / OVERRIDES, entry) for entry in overrides.get("override", ())),
     )
 
 
 def path_of(name: str) -> Path:
-    """A path as typed: in `make grade OUT=~/courses`, some shells leave the ~ to us."""
+    """A path as somebody typed it: in `make grade OUT=~/courses`, some shells leave the ~ to us."""
     return Path(name).expanduser()
 
 
@@ -86,16 +86,16 @@ def _toml(path: Path) -> dict[str, Any]:
         raise BadCourse(f"{path}: {error}") from None
 
 
-def _only(path: Path, said: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := sorted(set(said) - known):
+def _only(path: Path, table: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := sorted(set(table) - known):
         raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(known))}")
 
 
-def _of(path: Path, said: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    value = said.get(name, default)
+def _of(path: Path, table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = table.get(name, default)
     if not isinstance(value, kind):
-        wanted = "a table" if kind is dict else "words in quotes"
-        raise BadCourse(f"{path}: {name} is {value!r}; {wanted} would be right")
+        wanted = "a table" if kind is dict else "text in quotes"
+        raise BadCourse(f"{path}: {name} is {value!r}; it must be {wanted}")
     return value
 
 
@@ -108,12 +108,12 @@ def _exercise(path: Path, key: str) -> str:
 
 def _points(path: Path, key: str, points: Any) -> float:
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e6:
-        raise BadCourse(f"{path}: {key} is worth {points!r}; a number from 0 up would be right")
+        raise BadCourse(f"{path}: {key} is worth {points!r}; write a number, 0 or more")
     return float(points)
 
 
 def _moment(path: Path, key: str, when: Any) -> datetime:
-    """A day ends at midnight; a moment without a zone is in that of this machine."""
+    """A day counts until midnight; a moment without a zone is in this machine's zone."""
     if isinstance(when, date) and not isinstance(when, datetime):
         when = datetime.combine(when, time.max)
     if not isinstance(when, datetime):
@@ -121,14 +121,14 @@ def _moment(path: Path, key: str, when: Any) -> datetime:
     return when.astimezone()
 
 
-def _override(path: Path, said: Any) -> Override:
-    if not isinstance(said, dict) or not {"student", "exercise"} <= set(said):
-        raise BadCourse(f"{path}: an [[override]] needs student and exercise; it has {said!r}")
-    _only(path, said, {"student", "exercise", "points", "comment"})
-    points = said.get("points")
+def _override(path: Path, table: Any) -> Override:
+    if not isinstance(table, dict) or not {"student", "exercise"} <= set(table):
+        raise BadCourse(f"{path}: an [[override]] needs a student and an exercise; this one is {table!r}")
+    _only(path, table, {"student", "exercise", "points", "comment"})
+    points = table.get("points")
     return Override(
-        str(said["student"]),
-        _exercise(path, str(said["exercise"])),
-        None if points is None else _points(path, said["exercise"], points),
-        str(said.get("comment", "")),
+        str(table["student"]),
+        _exercise(path, str(table["exercise"])),
+        None if points is None else _points(path, table["exercise"], points),
+        str(table.get("comment", "")),
     )

@@ -1,10 +1,10 @@
-"""A course that nbgrader keeps: its source/ written from the lessons, its gradebook filled with our verdicts.
+"""A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
 
-nbgrader hands out, collects, shows and exports; it runs nothing of a student's, see template/nbgrader_config.py. What
-the check says is written where nbgrader's own tests would have written it (auto_score, auto_comment). What a teacher
-types in formgrader has a place of its own (manual_score, manual_comment), is never touched, and counts first.
+nbgrader hands out, collects, shows and exports. It runs no student's code: see template/nbgrader_config.py. The check's
+verdict goes where nbgrader's own tests would have put theirs (auto_score, auto_comment). What a teacher types in
+formgrader has its own place (manual_score, manual_comment). We never touch that, and it counts before the verdict.
 
-nbgrader is needed by the functions only: the module can be imported without it.
+Only the functions need nbgrader: you can import the module without it.
 """
 
 import json
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from nbgrader.apps.baseapp import NbGrader
 
 CONFIG = "nbgrader_config.py"
-# nbgrader clears a cell that is marked as an answer, unless a part of it is: the part between these lines.
+# nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it clears that part.
 NOTHING_TO_CLEAR = "\n# BEGIN SOLUTION: none. These two lines keep nbgrader from clearing the starter.\n# END SOLUTION"
 
 
 class NotReady(RuntimeError):
-    """nbgrader, or the course that it keeps, is not as it must be: what was found, and what to do."""
+    """nbgrader or its course isn't as it must be. The message says what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Put:
     """What was written to a gradebook.
 
     scores    how many answers now have the check's score
-    ungraded  answers that could not be graded: nbgrader shows them as in need of a manual grade
-    teachers  answers whose score or comment a teacher typed in formgrader, which counts before the check's
+    ungraded  answers that could not be graded: nbgrader shows that they need a manual grade
+    teachers  answers for which a teacher typed a score or comment in formgrader, which counts before the check's
     """
 
     scores: int = 0
@@ -56,18 +56,18 @@ class Put:
     def __str__(self) -> str:
         parts = [f"nbgrader's gradebook has the scores of {self.scores} answers"]
         if self.ungraded:
-            parts.append(f"{len(self.ungraded)} could not be graded and wait for you: {', '.join(self.ungraded)}")
+            parts.append(f"{len(self.ungraded)} could not be graded, for you to settle: {', '.join(self.ungraded)}")
         if self.teachers:
-            parts.append(f"what you said in formgrader still counts for {', '.join(self.teachers)}")
+            parts.append(f"what you entered in formgrader still counts for {', '.join(self.teachers)}")
         return "; ".join(parts)
 
 
 def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[Path]:
     """Writes source/02_copy_a_big_file/02_copy_a_big_file.ipynb for each of these lessons, and nbgrader_config.py if
-    there is none. Returns the notebooks. Each exercise's cell is an answer that is worth the course's points.
+    there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points.
 
-    NotReady, and no notebook is written, if another one is there already, if an exercise's cell is not its starter, or
-    if the settings that are there would let nbgrader run students' code.
+    Raises NotReady, and writes no notebook, if a different notebook is already there, if an exercise's cell isn't its
+    starter, or if the course's settings would let nbgrader run students' code.
     """
     _nbgrader()
     if not (folder / CONFIG).exists():
@@ -80,8 +80,8 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
         texts[path] = _marked(lesson, course)
         if path.exists() and path.read_text(encoding="utf-8") != texts[path]:
             raise NotReady(
-                f"{path} is there, and is not what this edition and class.toml would make of it. It may be your work: "
-                f"move the folder {path.parent} away, or delete it, to have it made anew"
+                f"{path} is there already, and not as this edition and class.toml would make it. It may be your work: "
+                f"move the folder {path.parent} away, or delete it, and run this again"
             )
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +90,11 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
 
 
 def put_scores(folder: Path, known: Store, course: Course) -> Put:
-    """Writes score and verdict of every answer that was handed in below submitted/ to the course's gradebook.
+    """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
 
-    A run that follows writes the same again. An answer that could not be graded is left for the teacher ("needs manual
-    grading"), and so is a score that a teacher typed when the check's has changed since. NotReady, before anything is
-    written, says what the gradebook lacks.
+    A second run writes the same again. Marks for the teacher ("needs manual grading") each answer that could not be
+    graded, and each score that a teacher typed before the check's changed. Raises NotReady, before it writes anything,
+    if the gradebook lacks something.
     """
     app = _settings(folder)
     rows = [row for row in known.rows() if _submitted(app, row.student, row.lesson).is_dir()]
@@ -103,11 +103,11 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
         each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
-        for (student, lesson), answers in tqdm(each, desc="to the gradebook", unit="submission", delay=2, leave=False):
+        for (student, lesson), answers in tqdm(each, desc="writing scores", unit="submission", delay=2, leave=False):
             name = assignment(lesson)
             when = _when(_submitted(app, student, lesson))
             book.update_or_create_student(student)
-            with book.db.no_autoflush:  # which warns of what nbgrader does there
+            with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
                 book.update_or_create_submission(name, student, **({"timestamp": when} if when else {}))
             for row in answers:
                 at = grade_id(row.exercise), name, name, student
@@ -122,12 +122,12 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
 
 
 def assignment(lesson: str) -> str:
-    """What nbgrader calls a lesson, and its only notebook: "02" is "02_copy_a_big_file"."""
+    """nbgrader's name for a lesson and for its only notebook: "02" is "02_copy_a_big_file"."""
     return next(NOTEBOOKS.glob(f"{lesson}_*.ipynb")).stem
 
 
 def grade_id(key: str) -> str:
-    """What nbgrader, which allows no dot there, calls an exercise: "02.chunks" is "02-chunks"."""
+    """nbgrader's name for an exercise, where it allows no dot: "02.chunks" is "02-chunks"."""
     return key.replace(".", "-")
 
 
@@ -138,7 +138,7 @@ def _marked(lesson: Path, course: Course) -> str:
         if not (key := asked(cell)):
             continue
         if "".join(cell["source"]) != exercise(key).cell:
-            raise NotReady(f"{lesson}: the cell of {key} is not its starter; students would get what stands there")
+            raise NotReady(f"{lesson}: the cell of {key} is not its starter, and students would get what is in it")
         cell["source"] = (exercise(key).cell + NOTHING_TO_CLEAR).splitlines(keepends=True)
         cell["metadata"]["nbgrader"] = {
             "schema_version": 3,
@@ -152,7 +152,7 @@ def _marked(lesson: Path, course: Course) -> str:
 
 
 def _put(grade: "Grade", comment: "Comment", score: float | None, words: str) -> None:
-    """Writes one verdict. What a teacher typed stays; nbgrader asks for another look if the score below it changed."""
+    """Writes one verdict. What a teacher typed stays; nbgrader asks for another look if the check's score changed."""
     if grade.manual_score is None:
         grade.needs_manual_grade = score is None
     elif grade.auto_score != score:
@@ -161,19 +161,19 @@ def _put(grade: "Grade", comment: "Comment", score: float | None, words: str) ->
 
 
 def _judged(row: Row, course: Course) -> tuple[float | None, str]:
-    """Points, None if the answer could not be graded; and the verdict in words, in which no HTML begins."""
+    """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
     score = {"right": course.worth(row.exercise), "not graded": None}.get(row.outcome, 0.0)
     lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
-    said = [f"{lead} {row.because}".strip()]
+    lines = [f"{lead} {row.because}".strip()]
     if row.figures:
-        said.append(f"Measured: {' · '.join(row.figures)}")
+        lines.append(f"Measured: {' · '.join(row.figures)}")
     over = course.override(row.student, row.exercise)
     if over and over.points is not None:
         score = over.points
-        said.insert(0, f"{score:g} points, given by your teacher.")
+        lines.insert(0, f"{score:g} points, given by your teacher.")
     if over and over.comment:
-        said.insert(0, over.comment)
-    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(said))
+        lines.insert(0, over.comment)
+    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------
@@ -182,13 +182,13 @@ def _nbgrader() -> None:
         import nbgrader  # noqa: F401
     except ImportError:
         raise NotReady(
-            "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it first"
+            "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it"
         ) from None
 
 
 def _settings(folder: Path) -> "NbGrader":
-    """nbgrader as it would start in this course, with every settings file that it would read. NotReady if these let it
-    run students' code, lack another of our lines, or lead elsewhere."""
+    """nbgrader as it would start in this course, with every settings file that it would read. Raises NotReady if these
+    would let it run students' code, lack another line of ours, or lead to another folder."""
     _nbgrader()
     from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
@@ -196,12 +196,12 @@ def _settings(folder: Path) -> "NbGrader":
     from nbgrader.preprocessors import ClearSolutions, Execute, SaveAutoGrades
 
     if not (folder / CONFIG).exists():
-        raise NotReady(f"{folder} is no course of nbgrader: there is no {CONFIG}. `make class NBGRADER=…` makes one")
+        raise NotReady(f"{folder} is not an nbgrader course: it has no {CONFIG}. `make class NBGRADER=…` makes one")
     app = NbGrader(log_level="ERROR")
     app.load_cwd_config = False
     app.initialize([], root=str(folder.resolve()))
     if (root := Path(app.coursedir.root).resolve()) != folder.resolve():
-        raise NotReady(f"nbgrader's settings put the course of {folder} into {root}; NBGRADER={root} would be right")
+        raise NotReady(f"nbgrader's settings put the course of {folder} into {root}; use NBGRADER={root} instead")
     steps = Autograde(coursedir=app.coursedir, parent=app).sanitize_preprocessors
     kept = {
         "c.Execute.": not Execute(parent=app).enabled,
@@ -224,7 +224,7 @@ def _submitted(app: "NbGrader", student: str, lesson: str) -> Path:
 
 
 def _when(submitted: Path) -> datetime | None:
-    """When it was handed in, as nbgrader reads it; None if a student has written something else there."""
+    """When it was handed in, as nbgrader reads it; None if the file has something else in it."""
     from nbgrader.utils import parse_utc
 
     with suppress(OSError, ValueError, OverflowError), regular_file(submitted / "timestamp.txt") as file:
@@ -243,7 +243,7 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
     try:
         with api.Gradebook(url, app.coursedir.course_id) as book:
             for kind in (api.Student, api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.Comment):
-                book.db.query(kind).first()  # which fails on a gradebook of another form, before anything is written
+                book.db.query(kind).first()  # fails on a gradebook of another form, before anything is written
             yield book
     except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
         why = str(getattr(error, "orig", error))
@@ -252,10 +252,10 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
 
 def _remedy(why: str) -> str:
     if "no such" in why or "has no column" in why:
-        return "It was made by another version of nbgrader: make a copy of it, then run `nbgrader db upgrade`"
+        return "Another version of nbgrader made it: make a copy of it, then run `nbgrader db upgrade`"
     if "locked" in why:
         return "Another program is writing to it (formgrader, nbgrader): end that, and try again; nothing is lost"
-    return "Nothing is lost: mend that, and grade again"
+    return "Nothing is lost: fix that, and grade again"
 
 
 def _check_cell(book: "Gradebook", key: str, course: Course) -> None:
@@ -266,11 +266,11 @@ def _check_cell(book: "Gradebook", key: str, course: Course) -> None:
         cell = book.find_grade_cell(grade_id(key), name, name)
     except MissingEntry as error:
         raise NotReady(
-            f"the gradebook knows nothing of {key} ({error}); `make class NBGRADER=…`, then "
+            f"the gradebook has no {key} ({error}); run `make class NBGRADER=…`, then "
             f"`nbgrader generate_assignment {name} --force` in the course's folder"
         ) from None
     if cell.max_score != course.worth(key):
         raise NotReady(
             f"{key} is worth {course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook. Delete "
-            f"source/{name}, `make class NBGRADER=…`, then `nbgrader generate_assignment {name} --force`"
+            f"source/{name}, run `make class NBGRADER=…`, then `nbgrader generate_assignment {name} --force`"
         )

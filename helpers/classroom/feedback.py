@@ -21,7 +21,7 @@ LEADS = {
 
 
 def feedback(grades: Sequence[Grade], course: Course) -> str:
-    """The page of one student, whose grades these are, in the order of the lessons."""
+    """The page for the student with these grades, in the order of the lessons."""
     name = one_line(grades[0].student.name)
     lessons = [_lesson(list(answers), course) for _, answers in groupby(grades, lambda grade: grade.lesson)]
     return page(
@@ -71,7 +71,7 @@ def _answers(grades: Sequence[Grade]) -> Iterator[dict[str, object]]:
 
 
 def _next(grade: Grade, exercise: Exercise | None) -> str:
-    """What to try: the first hint, or for who has not begun, how to begin."""
+    """What to try: the first hint or, for a student who hasn't begun, how to begin."""
     if exercise is None or grade.outcome not in ("not yet", "not attempted"):
         return ""
     if grade.outcome == "not yet":

@@ -1,4 +1,4 @@
-"""`make forget STUDENT=1234567`: deletes all that is known of a student, and writes gradebook and pages anew."""
+"""`make forget STUDENT=1234567` deletes all data on a student, and rewrites the gradebook and the pages."""
 
 import argparse
 import re
@@ -20,18 +20,18 @@ HEADER = re.compile(r"\s*\[")
 
 
 class Unknown(LookupError):
-    """Nothing is known of such a student; which ones have a key or a name that is nearly that."""
+    """There is no data on this student. The message names those whose key or name is close."""
 
 
 def forget(student: str, folder: Path) -> str:
-    """Deletes all that the store, class.toml and overrides.toml in `folder` hold under this key, and what was written
-    from it. What was done, in words. Unknown, BadCourse, or BlockingIOError while somebody grades."""
+    """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
+    that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
     with store(folder) as known:
         names = _names(known, folder)
         if student not in names:
             write_all(known, course(folder), folder)  # perhaps an earlier deletion was cut off before this
-            raise Unknown(f"nothing is known of {student!r}{_near(student, names)}")
-        files = [one.file for one in known.hand_ins() if one.student == student]
+            raise Unknown(f"there is no data on {student!r}{_near(student, names)}")
+        files = [hand_in.file for hand_in in known.hand_ins() if hand_in.student == student]
         before = _written(folder)
         counts = [*_from_toml(student, folder), (FILE, known.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
@@ -47,10 +47,10 @@ def forget(student: str, folder: Path) -> str:
 
 
 def _names(known: Store, folder: Path) -> dict[str, str]:
-    """The name, "" if there is none, of whoever is known at all, by key."""
-    said = course(folder)
-    keys = [one.student for one in (*known.hand_ins(), *known.rows(), *said.overrides)]
-    return dict.fromkeys(keys, "") | {one.key: one.name for one in known.students()} | dict(said.students)
+    """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
+    about = course(folder)
+    keys = [entry.student for entry in (*known.hand_ins(), *known.rows(), *about.overrides)]
+    return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(about.students)
 
 
 def _near(student: str, names: dict[str, str]) -> str:
@@ -71,7 +71,7 @@ def _written(folder: Path) -> set[Path]:
 
 # --- the teacher's files --------------------------------------------------------------------------------------
 def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """File and number of entries: of those that could be taken away with nothing else changing."""
+    """The files from which the student's entries could be cut with nothing else changing, and how many there were."""
     for name, cut, kept in ((CLASS, _no_name, _unnamed), (OVERRIDES, _no_override, _not_overridden)):
         old = (folder / name).read_text(encoding="utf-8")
         new, count = cut(old, student)
@@ -86,31 +86,31 @@ def _no_name(old: str, student: str) -> tuple[str, int]:
     return "".join(left), len(lines) - len(left)
 
 
-def _unnamed(said: dict, student: str) -> dict:
-    return said | {"students": {key: name for key, name in said.get("students", {}).items() if key != student}}
+def _unnamed(table: dict, student: str) -> dict:
+    return table | {"students": {key: name for key, name in table.get("students", {}).items() if key != student}}
 
 
 def _no_override(old: str, student: str) -> tuple[str, int]:
-    """Comments behind an entry stay: they may be about the next one."""
+    """Keeps the comments after an entry: they may be about the next entry."""
     lines, count = old.splitlines(keepends=True), 0
     starts = [i for i, line in enumerate(lines) if HEADER.match(line)]
     for start, end in reversed([*pairwise([*starts, len(lines)])]):
         while end > start and re.fullmatch(r"(#.*)?", lines[end - 1].strip()):
             end -= 1
         entries = _parsed("".join(lines[start:end])).get("override", ())
-        if [one.get("student") for one in entries] == [student]:
+        if [entry.get("student") for entry in entries] == [student]:
             del lines[start:end]
             count += 1
     return "".join(lines), count
 
 
-def _not_overridden(said: dict, student: str) -> dict:
-    left = [one for one in said.get("override", ()) if one.get("student") != student]
-    return {key: value for key, value in said.items() if key != "override"} | ({"override": left} if left else {})
+def _not_overridden(table: dict, student: str) -> dict:
+    left = [entry for entry in table.get("override", ()) if entry.get("student") != student]
+    return {key: value for key, value in table.items() if key != "override"} | ({"override": left} if left else {})
 
 
 def _parsed(toml: str) -> dict:
-    """{} for what is none."""
+    """{} if it isn't TOML."""
     try:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError:
@@ -118,7 +118,7 @@ def _parsed(toml: str) -> dict:
 
 
 def _mentions(words: list[str], folder: Path) -> Iterator[str]:
-    """The lines of the teacher's files that still have the key or the name in them."""
+    """The lines of the teacher's files that still contain the key or the name."""
     for name in (CLASS, OVERRIDES):
         for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1):
             if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line) for word in words if word):
@@ -128,13 +128,13 @@ def _mentions(words: list[str], folder: Path) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
-    parser.add_argument("--out", type=path_of, default=GRADES, help="the folder that was graded into")
-    said = parser.parse_args(arguments)
-    if not (said.out / FILE).exists():
-        print(f"{said.out} holds no {FILE}; name the folder that you graded into", file=sys.stderr)
+    parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
+    options = parser.parse_args(arguments)
+    if not (options.out / FILE).exists():
+        print(f"{options.out} holds no {FILE}; name the folder with the grades", file=sys.stderr)
         return 1
     try:
-        print(forget(said.student, said.out))
+        print(forget(options.student, options.out))
     except (Unknown, BadCourse, BlockingIOError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
-"""`make grade`: judges what was handed in, each answer in a sandbox, and writes gradebook, feedback and report.
+"""`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report.
 
-Every verdict is kept the moment it is known, so the grader may be killed and started again. What it finds again, with
-the same notebook and the same check, is not judged twice.
+It keeps every verdict the moment it is known, so you can kill the grader and start it again. It judges no answer twice
+unless the notebook or its check has changed.
 """
 
 import argparse
@@ -34,8 +34,8 @@ from .submissions import CannotBeGraded, Found, found
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
-TOO_SLOW = ("still-running", "not-at-once")  # causes that may be another answer's doing, if it runs beside this one
-TOO_LONG = f"its cells cannot be taken apart within {judge.SECONDS} s"
+TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
+TOO_LONG = f"its cells could not be read within {judge.SECONDS} s"
 
 
 class Refused(Exception):
@@ -50,17 +50,17 @@ def grade(
     nbgrader: Path | None = None,
     timeout: float = judge.TIMEOUT,
 ) -> list[str]:
-    """Grades what was collected into `folder`, and returns what there is to say: what was written, a line each.
+    """Grades the collected work, writes the results into `folder`, and returns lines that say what was written.
 
-    trusted   without a sandbox: the students' code runs with the rights of who calls this
-    nbgrader  the course whose gradebook gets the scores, too
+    trusted   without a sandbox: the students' code runs with the caller's rights
+    nbgrader  a course whose gradebook gets the scores, too
     timeout   seconds for a student's function
 
-    Refused where there can be no sandbox, or another grader works in that folder; BadCourse for what is wrong in the
-    teacher's files there; NotReady for what is wrong with nbgrader's course, when all else has been written.
+    Raises Refused if there can be no sandbox, or if another grader works in that folder; BadCourse if the teacher's
+    files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (why := sandbox.why_not()):
-        raise Refused(f"{why}.\nTRUST=yes grades without a sandbox; the students' code then runs with your rights.")
+        raise Refused(f"{why}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
     about = course(folder)
     try:
         with store(folder) as known:
@@ -69,45 +69,45 @@ def grade(
             with tqdm(total=size, desc="judging", unit="answer", delay=2, disable=None) as bar:
                 how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
                 how(together, at_once=AT_ONCE)
-                again, _ = _to_do(known, [one for one, _ in together], trusted)
+                again, _ = _to_do(known, [submission for submission, _ in together], trusted)
                 bar.total += sum(len(exercises) for _, exercises in again)
                 how([*alone, *again], at_once=1)
             written = write_all(known, about, folder, trusted=trusted)
-            said = [str(written[0]), str(written[-1]), *strays(known, about)]
-            return [*said, str(put_scores(nbgrader, known, about))] if nbgrader else said
+            lines = [str(written[0]), str(written[-1]), *strays(known, about)]
+            return [*lines, str(put_scores(nbgrader, known, about))] if nbgrader else lines
     except BlockingIOError as error:
         raise Refused(str(error)) from None
 
 
-Work = tuple[Found, tuple[str, ...]]  # a notebook, and the exercises to judge in it
+Work = tuple[Found, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
 def _handed_in(known: Store, collected: Path, about: Course) -> Iterator[Found]:
-    """All that was handed in, kept in the store; what can be graded of it."""
-    with tqdm(desc="reading what was handed in", unit="notebook", delay=2, disable=None) as bar:
-        for one in found(collected, about):
-            known.keep(one.student, one.hand_in)
+    """Keeps every submission in the store, and yields those that can be graded."""
+    with tqdm(desc="reading the submissions", unit="notebook", delay=2, disable=None) as bar:
+        for submission in found(collected, about):
+            known.keep(submission.student, submission.hand_in)
             bar.update()
-            if not one.hand_in.why_not:
-                yield one
+            if not submission.hand_in.why_not:
+                yield submission
 
 
 def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[list[Work], list[Work]]:
-    """What has no verdict yet: what may be judged beside something else, and what may not."""
+    """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
     rows = {(row.student, row.exercise): row for row in known.rows()}
     together, alone = [], []
-    for one in handed_in:
-        mine, key = one.hand_in, one.student.key
-        wanted = [name for name in keys() if name.startswith(f"{mine.lesson}.")]
-        open_ones = [name for name in wanted if not _is_final(rows.get((key, name)), mine, trusted)]
-        for into, kind in ((together, False), (alone, True)):
-            if mine_now := tuple(name for name in open_ones if runs_alone(name) is kind):
-                into.append((one, mine_now))
+    for submission in handed_in:
+        hand_in, key = submission.hand_in, submission.student.key
+        wanted = [name for name in keys() if name.startswith(f"{hand_in.lesson}.")]
+        unjudged = [name for name in wanted if not _is_final(rows.get((key, name)), hand_in, trusted)]
+        for work, kind in ((together, False), (alone, True)):
+            if exercises := tuple(name for name in unjudged if runs_alone(name) is kind):
+                work.append((submission, exercises))
     return together, alone
 
 
 def _is_final(row: Row | None, handed_in: HandIn, trusted: bool) -> bool:
-    """Is this the verdict on what was handed in, by the check as it is, and not one that a full disk prevented?"""
+    """True if this is the verdict of this very check on this very notebook, and no full disk prevented the check."""
     by = (handed_in.digest, row and check(row.exercise), trusted)
     return row is not None and (row.digest, row.check, row.trusted) == by and row.cause != judge.NOT_CHECKED
 
@@ -125,10 +125,10 @@ def runs_alone(key: str) -> bool:
 def _judge(
     known: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
 ) -> None:
-    """Every answer, `at_once` notebooks at a time. A verdict is kept when it comes, by this thread alone."""
+    """Judges every answer, `at_once` notebooks at a time. Only this thread keeps verdicts, each as soon as it comes."""
     rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
     with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, rows.put) as judges:
-        futures = [pool.submit(judges.judge, *one) for one in work]
+        futures = [pool.submit(judges.judge, *job) for job in work]
         for future in futures:
             future.add_done_callback(lambda _: rows.put(None))
         left = len(futures)
@@ -144,9 +144,9 @@ def _judge(
 
 
 class _Judges:
-    """Processes that judge, a notebook each. They end with the block, whatever ends that.
+    """Processes that judge, one for each notebook. They end with the block, however it ends.
 
-    alone  one after another: what is slow then is slow by itself
+    alone  only one runs at a time: an answer that is slow then is slow by itself
     """
 
     def __init__(self, trusted: bool, timeout: float, alone: bool, put: Callable[[Row], None]):
@@ -162,27 +162,27 @@ class _Judges:
         for process in list(self.running):
             process.kill()
 
-    def judge(self, one: Found, exercises: Sequence[str]) -> None:
-        """The verdict on each of these answers. One that ends its judge is not graded, and the others go on."""
-        left = list(exercises)
+    def judge(self, submission: Found, exercises: Sequence[str]) -> None:
+        """Puts the verdict on each of these answers. An answer that ends its judge is not graded; the others go on."""
+        left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
-        def put(exercise: str, **said) -> None:
+        def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
-            by = check(exercise) if self.alone or said.get("cause") not in TOO_SLOW else ""  # "": it is asked again
-            self.put(Row(one.student.key, exercise, **said, digest=one.hand_in.digest, check=by, trusted=self.trusted))
+            by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""  # "" to judge it again
+            self.put(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
 
         try:
-            notebook = one.notebook()
+            notebook = submission.notebook()
         except CannotBeGraded as error:
             for name in exercises:
                 put(name, outcome="not graded", because=str(error))
         while left and not self.over:
-            why = self._ask(notebook, one.hand_in.commit, left, put)
+            why = self._ask(notebook, submission.hand_in.commit, left, put)
             if left and not self.over:
                 put(left[0], outcome="not graded", because=why, cause="judge-ended")
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
-        """Starts a judge and passes its verdicts on. Why there are no more: for when there should be."""
+        """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
         asked = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
         command = [sys.executable, "-m", "helpers.classroom.judge"]
         with (
@@ -211,10 +211,10 @@ class _Judges:
         if ended == "SIGPROF":
             for name in list(exercises):
                 put(name, outcome="not graded", because=TOO_LONG, cause="judge-ended")
-        return short(f"its judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
+        return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
     def _line(self, process: subprocess.Popen) -> bytes:
-        """The next one, within PATIENCE; nothing if it ends, or takes longer and is killed."""
+        """The judge's next line; b"" if it has ended, or is killed because it took longer than PATIENCE."""
         clock = threading.Timer(PATIENCE, process.kill)
         clock.start()
         try:
@@ -223,8 +223,8 @@ class _Judges:
             clock.cancel()
 
 
-def _verdict(said: dict) -> dict:
-    return said | {"figures": tuple(said.get("figures", ()))}
+def _verdict(verdict: dict) -> dict:
+    return verdict | {"figures": tuple(verdict.get("figures", ()))}
 
 
 def how_it_ended(code: int) -> str:
@@ -232,13 +232,13 @@ def how_it_ended(code: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; 1 where nothing was graded."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade what was handed in.")
+    """The command line. Returns 1 if nothing was graded, or nbgrader's gradebook got no scores."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade students' work.")
     parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
     parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
-    parser.add_argument("--trust", action="store_true", help="without a sandbox: students' code runs with your rights")
+    parser.add_argument("--trust", action="store_true", help="no sandbox: students' code runs with your rights")
     parser.add_argument(
-        "--nbgrader", type=path_of, metavar="COURSE", help="grade what it collected; it gets the scores"
+        "--nbgrader", type=path_of, metavar="COURSE", help="grade what nbgrader collected, and give it the scores"
     )
     parser.add_argument(
         "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
@@ -246,13 +246,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
-        parser.error("say what to grade: a folder or a zip (make grade FROM=…), or a course of nbgrader (NBGRADER=…)")
+        parser.error("say what to grade: a folder or a zip (make grade FROM=…), or an nbgrader course (NBGRADER=…)")
     try:
         out = options.out or its_grades or GRADES
-        said = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
-        print(*said, sep="\n")
+        lines = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
+        print(*lines, sep="\n")
     except NotReady as error:
-        print(f"Graded, but nbgrader's gradebook was left as it was. {error}", file=sys.stderr)
+        print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
         return 1
     except (Refused, BadCourse, OSError, ValueError) as error:
         print(f"Nothing was graded. {error}", file=sys.stderr)

@@ -21,7 +21,7 @@ CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_5678
 
 
 def gradebook(grades: Iterable[Grade]) -> bytes:
-    """All of them, in UTF-8 with a byte order mark, without which Excel takes it for another encoding."""
+    """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
         (
             grade.student.key,
@@ -45,9 +45,9 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 
 # --- Moodle ---------------------------------------------------------------------------------------------------
 def moodle_place(grade: Grade) -> tuple[str, str] | None:
-    """What Moodle's download calls the folder of a hand-in, and the participant's number in it; None if none.
+    """The hand-in's folder in Moodle's download, and the participant's number in its name; None if it has none.
 
-    An assignment numbers its participants in its own way (table assign_user_mapping): the number belongs to the lesson.
+    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson.
     """
     for part in (*PurePosixPath(grade.file).parts, grade.student.place):
         if found := MOODLE.match(part):
@@ -59,9 +59,9 @@ def moodle(grades: Iterable[Grade]) -> dict[str, str]:
     """A grading worksheet for each lesson that came from Moodle: "02" -> CSV.
 
     *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
-    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. Their names are those of an
-    English Moodle. It passes over empty grades and over grades above the assignment's maximum, and where there is a
-    grade already, unless "Allow updating records that have been modified more recently in Moodle" is ticked.
+    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. The columns' names are those
+    of an English Moodle. It skips empty grades, grades above the assignment's maximum, and students who have a grade,
+    unless "Allow updating records that have been modified more recently in Moodle" is ticked.
     """
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
             "Feedback comments")  # fmt: skip
@@ -75,7 +75,7 @@ def moodle(grades: Iterable[Grade]) -> dict[str, str]:
 
 
 def moodle_feedback(pages: Mapping[str, str], name: str) -> bytes:
-    """A zip for *Upload multiple feedback files in a zip*: each page, by the folder it goes to, as a file `name`.
+    """A zip for *Upload multiple feedback files in a zip*: each page is a file `name` in its folder of `pages`.
 
     mod/assign/feedback/file/importziplib.php finds the participant by the number in the folder's name.
     """
@@ -87,21 +87,21 @@ def moodle_feedback(pages: Mapping[str, str], name: str) -> bytes:
 
 
 def _comments(hand_in: Sequence[Grade]) -> str:
-    """HTML in a line; what a student's code has said stands escaped in it."""
-    said = []
+    """One line of HTML, in which the output of a student's code is escaped."""
+    comments = []
     for grade in hand_in:
         of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
         words = " ".join(filter(None, (grade.because, grade.comment)))
-        said.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
-    # "&lt;=" must not get an apostrophe from `cell`
-    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(said))
+        comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
+    # so that "&lt;=" gets no apostrophe from `cell`
+    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(comments))
 
 
 # --- Canvas ---------------------------------------------------------------------------------------------------
 def canvas_user(grade: Grade) -> str | None:
-    """The number that Canvas has for a student, from the name of a file in its download (lib/content_zipper.rb).
+    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb).
 
-    It is the student's key, too; a key that two would have goes on with a hyphen.
+    It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
     """
     for part in (PurePosixPath(grade.file).name, grade.student.place):
         if (found := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == found[1]:
@@ -112,9 +112,9 @@ def canvas_user(grade: Grade) -> str | None:
 def canvas(grades: Sequence[Grade]) -> str | None:
     """The gradebook for Canvas's *Import*, an assignment for each lesson; None if nobody came from Canvas.
 
-    lib/gradebook_importer.rb wants Student, ID and Section, finds a student by ID, takes the other columns for
-    assignments (a title that it does not know becomes a new one, or is matched by hand), and their points from a row
-    "Points Possible". An empty cell means no grade: that of who handed nothing in, or could not be graded yet.
+    lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
+    assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
+    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet.
     """
     users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
     if not users:
@@ -134,8 +134,8 @@ def canvas(grades: Sequence[Grade]) -> str | None:
 
 # --- both -----------------------------------------------------------------------------------------------------
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
-    """Each hand-in that has exercises, and each that is missing but for which the teacher has given points: its lesson,
-    and its grades."""
+    """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
+    gave points."""
     found: dict[tuple, list[Grade]] = {}
     for grade in grades:
         if grade.exercise:
@@ -148,7 +148,7 @@ def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
 
 
 def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
-    """Points, and the most there are; no points while one of the answers is not settled."""
+    """The points, "" while an answer isn't settled; and the most that a student can get."""
     points = sum(grade.points for grade in hand_in)
     settled = all(grade.is_settled for grade in hand_in)
     return number(points) if settled else "", number(sum(grade.most for grade in hand_in))

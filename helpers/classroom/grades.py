@@ -1,8 +1,8 @@
-"""What was handed in, what the checks said and what the teacher says, joined: one Grade for each answer."""
+"""One Grade for each answer: joins what was handed in, the check's verdict, and the teacher's points and comments."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..teach.exercise_files import keys
@@ -10,19 +10,19 @@ from .course import Course, Override
 from .store import HandIn, Outcome, Row, Store, Student
 
 NOT_YET_GRADED = "this has not been graded yet. `make grade` does it."
-NO_EXERCISES = "no exercise belongs to this lesson."
+NO_EXERCISES = "this lesson has no exercises."
 
 
 @dataclass(frozen=True)
 class Grade:
     """One answer. `student.name` is the name to show.
 
-    lesson    "02"; "" for a hand-in of which nothing tells the lesson
+    lesson    "02"; "" if the hand-in doesn't say which lesson it is for
     exercise  "02.chunks"; "" for a hand-in without exercises
     points    out of `most`; the teacher's, if `by_teacher`
-    because   the check's words, or why it could not be graded, Markdown
+    because   the check's reason, or why it could not be graded, in Markdown
     comment   the teacher's
-    late      it came after the due date, or the system that collected says so
+    late      True if it came after the due date, or if the system that collected it says so
     file, when, edition          see store.HandIn
     cause, figures, seconds, trusted  see store.Row
     """
@@ -47,43 +47,43 @@ class Grade:
 
     @property
     def is_settled(self) -> bool:
-        """Can the points be passed on? Not if the answer could not be graded and the teacher has given none."""
+        """True if the points count; False if the answer could not be graded and the teacher hasn't given any points."""
         return self.by_teacher or self.outcome != "not graded"
 
 
 def grades(known: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
 
-    By name, then by exercise. A hand-in that has no exercises is a Grade too: none is lost.
+    Sorted by name, then by exercise. A hand-in without exercises gets a Grade too, so that none is lost.
     """
     hand_ins, rows = known.hand_ins(), known.rows()
-    given = {(one.student, one.lesson): one for one in hand_ins}
-    said = {(row.student, row.exercise): row for row in rows}
-    lessons = {one.lesson for one in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
+    given = {(hand_in.student, hand_in.lesson): hand_in for hand_in in hand_ins}
+    verdicts = {(row.student, row.exercise): row for row in rows}
+    lessons = {lesson for _, lesson in given} | set(course.due) | {key.partition(".")[0] for key in course.points}
     exercises = {lesson: _exercises(lesson, rows) for lesson in sorted(lessons)}
     found = []
     for student in _students(known, course):
         for lesson, names in exercises.items():
             hand_in = given.get((student.key, lesson))
             for name in names:
-                found.append(_grade(student, name, hand_in, said.get((student.key, name)), course))
+                found.append(_grade(student, name, hand_in, verdicts.get((student.key, name)), course))
             if hand_in and not names:
                 found.append(_grade(student, "", hand_in, None, course))
     return found
 
 
 def strays(known: Store, course: Course) -> list[str]:
-    """A sentence for each override that changes nothing, because its student is not known."""
+    """A line for each override that has no effect, because its student isn't known."""
     students = {student.key for student in _students(known, course)}
     return [
-        f"overrides.toml: there is no student {one.student!r}, so what it says of {one.exercise} changes nothing"
-        for one in course.overrides
-        if one.student not in students
+        f"overrides.toml: there is no student {over.student!r}, so the override for {over.exercise} has no effect"
+        for over in course.overrides
+        if over.student not in students
     ]
 
 
 def moment(when: str) -> datetime | None:
-    """ISO 8601 as a moment; without a zone it is in that of this machine. None for what is none."""
+    """ISO 8601 as a moment, in this machine's zone if it names none; None if it isn't ISO 8601."""
     with suppress(ValueError, OverflowError):
         found = datetime.fromisoformat(when)
         return found if found.tzinfo else found.astimezone()
@@ -91,25 +91,22 @@ def moment(when: str) -> datetime | None:
 
 
 def _students(known: Store, course: Course) -> list[Student]:
-    """By name: those in the store, those whom the course expects, and whoever else has handed something in."""
+    """The students in the store, those that the course expects, and any others who handed something in; by name."""
     found = {student.key: student for student in known.students()}
-    for key in [*course.students, *(one.student for one in known.hand_ins())]:
+    for key in [*course.students, *(hand_in.student for hand_in in known.hand_ins())]:
         found.setdefault(key, Student(key, ""))
-    named = [
-        Student(one.key, course.students.get(one.key) or one.name or one.key, one.email, one.place)
-        for one in found.values()
-    ]
+    named = [replace(student, name=course.students.get(key) or student.name or key) for key, student in found.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
 
 
 def _exercises(lesson: str, rows: Iterable[Row]) -> Sequence[str]:
-    """Those of this edition, in their order, and those of an older one that were graded."""
+    """The lesson's exercises in this edition, in order, then any from an older edition that were graded."""
     known = [key for key in keys() if key.startswith(f"{lesson}.")]
     return [*known, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(known))]
 
 
 def _grade(student: Student, exercise: str, hand_in: HandIn | None, row: Row | None, course: Course) -> Grade:
-    """`exercise` is "" for a hand-in that has none."""
+    """The Grade of one answer; `exercise` is "" for a hand-in that has no exercises."""
     outcome, because = _outcome(hand_in, exercise, row)
     lesson = hand_in.lesson if hand_in else exercise.partition(".")[0]
     hand_in = hand_in or HandIn(student.key, lesson, "")

@@ -1,13 +1,13 @@
-"""The students' edition: the lessons as a folder and as a zip, without what only their teacher has.
+"""The students' edition: the lessons as a folder and as a zip, without what is for their teacher only.
 
     python -m helpers.classroom.hand_out          every lesson
     python -m helpers.classroom.hand_out 02 03    these, and lesson 00
 
-It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare a checksum:
+It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
 files come from git as they were committed, their time in the zip is the day of the commit, and they are stored, not
 compressed, because two versions of zlib may compress the same bytes differently.
 
-Quizzes are in it with the right choices and the feedback. That is how they work at home, and they are not graded.
+It includes the quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
 """
 
 import argparse
@@ -29,17 +29,17 @@ from ..whole_folder import write_folder
 from .course import course
 from .course_of_nbgrader import NotReady, make_source
 
-NAME = "zero-copy-measured"  # without the edition: a newer one, unzipped over it, takes its place
+NAME = "zero-copy-measured"  # without the edition's date, so that a newer edition unzips over an older one
 FOLDER = BUILD / "class"
-WORK = "my_lessons"  # there a student's own copies of the lessons lie
+WORK = "my_lessons"  # a student's own copies of the lessons are in there
 README, TABLE, MAKEFILE = "helpers/classroom/template/student.md", "README.md", "Makefile"
-WORKSHOP = "# --- the workshop"  # from this line on, the Makefile is not for students
+WORKSHOP = "# --- the workshop"  # from this line on, the Makefile isn't for students
 IN_IT = re.compile(
     r"""LICENSE | environment\.yml | find-python\.sh | pyproject\.toml | requirements\.lock
     | helpers/(?!classroom/|publish/).+
     | notebooks/[^.].+
     | data/(?!recorded/02-three\.png).+
-    | exercises/\d\d/(quizzes\.(py|toml) | \w+/(?!solution\.)\w+\.\w+)  # answers lie in folders of their own
+    | exercises/\d\d/(quizzes\.(py|toml) | \w+/(?!solution\.)\w+\.\w+)  # answers are in folders of their own
     """,
     re.VERBOSE,
 )
@@ -48,21 +48,21 @@ LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
 
 
 class CannotHandOut(RuntimeError):
-    """There is no students' edition to be made: why, and what to do."""
+    """Why no students' edition can be made, and what to do."""
 
 
 def hand_out(lessons: Collection[str] = ()) -> list[str]:
-    """Writes build/class/ anew, or leaves it as it was: the edition as a folder, its zip, and the zip's SHA-256. Of
-    these lessons ("02") and 00, or of all. Returns what there is to say, a line each.
+    """Replaces build/class/ with the edition of these lessons ("02") and 00, or of all lessons: a folder, its zip, and
+    the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was.
 
-    CannotHandOut without git, or where somebody has worked in the folder; ValueError for a lesson that is not there.
+    Raises CannotHandOut without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
     """
     commit = edition().commit
     if not commit:
-        why = f"What is handed out is what git has committed, and git knows of no commit in {ROOT}."
-        raise CannotHandOut(f"{why} `git status` there says more; a copy of the files is not enough, clone them.")
+        why = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
+        raise CannotHandOut(f"{why} `git status` there says more. A copy of the files isn't enough: make a clone.")
     if (FOLDER / NAME / WORK).exists():
-        raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be replaced. Move it away.")
+        raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)
     files = student_files(committed(commit), of, lessons)
     archive = zipped(files, of)
@@ -70,31 +70,31 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     made = {f"{NAME}/{name}": data for name, data in files.items()}
     made |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
     write_folder(FOLDER, made)
-    said = [
+    lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
         f"SHA-256: {digest}",
     ]
     changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]
     if changed:
-        said.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
-    return said
+        lines.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
+    return lines
 
 
 def committed(commit: str) -> dict[str, bytes]:
-    """The files of a commit from which an edition is made, as they were committed: git converts no line ends here."""
+    """The files of a commit that an edition is made from, as they were committed: git converts no line ends here."""
     listed = git("ls-tree", "-r", "-z", "--name-only", commit).decode().split("\0")
     names = [name for name in listed if IN_IT.fullmatch(name) or name in (README, TABLE, MAKEFILE)]
-    told = BytesIO(git("cat-file", "--batch", given="".join(f"{commit}:{name}\n" for name in names).encode()))
+    contents = BytesIO(git("cat-file", "--batch", given="".join(f"{commit}:{name}\n" for name in names).encode()))
     files = {}
     for name in names:
-        _, _, size = told.readline().split()
-        files[name] = told.read(int(size))
-        told.readline()
+        _, _, size = contents.readline().split()
+        files[name] = contents.read(int(size))
+        contents.readline()
     return files
 
 
 def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[str] = ()) -> dict[str, bytes]:
-    """The files of the students' edition by name, from those of a commit: of these lessons and 00, or of all."""
+    """The files of the students' edition by name, made from a commit's: for these lessons and 00, or for all."""
     numbers = {name: found[1] for name in tree if (found := OF_A_LESSON.match(name))}
     known = sorted(set(numbers.values()))
     chosen = {"00", *(nearest(lesson, known, "lesson") for lesson in lessons)} if lessons else set(known)
@@ -111,7 +111,7 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
 
 
 def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
-    """The notebook with its edition, without links to lessons that are not there, in the form that Jupyter stores."""
+    """The notebook with its edition, without links to lessons that aren't `there`, in the form that Jupyter stores."""
 
     def link(found: re.Match) -> str:
         return found[0] if found[2] in there else found[1]
@@ -125,7 +125,7 @@ def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
 
 
 def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
-    """These files as a zip, below NAME/."""
+    """A zip of these files, in the folder NAME/."""
     year, month, day = map(int, of.day.split("-"))
     made = BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
@@ -137,10 +137,10 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 where nothing was written."""
+    """The command line. Returns 1 if nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
-    parser.add_argument("lessons", nargs="*", help="their numbers, 02 03; all if none is given")
-    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write source/ of a course of nbgrader, too")
+    parser.add_argument("lessons", nargs="*", help="the lessons' numbers, 02 03; all if you give none")
+    parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write the source/ of an nbgrader course, too")
     options = parser.parse_args(arguments)
     try:
         print(*hand_out(options.lessons), sep="\n")

@@ -1,8 +1,8 @@
-"""Judges the answers of one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
+"""Judges the answers in one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
 
-In comes a line of JSON, which says what to judge, and then the notebook; out go verdicts, a line of JSON each. The
-notebook is read as data: whatever it does to its reader ends this process, and not the grader. One that takes too long
-to read ends it by SIGPROF: Python's compiler listens to nobody.
+It reads a line of JSON, which says what to judge, and then the notebook. It writes each verdict as a line of JSON. The
+notebook is read as data: if reading it goes wrong, that ends this process and not the grader. If reading takes too
+long, SIGPROF ends the process, because nothing else interrupts Python's compiler.
 """
 
 import hashlib
@@ -37,17 +37,17 @@ except ImportError:  # Windows, where answers are judged without a sandbox, or n
     resource = None
 
 CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
-READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to take a notebook apart
+READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
-NOT_CHECKED = "not-checked"  # a cause that says nothing of the answer: it is asked again
+NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
 
 
 class CannotBeGraded(Exception):
-    """What is wrong with a notebook, and what would be right."""
+    """Why a notebook cannot be graded, and what would be right."""
 
 
 def main() -> None:
-    """Nothing that a student's function prints may come between the verdicts, and nobody judges for a dead grader."""
+    """Keeps what a student's function prints out of the verdicts, and ends if the grader dies."""
     tie_to_the_parent()
     sandbox.leave_keys()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _nobody_reads(out: TextIO) -> bool:
-    """Has the grader died before this process was tied to it? poll(2), on a pipe's end."""
+    """True if the grader died before this process was tied to it: poll(2), on a pipe's end."""
     if not hasattr(select, "poll"):
         return False
     asked = select.poll()
@@ -74,7 +74,7 @@ def _nobody_reads(out: TextIO) -> bool:
 def verdicts(
     notebook: bytes, exercises: Sequence[str], commit: str = "", trusted: bool = False, timeout: float = TIMEOUT
 ) -> Iterator[dict]:
-    """What the judges say, in the words of store.Row; `commit` is that of the edition which the notebook came from."""
+    """The verdicts, with the fields of store.Row; `commit` is the commit of the notebook's edition."""
     try:
         with _limits():
             cells = code_cells(notebook)
@@ -88,34 +88,34 @@ def verdicts(
 
 
 def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
-    """The verdict on the function that the notebook's cells make for this exercise."""
+    """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
             made = next(filter(None, (_taken(cells, name) for name in names(asked, cells))), None)
             why = "" if made else not_python(cells, asked.name)
     except Exception as error:
-        why = short(f"its cells cannot be taken apart: {type(error).__name__}: {error}", 400)
+        why = short(f"its cells cannot be read: {type(error).__name__}: {error}", 400)
         return {"outcome": "not graded", "because": why}
     if why:
         return {"outcome": "not yet", "because": why, "cause": "not-python"}
     if made is None:
         return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
     verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
-    said = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
-    return said | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
+    fields = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
+    return fields | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
 
 
 def as_given(asked: Exercise, commit: str) -> Exercise:
-    """The exercise with the starter that the student was given, if this checkout knows that edition."""
+    """The exercise with the starter that the student got, if this checkout knows that edition."""
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         return asked
     path = (asked.folder / "starter.py").relative_to(ROOT).as_posix()
-    said = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return replace(asked, starter=said.stdout.decode()) if said.returncode == 0 else asked
+    shown = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
+    return replace(asked, starter=shown.stdout.decode()) if shown.returncode == 0 else asked
 
 
 def check_hash(asked: Exercise) -> str:
-    """Of all that judges an answer; where it is another one than it was, the answer is judged again."""
+    """A hash of the files that judge an answer; when it changes, the answer is judged again."""
     digest = hashlib.sha256()
     for path in sorted(asked.folder.iterdir()):
         if path.is_file() and path.name not in ("hints.md", "solution.py"):
@@ -124,38 +124,38 @@ def check_hash(asked: Exercise) -> str:
 
 
 def code_cells(notebook: bytes) -> list[Cell]:
-    """The source of each code cell, by its number. CannotBeGraded for what is no notebook."""
+    """The name and source of each code cell. Raises CannotBeGraded if this isn't a notebook."""
     try:
         found = json.loads(notebook)
     except (ValueError, RecursionError, MemoryError) as error:
-        _refuse(f"it is not JSON, as a notebook is ({type(error).__name__}). Was it damaged on its way?")
+        _refuse(f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?")
     cells = found.get("cells") if isinstance(found, dict) else None
     if not isinstance(cells, list):
-        _refuse("it is JSON, but no notebook of format 4; “Save Notebook As…” in JupyterLab writes one")
+        _refuse("it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format")
     if len(cells) > CELLS:
-        _refuse(f"it has {len(cells):,} cells; {CELLS:,} are the most")
+        _refuse(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             lines = source if isinstance(source, list) else [source]
             if not all(isinstance(line, str) for line in lines):
-                _refuse(f"its cell {number} holds something that is no text")
+                _refuse(f"its cell {number} holds something that is not text")
             texts.append((f"<cell {number}>", "".join(lines)))
     if (size := sum(len(text) for _, text in texts)) > CODE:
-        _refuse(f"it holds {size:,} characters of code; {CODE:,} are the most")
+        _refuse(f"it holds {size:,} characters of code; the limit is {CODE:,}")
     return texts
 
 
 def names(asked: Exercise, cells: Sequence[Cell]) -> Iterator[str]:
-    """What the function may be called: as its last check says, and as it was asked for."""
+    """The names that the function may have: the name in the last call of its check, then the name that we asked for."""
     call = re.compile(rf"exercise\(\s*['\"]{re.escape(asked.key)}['\"]\s*\)\s*\.check\(\s*(\w+)")
     yield from [name for _, text in cells for name in call.findall(text)][-1:]
     yield asked.name
 
 
 def not_python(cells: Sequence[Cell], name: str) -> str:
-    """Why no cell defines the function, if one would but for its syntax."""
+    """What keeps a cell that defines the function from being Python; "" if there is no such cell."""
     for _, text in reversed(cells):
         if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
             try:
@@ -176,8 +176,8 @@ def _taken(cells: Sequence[Cell], name: str):
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """READING more of address space than there is now, setrlimit(2), and SECONDS, setitimer(2); no limits afterwards,
-    for what is started then."""
+    """Limits address space to READING more than now, setrlimit(2), and processor time to SECONDS, setitimer(2). Lifts
+    both limits afterwards, for the processes that start then."""
     if not resource:
         yield
         return

@@ -1,4 +1,4 @@
-"""What the outputs say of a lesson: its title, its exercises, what it asks the class to predict, what was measured."""
+"""What the outputs say about a lesson: its title, its exercises, the predictions it asks for, and the measurements."""
 
 import ast
 import json
@@ -15,15 +15,15 @@ from ..teach import Exercise
 from ..teach import exercise as exercise_of
 from ..teach.predict import SIZES, Kind, Value
 
-EXECUTED = BUILD / "executed"  # where `make handouts` keeps what it has run
+EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
 
 
 @dataclass(frozen=True)
 class Question:
     """A prediction that a lesson asks for.
 
-    names     of the numbers, of the choices, or of what is put in order; () where the notebook computes them
-    measured  in the question's unit, in the form of an answer; None if this machine has not run the lesson
+    names     of the numbers, the choices, or the things to put in order; () if the notebook computes them
+    measured  in the question's unit, in the form of an answer; None if this machine hasn't run the lesson
     """
 
     key: str
@@ -43,7 +43,7 @@ class Lesson:
 
 @cache
 def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) -> Lesson:
-    """The lesson of that number, "02"; one that is not there has no title but its number."""
+    """The lesson with this number, "02"; if there is no such lesson, its number is its title."""
     path = next(iter(sorted(notebooks.glob(f"{number}_*.ipynb"))), None) if number.isdigit() else None
     if path is None:
         return Lesson(number, f"Lesson {number}" if number else "No lesson")
@@ -60,7 +60,7 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
 
 @cache
 def exercise(key: str) -> Exercise | None:
-    """None for one that this edition has no more."""
+    """None if this edition no longer has the exercise."""
     try:
         return exercise_of(key)
     except ValueError:
@@ -74,12 +74,12 @@ def exercise_title(key: str) -> str:
 
 def _cells(path: Path) -> list[tuple[str, str]]:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [(one["cell_type"], "".join(one["source"])) for one in cells]
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
 
 
-# --- what is asked --------------------------------------------------------------------------------------------
+# --- the questions --------------------------------------------------------------------------------------------
 def _questions(sources: list[str]) -> Iterator[Question]:
-    """The calls of `predict`, read from the cells; nothing is executed."""
+    """The calls of `predict`, read from the cells without executing them."""
     assigned: dict[str, Any] = {}
     for source in sources:
         try:
@@ -98,10 +98,10 @@ def _questions(sources: list[str]) -> Iterator[Question]:
 
 
 def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:
-    key, text = (_plain(one, assigned) for one in call.args)
-    options = {one.arg: one.value for one in call.keywords}
+    key, text = (_plain(argument, assigned) for argument in call.args)
+    options = {keyword.arg: keyword.value for keyword in call.keywords}
     by_option: dict[str, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}
-    option = next((one for one in by_option if one in options), None)
+    option = next((name for name in by_option if name in options), None)
     names = _plain(options[option], assigned) if option else None
     unit = _plain(options["unit"], assigned) if "unit" in options else "MiB"
     kind = by_option.get(option, "number")
@@ -109,8 +109,8 @@ def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:
 
 
 def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
-    """The value of an expression of constants and of names that are known, a dict's keys for a dict; None for what only
-    running it could tell."""
+    """The value of an expression made of constants and known names, or the keys if it is a dict; None if only running
+    it could tell."""
     if isinstance(value, ast.Name):
         return assigned.get(value.id)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "list":
@@ -123,16 +123,16 @@ def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
         return None
 
 
-# --- what came out --------------------------------------------------------------------------------------------
+# --- the measurements -----------------------------------------------------------------------------------------
 def _measured(path: Path) -> dict[str, Any]:
-    """By key, what the lesson's run has put beside the predictions: see `Prediction.beside`. Sizes are in bytes."""
+    """The measurements that a run put beside its predictions, by key: see `Prediction.beside`. Sizes are in bytes."""
     if not path.exists():
         return {}
     found = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
-            if "data-predicted" in html:  # not parsed in vain: some outputs have a megabyte
+            if "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte
                 for line in BeautifulSoup(html, "html.parser").select("[data-predicted]"):
                     found[line["data-predicted"]] = json.loads(line["data-measured"])
     return found
@@ -140,5 +140,5 @@ def _measured(path: Path) -> dict[str, Any]:
 
 def _in_unit(value: Any, unit: str) -> Any:
     if isinstance(value, dict):
-        return {name: _in_unit(one, unit) for name, one in value.items() if one is not None}
+        return {name: _in_unit(number, unit) for name, number in value.items() if number is not None}
     return value / SIZES[unit] if isinstance(value, int | float) and unit in SIZES else value

@@ -1,4 +1,4 @@
-"""All that a teacher gets out of grading, written into one folder: gradebook.csv, imports, feedback, report.html."""
+"""Writes everything that a teacher gets from grading into one folder: gradebook.csv, imports, feedback, report.html."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,15 +18,15 @@ OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", 
 
 
 def write_all(known: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
-    """Writes what the store and the course say into `folder`, and removes what was written of students who are gone.
+    """Writes these files from the store and the course into `folder`, and removes those of students who are gone.
 
-    Each file is whole at any moment, old or new, and no old one goes before the new ones are there. The same store and
-    course give the same bytes. `trusted`: it was graded without a sandbox, which the report says.
+    Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
+    and course give the same bytes. With `trusted`, the report says that there was no sandbox.
 
     gradebook.csv          every answer
     moodle/02.csv          a lesson's grading worksheet; moodle/02-feedback.zip, its feedback; if it came from Moodle
     canvas.csv             for Canvas's gradebook, if anything came from there
-    feedback/*.html        a page a student
+    feedback/*.html        a page for each student
     report.html            for the class, without names
     """
     files = dict(_files(joined(known, course), known, course, trusted))
@@ -45,20 +45,20 @@ def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool)
         yield f"moodle/{lesson}-feedback.zip", moodle_feedback(_moodle_pages(grades, lesson, course), f"{lesson}.html")
     if table := canvas(grades):
         yield "canvas.csv", table.encode()
-    for student, those in groupby(grades, lambda grade: grade.student):
-        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(those), course).encode()
+    for student, answers in groupby(grades, lambda grade: grade.student):
+        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(answers), course).encode()
     yield "report.html", report(grades, known.hand_ins(), course, trusted=trusted).encode()
 
 
 def _moodle_pages(grades: Sequence[Grade], lesson: str, course: Course) -> Mapping[str, str]:
-    """A lesson's feedback by the folder that it came from."""
+    """A lesson's feedback pages, by the name of the hand-in's folder."""
     of_lesson = groupby((grade for grade in grades if grade.lesson == lesson), lambda grade: grade.student)
-    those = [list(answers) for _, answers in of_lesson]
-    return {place[0]: feedback(answers, course) for answers in those if (place := moodle_place(answers[0]))}
+    hand_ins = [list(answers) for _, answers in of_lesson]
+    return {place[0]: feedback(answers, course) for answers in hand_ins if (place := moodle_place(answers[0]))}
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Left alone if it is there already: most pages are the same after a change, and a sync each takes its time."""
+    """Skips a file that hasn't changed: after a change, most pages are the same, and syncing each of them is slow."""
     if path.is_file() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The look of feedback and of the class report: the handouts' style sheet, and templates in which all is escaped."""
+"""The look of feedback and of the class report: the handouts' style sheet, and templates that escape everything."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from ..teach import words
 from .course import TEMPLATES, Course
 from .plain import one_line
 
-HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: publish needs seconds to load all of nbconvert
+HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
 
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -18,19 +18,19 @@ _ENVIRONMENT = Environment(
 
 
 def page(template: str, title: str, course: Course, **values: object) -> str:
-    """A whole page. Only what a template calls `safe` is HTML: pictures, and what `line` and `paragraphs` make."""
+    """A whole page. Only what a template marks `safe` is HTML: pictures, and the results of `line` and `paragraphs`."""
     return _ENVIRONMENT.get_template(template).render(
         style=_style(), title=title, course=course, edition=edition(), **values
     )
 
 
 def line(markdown: str) -> str:
-    """HTML of a line of our Markdown, which may hold what a student's code has said: that is escaped."""
+    """HTML from a line of our Markdown; escapes the output of a student's code in it."""
     return words.inline(one_line(markdown))
 
 
 def paragraphs(markdown: str) -> str:
-    """HTML of several lines: a hint, or what the teacher says."""
+    """HTML from several lines: a hint, or the teacher's comment."""
     return words.paragraphs(markdown)
 
 

@@ -1,4 +1,4 @@
-"""What a class has predicted, question by question, beside what was measured: pictures that name nobody."""
+"""Pictures of what a class predicted for each question, beside the measurement, without anybody's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,13 @@ from .store import HandIn
 
 LEAST = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
-MOST = 1e18  # numbers above are taken for this one: a whole number in JSON may have a thousand digits
+MOST = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
 OTHERS = "something else"
 
 
 def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
-    """The pictures of a lesson's questions, in its order; and the questions that have too few answers for one."""
-    given = [one.predictions for one in hand_ins if one.lesson == lesson.number]
+    """The pictures of a lesson's questions, in their order; and the questions with too few answers for a picture."""
+    given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
     drawn, too_few = [], []
     for question in lesson.questions:
         answers = [predictions[question.key] for predictions in given if question.key in predictions]
@@ -44,7 +44,7 @@ def _numbers(question: Question, answers: Iterable[Any]) -> Picture | None:
 
 
 def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
-    """Of an order each whole order is an answer. What the lesson does not offer is counted without being shown."""
+    """Each whole order counts as an answer. Answers that the lesson doesn't offer are counted, but not shown."""
     names, measured = set(question.names), _chosen(question, question.measured)
     counts = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
     if counts.total() < LEAST:
@@ -61,7 +61,7 @@ def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
 
 
 def _chosen(question: Question, answer: Any) -> str | None:
-    """The answer in words; None for what is none."""
+    """The answer as text; None if it isn't an answer."""
     if question.kind == "choice":
         return answer if isinstance(answer, str) else None
     fits = isinstance(answer, list) and all(isinstance(name, str) for name in answer)

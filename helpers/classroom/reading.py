@@ -1,6 +1,6 @@
-"""Folders and zips that students packed, read as one tree within limits: nothing is extracted, no link is followed.
+"""Reads students' folders and zips as one tree, within limits: extracts nothing, and follows no link.
 
-A file in a zip, or in a zip in a zip, is read just as one in a folder. The sizes that a zip declares are not believed:
+A file in a zip, or in a zip in a zip, is read just like a file in a folder. The sizes that a zip declares don't count:
 bytes are counted as they come. A file that can't be read raises CannotBeGraded, in words for the student.
 """
 
@@ -22,12 +22,12 @@ from typing import BinaryIO
 
 from ..units import MiB, in_words
 
-NOTEBOOK = 32 * MiB  # a lesson with its figures has 1 to 3 MiB
+NOTEBOOK = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
 ZIP = 64 * MiB  # a student's zip
 ENTRIES = 1_000  # in a student's zip
 NAMES = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
 CLASS_NAMES = 16 * MiB  # the same list in the class's zip
-READ = 512 * MiB  # of one student, unpacked, in all
+READ = 512 * MiB  # from one student, unpacked, in all
 
 ADVICE = {
     "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
@@ -35,24 +35,24 @@ ADVICE = {
 }
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
-OUTSIDE = "it names a file outside of the zip ({}); pack it again"
+OUTSIDE = "it names a file outside the zip ({}); pack it again"
 LOCKED = "it is encrypted; hand it in without a password"
-PACKED = "it is packed by a method that is not read here (number {}); pack it again as an ordinary zip"
-ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of its flags; who made an entry (APPNOTE.TXT, 4.4)
+PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
+ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
 class CannotBeGraded(Exception):
-    """Why a file that was handed in cannot be read, in words for its student."""
+    """Why we can't read a file, in words for the student who handed it in."""
 
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """parts    where it lies below what was collected, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
+    """parts    its place below the collected folder, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
     at       its path on the disk, or its entry in the zip `inside`
-    changed  when, in seconds since 1970, as its folder or zip says; None if that says nothing
-    trouble  why it is not read; "" if nothing is known against it
+    changed  in seconds since 1970, according to its folder or zip; None if that gives no time
+    trouble  why it can't be read; "" if nothing is known to be wrong with it
     """
 
     parts: tuple[str, ...]
@@ -68,7 +68,7 @@ class File:
 
 @dataclass(frozen=True, eq=False)
 class Zip:
-    """A student's zip, or one of the class: no student packed that one, so it may have any size."""
+    """A student's zip, or the whole class's, which no student packed, so it may have any size."""
 
     file: File
     of_class: bool = False
@@ -86,10 +86,10 @@ class Folder:
         return self.parts[-1]
 
     def children(self) -> tuple[list[File], list["Folder"]]:
-        """The files and folders in it, by name; a link is a file with trouble. OSError if it cannot be listed."""
+        """The files and folders in it, by name; a link is a file with trouble. Raises OSError if it can't be listed."""
         files, folders = [], []
         with os.scandir(self.path) as entries:
-            for entry in sorted((one for one in entries if not _junk(one.name)), key=lambda one: one.name):
+            for entry in sorted((entry for entry in entries if not _junk(entry.name)), key=lambda entry: entry.name):
                 parts = (*self.parts, entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(Folder(parts, Path(entry.path)))
@@ -98,7 +98,7 @@ class Folder:
         return files, folders
 
     def below(self) -> Iterator[File]:
-        """Every file in it and in its folders. A folder that cannot be listed is a file with trouble."""
+        """Every file in it and in its folders. A folder that can't be listed is a file with trouble."""
         waiting = [self]
         while waiting:
             folder = waiting.pop()
@@ -113,8 +113,8 @@ class Folder:
 
 @dataclass(frozen=True)
 class ZippedFolder:
-    """A folder in a zip, or the whole zip. `members` are its files, each behind the parts of its name below the folder;
-    an entry for a folder itself has None."""
+    """A folder in a zip, or the whole zip. `members` pairs the parts of each name below the folder with the file, or
+    with None for an entry that is itself a folder."""
 
     parts: tuple[str, ...]
     members: list[tuple[tuple[str, ...], File | None]]
@@ -139,14 +139,14 @@ class ZippedFolder:
 
 
 class Reader:
-    """Reads files, at most `left` bytes in all: set it for each student. A zip that is held is not opened again."""
+    """Reads files, at most `left` bytes in all: set it for each student. It doesn't reopen a zip that it holds open."""
 
     def __init__(self) -> None:
         self.left = READ
         self._held: dict[Zip, zipfile.ZipFile] = {}
 
     def read(self, file: File, limit: int, what: str = "file") -> bytes:
-        """All of a file, if it has no more than `limit` bytes; `what` it is: a "notebook", a "zip", a "file"."""
+        """All of a file, if it has no more than `limit` bytes; `what` is "notebook", "zip" or "file"."""
         found = io.BytesIO()
         with self._opened(file, what) as (stream, size), _in_words(what):
             if size > limit:
@@ -182,7 +182,7 @@ class Reader:
                 del self._held[zipped]
 
     def unzipped(self, zipped: Zip) -> ZippedFolder:
-        """What is in a zip, sorted by names."""
+        """The files and folders in a zip, sorted by name."""
         with ExitStack() as stack:
             opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
             members = []
@@ -196,7 +196,7 @@ class Reader:
 
     @contextmanager
     def _opened(self, file: File, what: str) -> Iterator[tuple[BinaryIO, int]]:
-        """A file to read from, and its bytes, as its folder or zip says."""
+        """A file to read from, and its size in bytes according to its folder or zip."""
         if file.trouble:
             raise CannotBeGraded(file.trouble)
         with ExitStack() as stack:
@@ -215,7 +215,7 @@ class Reader:
 
 
 class _ReadsNoMore:
-    """A file for zipfile, which reads the whole list of names at once, however long the zip says it is."""
+    """A file for zipfile, which reads a zip's whole list of names at once, whatever length the zip declares for it."""
 
     def __init__(self, file: BinaryIO, most: int):
         self._file, self._most = file, most
@@ -223,12 +223,12 @@ class _ReadsNoMore:
 
     def read(self, size: int = -1) -> bytes:
         if size > self._most:
-            raise CannotBeGraded(f"the zip's list of names has {in_words(size, 'bytes')}; {ADVICE['zip']}")
+            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ADVICE['zip']}")
         return self._file.read(size)
 
 
 def printable(text: str, most: int = 200) -> str:
-    """Text for any page, table or terminal: one line, no marks that change its direction, at most `most` characters."""
+    """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
     seen = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
     shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
@@ -256,11 +256,11 @@ def _in_words(what: str) -> Iterator[None]:
 
 
 def _too_large(what: str, size: str, limit: int) -> str:
-    return f"the {what} has {size}; {in_words(limit, 'bytes')} is the limit: {ADVICE.get(what, ADVICE['zip'])}"
+    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {ADVICE.get(what, ADVICE['zip'])}"
 
 
 def _junk(name: str) -> bool:
-    """What macOS, Windows and Jupyter leave beside files."""
+    """True for the names of files that macOS, Windows and Jupyter leave beside others."""
     return name.casefold() in JUNK or name.startswith("._")
 
 
@@ -281,7 +281,7 @@ def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File
         trouble = trouble or (LINK if kind == stat.S_IFLNK else SPECIAL)
     if entry.flag_bits & ENCRYPTED:
         trouble = trouble or LOCKED
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks others without a bound
         trouble = trouble or PACKED.format(entry.compress_type)
     changed = None
     with suppress(ValueError, OverflowError, OSError):
@@ -290,11 +290,11 @@ def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File
 
 
 def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """CannotBeGraded for a zip that was made to do harm."""
+    """Raises CannotBeGraded for a zip that was made to do harm."""
     if len(entries) > ENTRIES:
         raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
     end = 0
-    for entry in sorted(entries, key=lambda one: one.header_offset):
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
         if outside := _leads_out(entry):
             raise CannotBeGraded(outside)
         if entry.header_offset < end:
@@ -303,8 +303,8 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """macOS writes names in UTF-8 without the flag that says so, and zipfile reads them as code page 437, the old
-    default (APPNOTE.TXT, appendix D)."""
+    """The entry's name. macOS writes names in UTF-8 without the flag for that, and zipfile reads them as code page 437,
+    the old default (APPNOTE.TXT, appendix D)."""
     if not entry.flag_bits & UTF_8:
         with suppress(UnicodeError):
             return entry.filename.encode("cp437").decode("utf-8")

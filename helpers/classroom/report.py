@@ -1,4 +1,4 @@
-"""The class report: how many answers are right, what goes wrong, what was predicted, how it was graded; no names."""
+"""The class report: how many answers are right, what goes wrong, the predictions, and how it was graded; no names."""
 
 import re
 from collections import Counter
@@ -16,12 +16,12 @@ from .plain import number
 from .slips import reasons, slips
 from .store import HandIn
 
-MOST_SLIPS = 6  # of an exercise
-EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # a notebook may name anything
+MOST_SLIPS = 6  # for each exercise
+EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # because a notebook may name anything
 
 
 def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, *, trusted: bool) -> str:
-    """The page for the class that these grades and hand-ins are of; `trusted` if it was graded without a sandbox."""
+    """The page for the class with these grades and hand-ins; `trusted` if it was graded without a sandbox."""
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     return page(
         "report.html.j2",
@@ -47,8 +47,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     given = [answers for answers in by_student.values() if answers[0].outcome != "missing"]
     settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
     counts = {
-        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in those)
-        for key, those in by_exercise.items()
+        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in answers)
+        for key, answers in by_exercise.items()
     }
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
     return {
@@ -58,9 +58,9 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "missing": len(by_student) - len(given),
         "not_graded": len(given) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
-        "most": number(sum(those[0].most for those in by_exercise.values())),
+        "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [_exercise(key, those) for key, those in by_exercise.items()],
+        "exercises": [_exercise(key, answers) for key, answers in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(question.measured is None for question in lesson(name).questions),
         "too_few": ", ".join(too_few),
@@ -82,7 +82,7 @@ def _exercise(key: str, grades: Sequence[Grade]) -> dict[str, object]:
 
 
 def _without_sandbox(grades: Sequence[Grade], trusted: bool) -> str:
-    """How many answers were judged without one; "" if none."""
+    """A sentence that says how many answers were judged without a sandbox; "" if none were."""
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     some = len(judged) if trusted else sum(grade.trusted for grade in judged)
     if not some:
@@ -93,22 +93,22 @@ def _without_sandbox(grades: Sequence[Grade], trusted: bool) -> str:
 
 
 def _how(grades: Sequence[Grade], hand_ins: Sequence[HandIn], trusted: bool) -> list[str]:
-    """Sentences."""
+    """Sentences on how the work was graded."""
     seconds = [grade.seconds for grade in grades if grade.seconds]
     given = sum(grade.by_teacher for grade in grades)
-    editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
-    said = []
+    named = (hand_in.edition for hand_in in hand_ins)
+    editions = Counter(edition if EDITION.fullmatch(edition) else "not named" for edition in named)
+    lines = []
     if seconds:
         together, typical, longest = map(_time, (sum(seconds), median(seconds), max(seconds)))
-        said.append(f"The checks took {together} in all: {typical} for the median answer, {longest} for the slowest.")
+        lines.append(f"The checks took {together} in all: {typical} for the median answer, {longest} for the slowest.")
         if not _without_sandbox(grades, trusted):
-            said.append("Each answer ran in a sandbox of its own.")
+            lines.append("Each answer ran in its own sandbox.")
     if given:
-        said.append(f"The points of {given} answer{'s' if given != 1 else ''} are the teacher's.")
+        lines.append(f"The teacher gave the points for {given} answer{'s' if given != 1 else ''}.")
     if editions:
-        told = ", ".join(f"{words} ({count})" for words, count in editions.most_common())
-        said.append(f"Editions of the hand-ins: {told}.")
-    return said
+        lines.append(f"Editions of the hand-ins: {', '.join(f'{name} ({n})' for name, n in editions.most_common())}.")
+    return lines
 
 
 def _time(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """A sandbox for one student's function: bubblewrap, with nothing in it but Python and a folder to work in.
 
-No network, no other processes, an empty home, everything read-only but that folder, and limits on processes, memory,
-files and time. The judge stands outside: the kernel still shows it the process under its own number, bwrap(1).
+It has no network, no other processes, an empty home, and limits on processes, memory, files and time. Everything but
+that folder is read-only. The judge stays outside, where the kernel shows it the process by its outer pid, bwrap(1).
 """
 
 import ctypes
@@ -26,23 +26,23 @@ from ..units import GiB, MiB, in_words
 PROCESSES = 256  # and threads: more than any answer needs
 FILES = 1_000  # in the working folder
 ROOM = 4 * GiB  # on the disk, for all files in the working folder
-LARGEST = 8 * GiB  # of one file, past which writing is an error
-SHARED = 16 * MiB  # in /dev/shm, and in /tmp, which is its home too: memory that no measurement sees
+LARGEST = 8 * GiB  # for one file: writing past this is an error
+SHARED = 16 * MiB  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
 OPEN = 1_024  # file descriptors of a process
 DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
-DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 4 * GiB  # while a function works, by whatever: in deleted files, in buffers, …
+DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 4 * GiB  # by anything while a function works: deleted files, buffers, …
 EVERY = 0.05  # seconds between two looks at the disk
-SETTINGS = (  # name, the value that forbids user namespaces, one that allows them
+SETTINGS = (  # name, the value that forbids user namespaces, a value that allows them
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("user.max_user_namespaces", "0", "10000"),
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
 )
-KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the system call's number
+KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the number of the system call
 PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def fence(folder: Path) -> Fence:
-    """Keeps in what works in `folder`, a path that is the same inside."""
+    """A fence around a process that works in `folder`, which has the same path inside."""
 
     def command(*shared: Path) -> tuple[str, ...]:
         binds = [word for path in (folder, *shared) for word in ("--bind", str(path), str(path))]
@@ -52,44 +52,44 @@ def fence(folder: Path) -> Fence:
 
 
 def why_not() -> str:
-    """Why there are no sandboxes here, and what would help; "" if there are. Found by making one."""
+    """Tries to make a sandbox. Returns why that didn't work, and what would help; "" if it worked."""
     if sys.platform != "linux":
         return (
-            f"a sandbox takes Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
+            f"a sandbox needs Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
         )
     if os.geteuid() == 0:
-        return "as root, no limit on processes holds; grade as an ordinary user"
+        return "no limit on processes holds for root; grade as an ordinary user"
     if not shutil.which("bwrap"):
         return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
     if not shutil.which("prlimit"):
         return "there is no prlimit; install the package util-linux"
     why = why_no_start((*_outside(), *_inside()))
-    return f"bwrap could not make one ({why}). {_setting()}" if why else ""
+    return f"bwrap could not make a sandbox ({why}). {_setting()}" if why else ""
 
 
 def leave_keys() -> None:
-    """Joins an empty session keyring, keyctl(2): the teacher's is in no namespace, and goes to whatever is started."""
+    """Joins an empty session keyring, keyctl(2). No namespace hides the teacher's, which children would inherit."""
     number = KEYCTL.get(platform.machine())
     if sys.platform == "linux" and number:
         ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
 def _setting() -> str:
-    """Which setting forbids user namespaces, as far as one is known to."""
+    """Names the setting that forbids user namespaces, if it is a known setting."""
     for name, forbids, allows in SETTINGS:
         file = Path("/proc/sys", *name.split("."))
         if file.exists() and file.read_text().strip() == forbids:
-            return f"The setting {name} is {forbids}; as root, `sysctl {name}={allows}` allows it"
+            return f"The setting {name}={forbids} forbids it; as root, `sysctl {name}={allows}` allows it"
     return (
-        "No setting of this kernel forbids user namespaces. In a container, its maker must allow them, and a /proc of "
-        "one's own: docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined, or procMount: "
-        "Unmasked on Kubernetes"
+        "No setting of this kernel forbids user namespaces. If this is a container, whoever starts it must allow them, "
+        "and a new /proc in them: docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined, "
+        "or procMount: Unmasked on Kubernetes"
     )
 
 
 @cache
 def _outside() -> tuple[str, ...]:
-    """bwrap, and what is the same for every sandbox. The process is the first in there, so all others end with it."""
+    """bwrap, and the options of every sandbox. The process is the first in the sandbox, so all others end with it."""
     options = [
         *("bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--as-pid-1"),
         *(
@@ -118,10 +118,10 @@ def _outside() -> tuple[str, ...]:
 
 
 def _inside() -> tuple[str, ...]:
-    """Nothing else can be written to, for `/` and `/dev` are in memory. The first to be killed where that runs out,
-    choom(1); and prlimit(1), inside, where the number of processes is that of the sandbox alone, user_namespaces(7).
+    """Makes `/` and `/dev`, which are in memory, read-only. If memory runs out, the process is the first to be killed,
+    choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7).
 
-    No limit on processor time: with one the kernel counts it by ticks, and so would an answer that is timed.
+    Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
     """
     limits = (f"--nproc={PROCESSES}", f"--nofile={OPEN}", f"--fsize={LARGEST}", "--core=0")
     return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
@@ -133,17 +133,17 @@ def _python() -> Iterator[str]:
 
 
 def _project() -> Iterator[str]:
-    """Of the lessons only what a function may need: not the exercises with their solutions, nor what was handed in."""
+    """The parts of the project that a function may need: not the exercises with their solutions, and no hand-ins."""
     yield from map(str, (ROOT / "helpers", DATA / "samples", DATA / "recorded"))
 
 
 class NoRoom(OSError):
-    """The machine itself ran out of room, by whose doing nobody knows: two answers are judged at a time."""
+    """The machine itself ran out of room. Nobody knows which answer did it: two are judged at a time."""
 
 
 class _Stop:
-    """Why what works in a folder is to be stopped, asked as often as one likes: it has filled its part of the disk.
-    NoRoom if there is none left on this machine."""
+    """Says why to stop the process that works in a folder: it has filled its part of the disk. You can call it as often
+    as you like. Raises NoRoom if this machine has no room left."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0
@@ -155,12 +155,12 @@ class _Stop:
             return None
         try:
             files, size = _taken(self.folder)
-        except OSError:  # nobody may look into it, or it lies too deep
+        except OSError:  # a folder is unreadable, or too deep
             return "hid what it wrote"
         if files > FILES or size > ROOM:
             return "wrote too much"
         if (free := shutil.disk_usage(self.folder).free) < self.disk:
-            raise NoRoom(f"the disk ran full while the function worked: {in_words(free, 'bytes')} were left")
+            raise NoRoom(f"the disk filled up while the function worked: {in_words(free, 'bytes')} were left")
         if (free := psutil.virtual_memory().available) < self.memory:
             raise NoRoom(f"memory ran out while the function worked: {in_words(free, 'bytes')} were left")
         self.due = time.monotonic() + EVERY
@@ -168,8 +168,8 @@ class _Stop:
 
 
 def _taken(folder: Path) -> tuple[int, int]:
-    """How many files are below a folder (no more are counted than are too many), and their bytes on the disk. OSError
-    where one may not look."""
+    """How many files are below a folder (counting stops when there are too many), and their bytes on the disk. Raises
+    OSError if a folder can't be listed."""
     files, size, left = 0, 0, [folder]
     while left and files <= FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
@@ -177,6 +177,6 @@ def _taken(folder: Path) -> tuple[int, int]:
                 files += 1
                 if entry.is_dir(follow_symlinks=False):
                     left.append(Path(entry))
-                with suppress(FileNotFoundError):  # it has gone meanwhile
+                with suppress(FileNotFoundError):  # deleted meanwhile
                     size += entry.stat(follow_symlinks=False).st_blocks * 512
     return files, size

@@ -1,4 +1,4 @@
-"""What goes wrong in a class, and how often, in words that tell nothing of anybody."""
+"""What goes wrong in a class, and how often, in words that give nobody away."""
 
 import ast
 import builtins
@@ -23,7 +23,7 @@ LEFT_OUT = "…"
 
 @dataclass(frozen=True)
 class Slip:
-    """A cause that several answers to an exercise have in common, and how a check has said it to one of them."""
+    """A cause that answers to an exercise have in common, and as an example what the check said about one of them."""
 
     cause: str
     count: int
@@ -35,30 +35,30 @@ class Slip:
 
 
 def slips(grades: Iterable[Grade]) -> list[Slip]:
-    """Those of the answers to one exercise that are "not yet", the commonest first."""
+    """The slips in those answers to one exercise that are "not yet", the commonest first."""
     by_cause: dict[str, list[Grade]] = {}
     for grade in grades:
         if grade.outcome == "not yet":
             by_cause.setdefault(grade.cause, []).append(grade)
-    found = [Slip(cause, len(those), _commonest(those)) for cause, those in by_cause.items()]
+    found = [Slip(cause, len(answers), _commonest(answers)) for cause, answers in by_cause.items()]
     return sorted(found, key=lambda slip: (-slip.count, slip.cause))
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
-    """Why hand-ins could not be graded, and single answers: "hand-in" or "answer", how many, why; the most first."""
-    whole = {(one.student, one.lesson) for one in hand_ins if one.why_not}
-    counts = Counter(("hand-in", impersonal(one.why_not)) for one in hand_ins if one.why_not)
+    """Why hand-ins and answers could not be graded: ("hand-in" or "answer", how many, why), the commonest first."""
+    ungraded = {(hand_in.student, hand_in.lesson): hand_in.why_not for hand_in in hand_ins if hand_in.why_not}
+    counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
     for grade in grades:
-        if grade.outcome == "not graded" and (grade.student.key, grade.lesson) not in whole:
+        if grade.outcome == "not graded" and (grade.student.key, grade.lesson) not in ungraded:
             counts["answer", impersonal(grade.because, grade.exercise)] += 1
-    return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
+    return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def impersonal(text: str, exercise: str = "") -> str:
-    """`text` without what only a student can have written into it.
+    """`text` without the parts that only a student can have written.
 
-    The message of an error goes, with the line of code behind it. Elsewhere, words stay that our own sentences have, or
-    the exercise, and Python's own names, and numbers of up to five digits; all else becomes "…".
+    Drops the message of an error and the line of code after it. Elsewhere, it keeps words from our own sentences or the
+    exercise, Python's own names, and numbers of up to five digits; everything else becomes "…".
     """
     known = _words(exercise)
 
@@ -89,7 +89,7 @@ def _words(exercise: str) -> frozenset[str]:
 
 @cache
 def _strings(file: Path) -> list[str]:
-    """Those of a module, without its docstrings, which may have names in their examples."""
+    """The strings in a module, without its docstrings, which may have names in their examples."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings)

@@ -1,4 +1,4 @@
-"""What has been handed in and graded, in one SQLite file: an answer is there as soon as it is known, or not at all."""
+"""Hand-ins and verdicts in one SQLite file. A verdict is in it as soon as it is known, and whole or not at all."""
 
 import json
 import sqlite3
@@ -14,10 +14,10 @@ FILE = "grades.sqlite"
 
 @dataclass(frozen=True)
 class Student:
-    """key    what tells two students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the folder
-    name   to show; whatever characters it has, it is escaped where it is shown
-    email  "" if nothing says it
-    place  what the system that collected calls this hand-in: "A_1234_assignsubmission_file"; grades go back under it
+    """key    tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
+    name   to show; may have any characters, and is escaped wherever it is shown
+    email  "" if unknown
+    place  the hand-in's name in the system that collected it, "A_1234_assignsubmission_file", for sending grades back
     """
 
     key: str
@@ -28,16 +28,16 @@ class Student:
 
 @dataclass(frozen=True)
 class HandIn:
-    """The notebook of a student for a lesson; the last one, if there are several.
+    """A student's notebook for a lesson; the last, if there are several.
 
-    lesson       "02"; "" if nothing in it tells
-    file         where it lay, below what was collected: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    lesson       "02"; "" if nothing in it shows that
+    file         its path below the collected folder: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
     digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
-    when         ISO 8601 with a zone; "" if nothing says it
-    late         whether the system that collected says so; the course's due dates are asked when grades are written
+    when         ISO 8601 with a zone; "" if unknown
+    late         True if the collecting system says so; the course's due dates come in when grades are written
     edition      that the notebook names, "2026-11-22 (11a3030)", and its commit, in full; "" if it names none
     why_not      why it cannot be graded; "" if it can
-    predictions  what the student predicted: {"02.peak": 256.0}, as plain JSON
+    predictions  the student's: {"02.peak": 256.0}, as plain JSON
     """
 
     student: str
@@ -56,11 +56,11 @@ class HandIn:
 class Row:
     """The verdict on one answer.
 
-    digest   of the hand-in that it was taken from
-    check    hash of what judged it: a row whose check has changed since is graded again
-    cause    the judge's word for the slip, "too-much-memory"
-    because  the verdict in words, Markdown; seconds: that it took
-    trusted  whether it was taken without a sandbox
+    digest   of the hand-in that has the answer
+    check    hash of the check that judged it: if the check has changed since, the answer is judged again
+    cause    the judge's name for the slip, "too-much-memory"
+    because  the verdict in words, Markdown; seconds: how long it took
+    trusted  True if it was judged without a sandbox
     """
 
     student: str
@@ -92,16 +92,16 @@ class Store:
     def __init__(self, connection: sqlite3.Connection):
         self._connection = connection
         for table, (kind, key) in KINDS.items():
-            names = ", ".join(f'"{one.name}"' for one in fields(kind))
+            names = ", ".join(f'"{column.name}"' for column in fields(kind))
             keyed = ", ".join(f'"{name}"' for name in key)
             connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
 
     def keep(self, *things: Student | HandIn | Row) -> None:
-        """All of them or, if this process is killed meanwhile, none; in place of what was kept under the same keys."""
+        """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""
         with self._connection:
-            for one in things:
-                table = next(name for name, (kind, _) in KINDS.items() if isinstance(one, kind))
-                values = [json.dumps(value) for value in astuple(one)]
+            for thing in things:
+                table = next(name for name, (kind, _) in KINDS.items() if isinstance(thing, kind))
+                values = [json.dumps(value) for value in astuple(thing)]
                 marks = ", ".join("?" * len(values))
                 self._connection.execute(f"insert or replace into {table} values ({marks})", values)
 
@@ -115,7 +115,7 @@ class Store:
         return self._all("rows")
 
     def forget(self, student: str) -> int:
-        """Deletes all that is known of a student, from the disk too; how many rows, hand-ins and names there were."""
+        """Deletes all data on a student, from the disk too. Returns how many rows, hand-ins and names there were."""
         gone = 0
         with self._connection:
             for table, (_, (key, *_)) in KINDS.items():
@@ -137,8 +137,8 @@ def _made(kind: type, values: Sequence) -> Student | HandIn | Row:
 
 @contextmanager
 def store(folder: Path) -> Iterator[Store]:
-    """The store in this folder, which is made for its owner alone if it is not there. BlockingIOError if another grader
-    has it open."""
+    """The store in this folder, which it makes, if need be, for its owner alone. Raises BlockingIOError if another
+    grader has the store open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
     with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE")) as connection:
@@ -148,5 +148,5 @@ def store(folder: Path) -> Iterator[Store]:
             connection.execute("begin immediate")
             connection.execute("commit")
         except sqlite3.OperationalError as error:
-            raise BlockingIOError(f"{file} is in use by another grader ({error}); wait until it has ended") from None
+            raise BlockingIOError(f"{file} is in use by another grader ({error}); wait until that ends") from None
         yield Store(connection)

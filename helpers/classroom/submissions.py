@@ -1,27 +1,27 @@
-"""What students handed in: found in a folder or a zip as Moodle, Canvas, nbgrader or a teacher lays it out.
+"""Finds what students handed in, in a folder or a zip laid out by Moodle, Canvas, nbgrader or a teacher.
 
-Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. What is
-wrong with one hand-in is its `why_not`; the others go on.
+Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If there is
+something wrong with a hand-in, its `why_not` says so; the others go on.
 
-Each layout is known by its names:
+Names tell the layouts apart:
 
-plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The student is the outermost folder,
-          but a folder named after a lesson ("02", "lesson 02") is passed over, and so is one that holds all the others.
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The outermost folder is the student,
+          except for folders named after a lesson ("02", "lesson 02"), and for a folder that holds all the others.
           A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
           no zone; they only say which of two notebooks is newer.
 Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
-          kind of submission, or no folders, and the file's name in place of "/" (mod/assign/classes/downloader.php).
-          The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet:
-          each assignment has its own. Nothing says when; the zip's times are those of the download.
+          kind of submission; or no folders, with the file's name in place of "/" (mod/assign/classes/downloader.php).
+          The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet;
+          it differs in each assignment. There is no hand-in time: the zip's times are those of the download.
 Canvas    "Download Submissions": `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late or not, user,
           file, the file's own name. `anon_x1Yz2_67890_…` in an anonymous assignment; `lovelaceada_12345_text.html` if
           it asked for no file (lib/content_zipper.rb). "-1" is a later file of the same name
-          (Attachment.make_unique_filename). Nothing says when; the zip's times are those of the download.
-nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"). `timestamp.txt` beside it says
-          when, "2015-02-02 14:58:23.948203 America/Los_Angeles" ("Late submission plugin"); without a zone it is UTC
-          (nbgrader.utils.parse_utc).
+          (Attachment.make_unique_filename). There is no hand-in time: the zip's times are those of the download.
+nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"). `timestamp.txt` beside it has
+          the time, "2015-02-02 14:58:23.948203 America/Los_Angeles" ("Late submission plugin"); without a zone it is
+          UTC (nbgrader.utils.parse_utc).
 
-A student's file may be a zip: one made by `hand_in`, with a notebook and predictions.json, or any other.
+A student's file may be a zip, either from `hand_in`, with a notebook and predictions.json, or any other.
 """
 
 import json
@@ -46,18 +46,18 @@ from .course import Course
 from .reading import ENTRIES, NOTEBOOK, READ, CannotBeGraded, File, Folder, Reader, Zip, ZippedFolder, printable
 from .store import HandIn, Student
 
-EXPECTED = "a folder or a zip is expected, as Moodle, Canvas or nbgrader lay it out, or name/02_….ipynb"
+EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
 NBGRADER = {"source", "source_with_tests", "release", "autograded", "feedback", "solution"}  # beside "submitted"
-LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # who keeps a key that two have
+LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # if two students have the same key, the earlier layout keeps it
 
 LEVELS = 10  # of folders above a student's
 KEY, HASH = 200, 8  # characters
-ENDS = 64 * 1024  # bytes of a notebook, at both ends, where its metadata are looked for
-PREDICTED, VALUES, WORD = 1_000, 100, 200  # predictions; values in one; characters in one
+ENDS = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
+PREDICTED, VALUES, WORD = 1_000, 100, 200  # predictions; values in each; characters in each value
 LARGEST = 1e300
-SHOWN = 5  # names of files that are no notebooks
-ZIP_IN_ZIP = "it is a zip of several hand-ins in another zip; unpack that one, and grade the folder"
+SHOWN = 5  # names of files that aren't notebooks
+ZIP_IN_ZIP = "it is a zip of several hand-ins inside another zip; unpack the outer zip, and grade the folder"
 
 MOODLE = re.compile(r"(?P<place>(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+)_?(?P<file>.*)", re.S)
 CANVAS = re.compile(
@@ -76,7 +76,7 @@ ASKED = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
 @dataclass(frozen=True)
 class Found:
-    """A student's last notebook for a lesson; `notebook` reads it again, within limits, or raises CannotBeGraded."""
+    """A student's last notebook for a lesson. `notebook` reads it again, within limits, or raises CannotBeGraded."""
 
     student: Student
     hand_in: HandIn
@@ -86,9 +86,9 @@ class Found:
 def found(collected: Path, course: Course) -> Iterator[Found]:
     """Each student x lesson with a hand-in, once, sorted by the students' keys.
 
-    A notebook is read when its turn comes, and isn't kept. The last one that a student handed in for a lesson counts:
-    by time if that is known, then by the number that Canvas or a browser put behind its name, then by name.
-    FileNotFoundError if there is no `collected`; ValueError if it is neither a folder nor a zip.
+    A notebook is read when its turn comes, and isn't kept. The last notebook that a student handed in for a lesson
+    counts: by time, if that is known, then by the number that Canvas or a browser put after its name, then by name.
+    Raises FileNotFoundError if `collected` doesn't exist; ValueError if it is neither a folder nor a zip.
     """
     reader = Reader()
     handed_in = _Class(reader)
@@ -108,10 +108,10 @@ def _all(handed_in: "_Class", reader: Reader, course: Course) -> Iterator[Found]
             yield from _hand_ins(owner, key, reader, course)
 
 
-# --- whose it is, by the names alone --------------------------------------------------------------------------
+# --- whose a file is, by the names alone ----------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A notebook or a zip, under the name that the student gave it; `late` if the name says so."""
+    """A notebook or a zip, with the name that the student gave it; `late` if the name says so."""
 
     file: File
     name: str
@@ -121,7 +121,7 @@ class _Piece:
 
 @dataclass(eq=False)
 class _Owner:
-    """A student, as a layout names one, and the student's files; `others` are a few names of other files."""
+    """A student, by the layout's name, and the student's files; `others` are a few names of other files."""
 
     layout: str
     key: str
@@ -145,7 +145,7 @@ class _Owner:
 
 
 class _Class:
-    """Sorts files by student; `zips` are the zips on the disk that hold files of several students."""
+    """Sorts files by student; `zips` are the zips on the disk that hold several students' files."""
 
     def __init__(self, reader: Reader):
         self.reader = reader
@@ -175,7 +175,7 @@ class _Class:
             self._of_class(folder, LEVELS)
 
     def _of_class(self, folder: Folder | ZippedFolder, levels: int) -> None:
-        """A folder with the files and folders of students in it."""
+        """Sorts a folder that has students' files and folders in it."""
         files, folders = folder.children()
         hand_ins = [file.name for file in files if _is_hand_in(file.name)]
         alone = len(hand_ins) + len(folders) == 1
@@ -200,7 +200,7 @@ class _Class:
                 self._of_student(inside, inside.name)
 
     def _is_class_zip(self, file: File, alone: bool, levels: int) -> bool:
-        """If it is a zip of several students' files, they are sorted too."""
+        """True for a zip of several students' files, which it then sorts too."""
         if not file.name.lower().endswith(".zip"):
             return False
         zipped = Zip(file, of_class=True)
@@ -225,7 +225,7 @@ class _Class:
             owner.add(file)
 
     def _of_nbgrader(self, submitted: Folder | ZippedFolder) -> None:
-        """A folder for each student, and in it one for each assignment."""
+        """Sorts a folder that has a folder for each student, which has a folder for each assignment."""
         files, students = submitted.children()
         for file in files:
             if file.trouble:
@@ -245,7 +245,7 @@ class _Class:
         return self._owner("plain", name, name, name, at)
 
     def _owner(self, layout: str, key: str, name: str, place: str, at: tuple[str, ...]) -> _Owner:
-        """Students who share a key but not a name stay two."""
+        """The owner of these names, made if need be. Students who share a key but not a name are two owners."""
         return self.owners.setdefault((layout, key, name), _Owner(layout, key, name, place, at))
 
 
@@ -254,7 +254,7 @@ def _is_hand_in(name: str) -> bool:
 
 
 def _named_after(file: str) -> str:
-    """The student's name in a file's name; `hand_in` puts the lesson before it."""
+    """The student's name in a file's name, where `hand_in` puts the lesson first."""
     stem = _stem(file)
     return (NUMBERED.sub("", stem, count=1) if file.lower().endswith(".zip") else stem) or file
 
@@ -274,7 +274,7 @@ def _have_folders(folders: Iterable[Folder | ZippedFolder]) -> bool:
 
 
 def _is_of_class(folder: Folder | ZippedFolder, name: str, alone: bool) -> bool:
-    """Do students' files and folders lie in it, or is it a student's? `alone`: there is nothing beside it."""
+    """True for a folder of several students, False for a student's. `alone` if there is nothing beside the folder."""
     if MOODLE.fullmatch(name):
         return False
     if _is_of_system(folder, LEVELS):
@@ -294,7 +294,7 @@ def _is_of_class(folder: Folder | ZippedFolder, name: str, alone: bool) -> bool:
 
 
 def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
-    """Does a folder of Moodle's or nbgrader's lie in it?"""
+    """True if there is a folder from Moodle or nbgrader in it."""
     try:
         files, folders = folder.children()
     except OSError:
@@ -307,7 +307,7 @@ def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
 
 
 def _are_of_several(hand_ins: Sequence[str]) -> bool:
-    """Are these files named after their students, alone or behind the lesson, as `hand_in` does?"""
+    """True if these files are named after their students, with or without the lesson first, as in `hand_in`."""
     zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
     return len(set(zips)) < len(zips) or (len(hand_ins) > 1 and not any(map(_numbered, hand_ins)))
 
@@ -318,14 +318,14 @@ def _is_lesson(name: str) -> bool:
 
 
 def _is_student(owner: _Owner) -> bool:
-    """A hidden folder without a notebook, such as `.git`, is nobody's."""
+    """False for a hidden folder without a notebook, such as `.git`."""
     return bool(owner.pieces or owner.trouble or not owner.key.startswith("."))
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key. A key that can't be printed, or that somebody else has, gets a hash behind it.
+    """The students by key. A key that can't be printed, or that another student has, gets a hash after it.
 
-    Unicode's normal form C alone, which macOS's names are not in, costs no hash.
+    A key that only has to be put into Unicode's normal form C, like names from macOS, gets no hash.
     """
     keyed: dict[str, _Owner] = {}
     for owner in sorted(owners, key=_claim):
@@ -334,12 +334,12 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
         digest = sha256(told_apart).hexdigest()
         hashed = (f"{(key or 'student')[: KEY - 1 - n]}-{digest[:n]}" for n in range(HASH, len(digest) + 1))
         wanted = (key, *hashed) if _is_kept(owner.key) else hashed
-        keyed[next(one for one in wanted if one not in keyed)] = owner
+        keyed[next(candidate for candidate in wanted if candidate not in keyed)] = owner
     return keyed
 
 
 def _claim(owner: _Owner) -> tuple:
-    """Sorts the students who keep their keys first."""
+    """A sort key that puts the students who keep their keys first."""
     return (
         not _is_kept(owner.key),
         LAYOUTS.index(owner.layout),
@@ -353,10 +353,10 @@ def _is_kept(key: str) -> bool:
     return printable(key, KEY) == unicodedata.normalize("NFC", key) != ""
 
 
-# --- what it is -----------------------------------------------------------------------------------------------
+# --- what a file is -------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class _Notebook:
-    """A notebook that may be the one that counts, or what is there instead; they sort by `order`, the last counts."""
+    """A student's notebook for a lesson, or whatever is there instead. In the order of `order`, the last counts."""
 
     file: File
     lesson: str = ""
@@ -367,7 +367,7 @@ class _Notebook:
     predictions: dict[str, Any] = field(default_factory=dict)
     when: str = ""
     late: bool = False
-    order: tuple = (0.0, 0, "")  # in its zip, if it lies in one
+    order: tuple = (0.0, 0, "")  # in its zip, if it is in a zip
 
 
 def _hand_ins(owner: _Owner, key: str, reader: Reader, course: Course) -> Iterator[Found]:
@@ -404,7 +404,7 @@ def _again(notebook: _Notebook) -> bytes:
 
 
 def _notebooks(owner: _Owner, reader: Reader) -> Iterator[_Notebook]:
-    """All that a student handed in: one at least, which may say that there is none."""
+    """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
     why_not = ""
     if not owner.pieces:
         why_not = owner.trouble or _no_notebook(owner.others)
@@ -423,7 +423,7 @@ def _notebooks(owner: _Owner, reader: Reader) -> Iterator[_Notebook]:
 
 
 def _in_piece(owner: _Owner, piece: _Piece, reader: Reader) -> Iterator[_Notebook]:
-    """A notebook, or those in a zip."""
+    """The notebook, or all notebooks in the zip."""
     if not piece.name.lower().endswith(".zip"):
         yield _read(piece.file, piece.name, owner.predictions, reader)
         return
@@ -456,7 +456,7 @@ def _read(file: File, name: str, predictions: Mapping[tuple[str, ...], File], re
     if not data:
         notebook.why_not = "the notebook is empty"
     elif not notebook.lesson:
-        notebook.why_not = "no lesson's exercise is in it"
+        notebook.why_not = "it has no exercise from any lesson"
     elif beside := predictions.get(file.parts[:-1]):
         notebook.predictions = _predicted(beside, notebook.lesson, reader)
     return notebook
@@ -465,7 +465,7 @@ def _read(file: File, name: str, predictions: Mapping[tuple[str, ...], File], re
 def _no_notebook(names: Sequence[str]) -> str:
     shown = ", ".join(printable(name, 60) for name in names[:SHOWN])
     more = ", …" if len(names) > SHOWN else ""
-    return f"no notebook in it; there are: {shown}{more}" if names else "no notebook in it; it is empty"
+    return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
 
 
 def _path(file: File) -> str:
@@ -477,13 +477,13 @@ def _stem(name: str) -> str:
 
 
 def _version(stem: str) -> int:
-    """ "-1" from Canvas, " (1)" from a browser, "-Copy1" from JupyterLab."""
+    """The number in "-1" from Canvas, " (1)" from a browser, or "-Copy1" from JupyterLab; 0 without any."""
     found = VERSION.search(stem[-10:])
     return int(found[1]) if found else 0
 
 
 def _when(owner: _Owner, piece: _Piece, reader: Reader) -> tuple[str, float]:
-    """When it was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if that is not known.
+    """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown.
 
     Plain folders in a zip have only the seconds, which put a student's notebooks in order.
     """
@@ -498,7 +498,7 @@ def _when(owner: _Owner, piece: _Piece, reader: Reader) -> tuple[str, float]:
 
 
 def _moment(text: str) -> datetime:
-    """What nbgrader writes: "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC", "… +0100", or ISO 8601."""
+    """Reads nbgrader's "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601."""
     words = text.split()
     if len(words) < 3:
         moment = datetime.fromisoformat(" ".join(words))
@@ -510,7 +510,7 @@ def _moment(text: str) -> datetime:
     return moment.astimezone() if zone in time.tzname else moment.replace(tzinfo=ZoneInfo(zone))
 
 
-# --- what is in it, without parsing all of it -----------------------------------------------------------------
+# --- what is in a notebook, without parsing all of it ---------------------------------------------------------
 @cache
 def _exercises() -> frozenset[str]:
     return frozenset(keys())
@@ -522,36 +522,36 @@ def _lessons() -> frozenset[str]:
 
 
 def _numbered(name: str) -> str:
-    """The lesson that a file's name begins with; "" if there is none."""
+    """The lesson's number at the start of a file's name; "" if there is none."""
     found = NUMBERED.match(name)
     return found[1] if found and found[1] in _lessons() else ""
 
 
 def _checked(notebook: bytes) -> str:
-    """The lesson of most of the exercises that are checked in it."""
+    """The lesson that most of the notebook's calls of `check` belong to; "" if there are none."""
     found = (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook))
     counted = Counter(key[:2] for key in found if key in _exercises())
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
 def _edition(notebook: bytes) -> tuple[str, str]:
-    """The edition and the commit that a notebook's metadata name, if they are no more than that."""
+    """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
     found = EDITION.findall(notebook[:ENDS]) + EDITION.findall(notebook[-ENDS:])
     with suppress(ValueError, RecursionError):
-        said = json.loads(found[-1]) if found else {}
-        edition, commit = (said.get(name) for name in ("edition", "commit"))
+        named = json.loads(found[-1]) if found else {}
+        edition, commit = (named.get(name) for name in ("edition", "commit"))
         if _is_word(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
             return edition, commit
     return "", ""
 
 
 def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
-    """The lesson's predictions; none if the file is damaged."""
+    """The lesson's predictions; {} if the file is damaged."""
     with suppress(CannotBeGraded, ValueError, RecursionError):
-        said = json.loads(reader.read(file, MiB))
-        if isinstance(said, dict):
-            known = (key for key in said if ASKED.fullmatch(key) and key.startswith(f"{lesson}."))
-            predicted = {key: said[key] for key in known if _is_prediction(said[key])}
+        handed_in = json.loads(reader.read(file, MiB))
+        if isinstance(handed_in, dict):
+            known = (key for key in handed_in if ASKED.fullmatch(key) and key.startswith(f"{lesson}."))
+            predicted = {key: handed_in[key] for key in known if _is_prediction(handed_in[key])}
             return dict(list(predicted.items())[:PREDICTED])
     return {}
 
@@ -560,7 +560,7 @@ def _is_prediction(value: Any) -> bool:
     if isinstance(value, dict):
         return len(value) <= VALUES and all(_is_word(name) and _is_number(of) for name, of in value.items())
     values = value if isinstance(value, list) else [value]
-    return len(values) <= VALUES and all(_is_word(one) or _is_number(one) for one in values)
+    return len(values) <= VALUES and all(_is_word(item) or _is_number(item) for item in values)
 
 
 def _is_word(value: Any) -> bool:

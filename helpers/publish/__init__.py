@@ -1,6 +1,6 @@
-"""Publish the lessons: run each once, and turn it into handouts for students, for paper and for instructors.
+"""Publish the lessons: run each of them once, and turn it into handouts for students, for paper and for instructors.
 
-`python -m helpers.publish` makes the handouts, `python -m helpers.publish.tidy` brings notebooks into stored form.
+`python -m helpers.publish` makes the handouts; `python -m helpers.publish.tidy` brings notebooks into stored form.
 """
 
 from ..folders import lessons

@@ -1,4 +1,4 @@
-"""`python -m helpers.publish`: run the lessons that have changed, and write build/handouts/."""
+"""`python -m helpers.publish` runs the lessons that have changed, and writes build/handouts/."""
 
 import sys
 
@@ -14,9 +14,9 @@ def main() -> int:
         pages = handouts([executed(lesson) for lesson in bar], exercise=exercise)
     except (LessonFailed, HandoutError) as error:
         bar.close()
-        print(f"No handouts were written.\n{error}", file=sys.stderr)
+        print(f"The handouts were not written.\n{error}", file=sys.stderr)
         return 1
-    print(f"{len(pages)} pages from {len(bar)} lessons, each a file of its own. Begin at:")
+    print(f"{len(pages)} pages from {len(bar)} lessons, each in one file. Begin at:")
     print(*(f"  {page}" for page in pages if page.name == "index.html"), sep="\n")
     return 0
 

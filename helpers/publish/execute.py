@@ -1,6 +1,6 @@
-"""Run a lesson on a fresh kernel, once: the tests and the handouts share the executed copy.
+"""Run a lesson once, on a fresh kernel: the tests and the handouts share the executed copy.
 
-Lessons measure time, so they run one after another, also when a test run and `make handouts` meet.
+Lessons measure time, so they run one at a time, even when a test run and `make handouts` overlap.
 """
 
 import hashlib
@@ -33,24 +33,24 @@ except ImportError:  # Windows
     fcntl = None
 
 CELL_TIMEOUT = 600  # seconds
-SAMPLED_EVERY = 0.2  # seconds: rare enough not to disturb what a lesson measures
+SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
 
 
 class LessonFailed(Exception):
-    """A cell did not run to its end: which one, how it starts, and the last line of its error."""
+    """A cell did not run to its end. The message has the cell's id, its first line, and the last line of its error."""
 
 
 def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = False) -> Path:
-    """The lesson with its outputs, as `folder/<name>.ipynb`; run if something it depends on has changed, or `again`.
+    """The lesson with its outputs, `folder/<name>.ipynb`. Runs it if something that it depends on changed, or `again`.
 
-    After each cell that asserts claims stands one with their controls (teach/controls.py).
+    After each cell that asserts claims comes a cell with their controls (teach/controls.py).
     The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and
-    `peak` (bytes; see `_Watch`). LessonFailed where a cell fails; what there is then lies in
+    `peak` (bytes; see `_Watch`). Raises LessonFailed if a cell fails: what has run until then is in
     `<name>.failed.ipynb`, and an older executed copy stays as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
-    with _alone(generated() / ".running"):  # lessons share the files that they make
+    with _alone(generated() / ".running"):  # because lessons share the files that they make
         key = _key(lesson)
         if not again and copy.exists() and _facts(copy).get("key") == key:
             return copy
@@ -59,7 +59,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
             wall, peak = _run(notebook, lesson.parent)
         except LessonFailed as error:
             write_whole(failed, nbformat.writes(notebook))
-            raise LessonFailed(f"{lesson.name}, {error}\n  what ran until then: {failed}") from None
+            raise LessonFailed(f"{lesson.name}, {error}\n  the run up to there: {failed}") from None
         notebook.metadata["zero_copy"] = {"key": key, "wall": wall, "peak": peak}
         write_whole(copy, nbformat.writes(notebook))
         failed.unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
 
 
 def _with_controls(notebook: NotebookNode, lesson: str) -> NotebookNode:
-    """With a cell, tagged "controls", after each cell that asserts claims: it tries whether they can fail."""
+    """Adds a cell, tagged "controls", after each cell that asserts claims. It tests that these claims can fail."""
     cells = []
     for cell in notebook.cells:
         cells.append(cell)
@@ -79,8 +79,8 @@ def _with_controls(notebook: NotebookNode, lesson: str) -> NotebookNode:
 
 
 def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
-    """Execute in place, with `folder` as working directory; seconds, and the peak memory in bytes."""
-    at: list[NotebookNode] = []
+    """Executes the notebook in place, in `folder`. Returns the seconds, and the peak memory in bytes."""
+    started: list[NotebookNode] = []
     with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _Watch(manager := kernel(Path(scratch))) as watch:
         client = NotebookClient(
             notebook,
@@ -88,31 +88,31 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
             timeout=CELL_TIMEOUT,
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": str(folder)}},
-            on_cell_start=lambda cell, cell_index: at.append(cell),
+            on_cell_start=lambda cell, cell_index: started.append(cell),
         )
         (Path(scratch) / "state").mkdir()
         environment = os.environ | {
             "ZERO_COPY_STRICT": "1",
             "TQDM_DISABLE": "1",
-            "ZERO_COPY_STATE": str(Path(scratch) / "state"),  # nobody's predictions
-            "IPYTHONDIR": str(Path(scratch) / "ipython"),  # nobody's start-up files
+            "ZERO_COPY_STATE": str(Path(scratch) / "state"),  # no predictions of this user's
+            "IPYTHONDIR": str(Path(scratch) / "ipython"),  # nor start-up files
         }
         start = time.perf_counter()
         try:
             client.execute(cleanup_kc=True, env=environment)
         except CellExecutionError as error:
-            raise LessonFailed(_where(at[-1], f"{error.ename}: {error.evalue}")) from None
+            raise LessonFailed(_where(started[-1], f"{error.ename}: {error.evalue}")) from None
         except CellTimeoutError:
-            raise LessonFailed(_where(at[-1], f"not done after {CELL_TIMEOUT} s")) from None
+            raise LessonFailed(_where(started[-1], f"still running after {CELL_TIMEOUT} s")) from None
         except DeadKernelError:
-            raise LessonFailed(_where(at[-1] if at else None, "the kernel died")) from None
+            raise LessonFailed(_where(started[-1] if started else None, "the kernel died")) from None
         return time.perf_counter() - start, watch.peak
 
 
 def kernel(folder: Path) -> AsyncKernelManager:
-    """A kernel on this interpreter, to be started; its sockets lie in `folder`.
+    """A kernel on this interpreter, not started yet; its sockets are in `folder`.
 
-    Not on TCP: free ports are looked for first and taken later, and of two kernels that start at once one may die.
+    Not on TCP: Jupyter first looks for free ports, then takes them, so one of two kernels that start at once may die.
     """
     sockets = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
     # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
@@ -130,9 +130,9 @@ def _where(cell: NotebookNode | None, error: str) -> str:
 class _Watch:
     """`peak`: the most anonymous memory that the kernel and all its descendants had at one moment, in bytes.
 
-    Summed over the processes as resident minus shared, proc_pid_statm(5), so that pages lent by the page cache
-    do not count; pages shared by a fork count in each. Where the system does not say "shared" (macOS, Windows)
-    it is the sum of resident memory. Sampled, so shorter peaks are missed.
+    The sum over the processes of resident minus shared, proc_pid_statm(5). Pages lent by the page cache don't count;
+    pages shared by a fork count in each process. Where the system doesn't report "shared" (macOS, Windows), it is the
+    sum of resident memory. It is sampled, and misses shorter peaks.
     """
 
     def __init__(self, manager: AsyncKernelManager):
@@ -168,8 +168,8 @@ def _anonymous(pid: int) -> int:
 
 
 def _key(lesson: Path) -> str:
-    """A hash over the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the
-    Python version."""
+    """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
+    version."""
     inputs = [
         *sorted((ROOT / "helpers").rglob("*.py")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
@@ -193,7 +193,7 @@ def _facts(copy: Path) -> dict:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock that other processes wait for. Windows has no flock(2); two runs at once are then up to the user."""
+    """Holds a lock that other processes wait for. Windows has no flock(2): there, it's up to you not to run two."""
     with path.open("w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,8 +1,8 @@
-"""The handouts: executed lessons as pages that need nothing but themselves, with an index, claims and a glossary.
+"""The handouts: executed lessons as self-contained pages, with an index, the claims and a glossary.
 
-Each edition is a folder that can be handed out by itself: for students, for paper, for instructors. Every page is one
-file: no script, nothing loaded. Whatever would spoil one for a reader (a figure without alternative text, a widget
-without a picture, a link that leads nowhere, a folder of this machine, …) stops the build and is named.
+Each edition is a folder that you can hand out by itself: for students, for paper, for instructors. Every page is one
+file: no script, nothing loaded. Anything that would spoil a page for a reader stops the build, and the error names it:
+a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
 """
 
 import os
@@ -53,7 +53,7 @@ class Term:
 
 
 def editions() -> list[Edition]:
-    """Those that can be made of these files: in an edition for a class there is nothing for instructors."""
+    """The editions that these files are enough for: in an edition for a class, there is nothing for instructors."""
     return [edition for edition in LABELS if edition != "instructor" or not CLASS_EDITION.exists()]
 
 
@@ -65,14 +65,14 @@ def handouts(
     claims: Path = CLAIMS,
     glossary: Path = GLOSSARY,
 ) -> list[Path]:
-    """Write the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
+    """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
-    Each edition has a folder of its name in it. `exercise` finds an exercise by its key. HandoutError lists every
-    problem.
+    Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. Raises HandoutError with a
+    list of all problems.
     """
     lessons = [read(path) for path in notebooks]
     problems = [problem for lesson in lessons for problem in output_problems(lesson)]
-    if problems:  # what stands below could only repeat them
+    if problems:  # the checks below could only repeat them
         raise HandoutError("\n".join(problems))
     terms = read_terms(glossary)
     common = {
@@ -84,7 +84,7 @@ def handouts(
     pages = {}
     for edition in editions():
         bar = tqdm(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson", delay=2, leave=False)
-        own = {one.page: _lesson_page(one, body(one, edition, exercise), lessons, terms) for one in bar}
+        own = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
         for name, values in (common | own).items():
             template = f"{name}.j2" if name in common else "lesson.html.j2"
             seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
@@ -96,16 +96,16 @@ def handouts(
 
 
 def read_terms(path: Path = GLOSSARY) -> list[Term]:
-    """The glossary in alphabetical order."""
+    """The glossary, in alphabetical order."""
     plain = tomllib.loads(path.read_text(encoding="utf-8"))
     terms = [Term(name, entry["means"], tuple(entry.get("also", ()))) for name, entry in plain.items()]
     return sorted(terms, key=lambda term: term.name.lower())
 
 
 def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
-    """Link the first use of each term to its entry, the longest term that fits winning; prose only.
+    """Links the first use of each term in the prose to its entry. Where several terms fit, the longest wins.
 
-    Teachers' notes are left alone, so that both editions link the same words.
+    Leaves teachers' notes alone, so that all editions have the same links.
     """
     by_spelling = {spelling.lower(): term for term in terms for spelling in (term.name, *term.also)}
     longest_first = sorted(by_spelling, key=len, reverse=True)
@@ -127,8 +127,8 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
 
 
 def page_problems(pages: Mapping[str, str]) -> list[str]:
-    """What would spoil these pages ("student/index.html" to HTML) for a reader: each with its page, its cell and what
-    to do."""
+    """What would spoil these pages ({"student/index.html": HTML}) for a reader: a line for each problem, with its page,
+    its cell and what to do."""
     of_this_machine = _folders_of_this_machine()
     bar = tqdm(pages.items(), desc="checking the pages", unit="page", delay=2, leave=False)
     trees = {name: BeautifulSoup(html, "html.parser") for name, html in bar}
@@ -146,7 +146,7 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             if not alt or _FILLER.search(alt):
                 report(image, f"image with no real alternative text ({alt!r}); say what it shows, with its figures")
         for script in tree.find_all("script"):
-            report(script, "a script; show something that stands without one")
+            report(script, "a script; show something that needs none")
         for tag in tree.find_all(True):
             source = next((tag[name] for name in _LOADS if tag.get(name)), "")
             source = source or ("" if tag.name in ("a", "area") else tag.get("href", ""))
@@ -154,7 +154,7 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             if (source and not source.startswith(("data:", "#"))) or re.search(
                 r"@import|url\(\s*['\"]?(?!data:|['\"]?#)", style
             ):
-                report(tag, f"<{tag.name}> loads {source or 'from its style'}; carry it in the page (data:)")
+                report(tag, f"<{tag.name}> loads {source or 'from its style'}; put it into the page (data:)")
         for link in tree.find_all("a", href=True):
             target, _, anchor = link["href"].partition("#")
             if re.match(r"[a-z]+:", link["href"]):
@@ -162,11 +162,11 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             folder = posixpath.dirname(name)
             to = posixpath.normpath(posixpath.join(folder, target)) if target else name
             if to not in pages:
-                report(link, f"link to {target!r}, which is no handout; mend it, or finish that lesson")
+                report(link, f"link to {target!r}, which is not a handout; fix it, or finish that lesson")
             elif folder != "instructor" and posixpath.dirname(to) != folder:
-                report(link, f"link to {target!r}, out of its folder, which is handed out alone; take it away")
+                report(link, f"link to {target!r}, out of its folder, which is handed out alone; remove it")
             elif anchor and anchor not in anchors[to]:
-                report(link, f"link to {link['href']!r}, but there is no such place; mend the part after '#'")
+                report(link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'")
         for tag in tree.find_all(True):
             for words in (*tag.find_all(string=True, recursive=False), *map(str, tag.attrs.values())):
                 if named := of_this_machine.search(words):
@@ -175,7 +175,7 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
 
 
 def _folders_of_this_machine() -> re.Pattern[str]:
-    """Matches those that a page might name: of the lessons, of the files that they make, and of whoever runs them."""
+    """Matches the folders that a page might name: of the lessons, of the files that they make, and the user's home."""
     home = os.path.expanduser("~")
     folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
     return re.compile(rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])")
@@ -213,12 +213,12 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
         groups.setdefault(_heading(claim.lessons, finished), []).append(
             {"id": claim.id, "kind": claim.verdict, "verdict": VERDICTS[claim.verdict], **texts}
         )
-    running = "What is said, and what survives measurement"
+    running = "What people say, and what measurement shows"
     return {"title": "Claims", "running": running, "groups": list(groups.items()), "count": len(known)}
 
 
 def _rust_page(terms: Sequence[Term]) -> dict[str, str]:
-    """The appendix, which is the Rust programs' README: it stands by itself, and so it links to no file."""
+    """The appendix, from the Rust programs' README. It is handed out without the programs, so it links to no file."""
     tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
     title = tree.find("h1").extract().get_text()
     box_tables(tree)

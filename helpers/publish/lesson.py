@@ -1,4 +1,4 @@
-"""One executed lesson as the inside of a page: cells to HTML, for students, for paper or for instructors."""
+"""One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
 
 import re
 from collections.abc import Callable
@@ -30,12 +30,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class HandoutError(Exception):
-    """What keeps the handouts from being built: one line a problem, each with its lesson, cell and remedy."""
+    """Problems that stop the build of the handouts: a line for each, with its lesson, cell and remedy."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the other pages say of a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
+    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
 
     name: str
     number: str
@@ -52,9 +52,9 @@ class Lesson:
 
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
-    """A lesson from its executed notebook, with its notes for teachers, `notes`/<name>.md, each after its cell.
+    """Reads a lesson from its executed notebook, and puts each teachers' note, from `notes`/<name>.md, after its cell.
 
-    HandoutError if its opening lacks what every lesson's has, or a note's cell is not there.
+    Raises HandoutError if the opening isn't complete, or if there is no cell for a note.
     """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
@@ -92,9 +92,9 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
-    """They stand in a file of their own, so that students do not meet them in the notebook: "## cell-id", then text.
+    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text.
 
-    A heading of several words, "## What the check sees", is no cell's: with its text it ends the lesson.
+    A heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text.
     """
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
@@ -103,16 +103,16 @@ def _add_notes(notebook: NotebookNode, path: Path) -> None:
             note = f"## {heading}\n\n{note}"
         elif (at := next((i for i, cell in enumerate(notebook.cells) if cell.id == heading), None)) is None:
             raise HandoutError(
-                f"{path.name}: a note for {heading!r}, but the lesson has no such cell; name one that it has"
+                f"{path.name}: a note for {heading!r}, but the lesson has no such cell; name a cell that it has"
             )
         name = f"{heading.replace(' ', '-')}-note"
         notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
-    """The lesson's cells as a tree, without its title (the page's header has that).
+    """The lesson's cells as a tree, without the title, which is in the page's header.
 
-    `exercise` finds an exercise by its key; only the instructor's edition asks for it.
+    `exercise` finds an exercise by its key; only the instructor edition calls it.
     """
     notebook = lesson.notebook.copy()
     if edition != "instructor":
@@ -134,16 +134,16 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
 
 
 def output_problems(lesson: Lesson) -> list[str]:
-    """Outputs that a reader of a handout should not meet, and what to do about each."""
+    """Outputs that don't belong in a handout, and what to do about each of them."""
     found = []
     for cell in lesson.notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if output.output_type == "error":
-                problem = f"ends in {output.ename}: {output.evalue}; catch it in the cell, or mend the cell"
+                problem = f"ends in {output.ename}: {output.evalue}; catch it in the cell, or fix the cell"
             elif output.get("name") == "stderr" and output.text.strip():
                 last = output.text.strip().splitlines()[-1].strip()
-                problem = f"writes to stderr ({last!r}); mend what warns"
+                problem = f"writes to stderr ({last!r}); fix what it warns about"
             elif WIDGET in data and "text/html" not in data:
                 problem = "shows a widget without a picture; put text/html into the same display bundle"
             elif "text/html" not in data and any(kind.startswith("image/") for kind in data):
@@ -158,7 +158,7 @@ def output_problems(lesson: Lesson) -> list[str]:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown as nbconvert reads it, with math as MathML, so that no script has to set it."""
+    """Markdown as nbconvert reads it, with math as MathML, which needs no script."""
 
     def block_math(self, body: str) -> str:
         return convert(body, display="block")
@@ -174,7 +174,7 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(cell: NotebookNode) -> str:
-    """A Markdown cell as HTML; its attachments are carried inline."""
+    """A Markdown cell as HTML, with its attachments inline."""
     attachments = {name: dict(data) for name, data in cell.get("attachments", {}).items()}
     renderer = _Renderer(escape=False, exclude_anchor_links=False, anchor_link_text="", attachments=attachments)
     tree = BeautifulSoup(MarkdownWithMath(renderer=renderer).render(cell.source), "html.parser")
@@ -184,7 +184,7 @@ def markdown(cell: NotebookNode) -> str:
 
 
 def inline(text: str) -> str:
-    """A line of Markdown as HTML that may stand within a paragraph."""
+    """A line of Markdown as HTML that fits inside a paragraph."""
     html = MarkdownWithMath(renderer=_Renderer(escape=True)).render(text).strip()
     return html.removeprefix("<p>").removesuffix("</p>")
 
@@ -198,7 +198,7 @@ def _code(source: str, language: str = "ipython3") -> str:
 
 
 def _shown(output: NotebookNode) -> str:
-    """An output's HTML; of a bundle the richest form that needs no script."""
+    """An output as HTML, from the richest form in its bundle that needs no script."""
     if output.output_type == "stream":
         return f'<pre class="output" tabindex="0">{ansi2html(output.text)}</pre>' if output.text.strip() else ""
     data = output.get("data", {})
@@ -238,13 +238,13 @@ def _is_note(cell: NotebookNode) -> bool:
 
 
 def _is_progress(output: NotebookNode) -> bool:
-    """A tqdm bar, which is of no use after the run. In notebooks tqdm shows it even under TQDM_DISABLE=1."""
+    """True for a tqdm bar, which is no use after the run. In notebooks, tqdm shows it even under TQDM_DISABLE=1."""
     data = output.get("data", {})
     return WIDGET in data and re.search(r"\d%\|", data.get("text/plain", "")) is not None
 
 
 def _open(tree: BeautifulSoup) -> None:
-    """Take away what the page's header and footer say: the title, and the line of neighbours."""
+    """Removes what the page's header and footer already show: the title, and the line of neighbours."""
     if title := tree.find("h1"):
         title.decompose()
     for cell in tree.select(".prose")[:2]:
@@ -254,7 +254,7 @@ def _open(tree: BeautifulSoup) -> None:
 
 
 def _after(box: Tag) -> Tag:
-    """The last cell of an exercise that begins in this box: its starter and its verdict follow it."""
+    """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
     cell = box.find_parent(attrs={"data-cell": True})
     while (following := cell.find_next_sibling()) and (
         "starter" in following.get("class", ()) or following.select_one(".zc-verdict")
@@ -271,14 +271,14 @@ def _solution(exercise: Exercise) -> BeautifulSoup:
     return BeautifulSoup(
         f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'
         f'<p class="label">Solution</p>{_block(exercise.solution_source)}'
-        f'<p class="label">Hints, in the order in which they are given</p><ol>{hints}</ol>'
+        f'<p class="label">Hints, in the order that students get them</p><ol>{hints}</ol>'
         f'<p class="label">Wrong answers to expect</p><ol>{wrong}</ol></div>',
         "html.parser",
     )
 
 
 def _answers(tree: BeautifulSoup) -> str:
-    """The feedback of every choice, gathered for the end of the printed page; empty if there is no quiz."""
+    """The feedback on every choice, for the end of the printed page; "" if there is no quiz."""
     questions = [f"<li>{_answer(quiz)}</li>" for quiz in tree.select(".zc-quiz")]
     return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>' if questions else ""
 
@@ -298,7 +298,7 @@ ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
 
 
 def _set_apart(tree: BeautifulSoup) -> None:
-    """Move what was measured, and the quizzes' answers, to the end of the page, and leave their numbers behind."""
+    """Moves the measurements, and the quizzes' answers, to the end of the page, and leaves their numbers behind."""
     items = []
     for cell in tree.select(".run"):
         results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
@@ -313,7 +313,7 @@ def _set_apart(tree: BeautifulSoup) -> None:
 
 
 def _taken(output: Tag) -> str:
-    """Of a quiz the answer; its question stays. Else the output, but for the source of a program, which stays."""
+    """Takes a quiz's answer, and leaves its question; or takes an output, and leaves the source of a program in it."""
     if quiz := output.select_one(".zc-quiz"):
         answer = _answer(quiz)
         for choice in quiz.select(".zc-choice"):
@@ -325,17 +325,17 @@ def _taken(output: Tag) -> str:
     return str(output.extract())
 
 
-WIDE = 8  # columns; a table with more is set smaller on paper
+WIDE = 8  # columns; a table with more is smaller on paper
 _AMOUNT = re.compile(r"[-−+]?[\d.,]+\s?[^\s\d]*|–|-")
 
 
 def box_tables(tree: BeautifulSoup) -> None:
-    """Tables scroll in a box of their own, which a keyboard can reach; columns of amounts end at the right."""
+    """Puts each table into a box that scrolls, which a keyboard can reach; aligns columns of amounts at the right."""
     for table in tree.find_all("table"):
         rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]
         for column in zip(*rows, strict=False):
             if not (head := column[0]).get_text().strip():
-                head.name = "td"  # an empty header tells nobody anything
+                head.name = "td"  # for a screen reader, an empty header means nothing
             below = [cell for cell in column[1:] if cell.get_text().strip() != NOT_MEASURED]
             if below and all(cell.name == "td" and _AMOUNT.fullmatch(cell.get_text().strip()) for cell in below):
                 for cell in column:

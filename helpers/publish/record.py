@@ -1,7 +1,7 @@
-"""`make record`: run the lessons and the Rust programs, and keep what they measured as the recorded runs; and the
-README's picture of one.
+"""`make record` runs the lessons and the Rust programs, and keeps what they measured as the recorded runs, with a
+picture of one for the README.
 
-On a quiet machine that has every meter, and rustc. Look at the pictures before you commit.
+Run it on a quiet machine that has every meter, and rustc. Look at the pictures before you commit.
 """
 
 import os
@@ -19,7 +19,7 @@ def record() -> None:
     for lesson in lessons():
         executed(lesson, again=True)
     curves(Comparison.load(RECORDED / "02-three.json")).save(RECORDED / "02-three.png")
-    print(f"recorded in {RECORDED}:", *sorted(path.name for path in RECORDED.iterdir()))
+    print(f"Recorded in {RECORDED}:", *sorted(path.name for path in RECORDED.iterdir()))
 
 
 if __name__ == "__main__":

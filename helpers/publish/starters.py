@@ -1,4 +1,4 @@
-"""`python -m helpers.publish.starters`: copy each exercise's starter into the notebook's cell that asks for it."""
+"""`python -m helpers.publish.starters` copies each exercise's starter into the notebook's cell that asks for it."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from .tidy import stored_form
 
 
 def renew(lesson: Path) -> list[str]:
-    """Brings the cells tagged "exercise" up to date, in place; the keys of those that were not."""
+    """Brings the cells tagged "exercise" up to date, in place. Returns the keys of the exercises that had changed."""
     notebook, renewed = json.loads(lesson.read_text(encoding="utf-8")), []
     for cell in notebook["cells"]:
         if (key := asked(cell)) and "".join(cell["source"]) != exercise(key).cell:
@@ -24,7 +24,7 @@ def renew(lesson: Path) -> list[str]:
 
 
 def asked(cell: Mapping[str, Any]) -> str | None:
-    """The key of the exercise that a cell of a lesson asks for, "02.chunks"; None if it is not an exercise's cell."""
+    """The key of the exercise that a lesson's cell asks for, "02.chunks"; None if it isn't an exercise's cell."""
     found = re.search(r'exercise\("([^"]+)"\)\.check\(', "".join(cell["source"]))
     return found[1] if found and "exercise" in cell["metadata"].get("tags", ()) else None
 
@@ -32,4 +32,4 @@ def asked(cell: Mapping[str, Any]) -> str | None:
 if __name__ == "__main__":
     for lesson in lessons():
         for key in renew(lesson):
-            print(f"{lesson.name}: the cell of {key} is its starter again")
+            print(f"{lesson.name}: the cell of {key} has its starter again")

@@ -1,10 +1,10 @@
-"""The stored form of a notebook, in which a change to a lesson is a readable difference and nothing else.
+"""The stored form of a notebook: a change to a lesson shows as a readable diff, without noise.
 
-No outputs, no execution counts, no editor's metadata, no empty cells; JSON with sorted keys, indented by one space,
-as Jupyter itself writes it. Cell ids are named by hand, because links, tests and claims point at them.
+It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
+space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-    python -m helpers.publish.tidy notebooks            mends
-    python -m helpers.publish.tidy --check notebooks    only names what it would mend
+    python -m helpers.publish.tidy notebooks            tidies them
+    python -m helpers.publish.tidy --check notebooks    only names those that aren't tidy
 """
 
 import argparse
@@ -27,19 +27,19 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# What nbformat (8 hexadecimal digits) and JupyterLab (a UUID) give to a new cell.
+# The ids that nbformat (8 hexadecimal digits) and JupyterLab (a UUID) give to a new cell.
 MACHINE_MADE = re.compile(r"[0-9a-f]{8}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class NotTidied(ValueError):
-    """The notebook cannot be brought into the stored form; its file is as it was."""
+    """The notebook has no stored form; its file is as it was."""
 
 
 def tidy(path: str | os.PathLike) -> bool:
-    """Bring the notebook at `path` into the stored form; True if that changed the file.
+    """Brings the notebook at `path` into the stored form. Returns True if that changed the file.
 
-    The file is replaced whole or left alone. Raises NotTidied, naming the file and what to do, where it is no
-    notebook or where a cell still has no name; OSError as reading and writing do.
+    The file is replaced whole or left alone. Raises NotTidied, which names the file and what to do, if the file isn't
+    a notebook or a cell still has no name; and OSError, as reading and writing do.
     """
     before = _read(path)
     after = _stored(path, before)
@@ -50,7 +50,7 @@ def tidy(path: str | os.PathLike) -> bool:
 
 
 def is_tidy(path: str | os.PathLike) -> bool:
-    """Whether `path` is in the stored form already. Raises as `tidy` does."""
+    """True if `path` is in the stored form already. Raises the same errors as `tidy`."""
     before = _read(path)
     return _stored(path, before) == before
 
@@ -58,14 +58,14 @@ def is_tidy(path: str | os.PathLike) -> bool:
 def stored_form(notebook: Any) -> str:
     """The text to store for `notebook`, a parsed notebook of format 4. Raises NotTidied."""
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
-        raise NotTidied("not a notebook of format 4; Jupyter's “Save notebook as” writes one")
-    # As format 4.4, which knew no ids: what is wrong with those is said better below.
+        raise NotTidied("not a notebook of format 4; Jupyter's “Save Notebook As…” writes that format")
+    # As format 4.4, which had no ids: below, they get a better message.
     for error in iter_validate(notebook, version=4, version_minor=4, relax_add_props=True):
         raise NotTidied(f"not a valid notebook: {str(error).splitlines()[0][:200]}")
     cells = [cell for cell in notebook["cells"] if "".join(cell["source"]).strip() or cell.get("attachments")]
     complaints = list(_unnamed(cells))
     if complaints:
-        raise NotTidied("cells without a name of their own:\n  " + "\n  ".join(complaints))
+        raise NotTidied("these cells need another name:\n  " + "\n  ".join(complaints))
     stored = {"cells": [_cell(cell) for cell in cells], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
@@ -81,7 +81,7 @@ def _stored(path: str | os.PathLike, content: bytes) -> bytes:
     except NotTidied as error:
         raise NotTidied(f"{path}: {error}") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise NotTidied(f"{path}: not JSON in UTF-8, left alone: {error}") from error
+        raise NotTidied(f"{path}: not JSON in UTF-8, so it is left alone: {error}") from error
 
 
 def _cell(cell: dict[str, Any]) -> dict[str, Any]:
@@ -98,43 +98,43 @@ def _cell_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """A line for each cell whose id a person did not choose, or chose twice."""
+    """A line for each cell whose id wasn't chosen by a person, or is another cell's."""
     seen: set[str] = set()
     for number, cell in enumerate(cells, 1):
         name = cell.get("id")
         if name is None:
             wrong = "has no id"
         elif not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
-            wrong = f"has the id {name!r}, which is not lower-case words with hyphens, 64 letters at most"
+            wrong = f"has the id {name!r}, which isn't lower-case words with hyphens, at most 64 letters"
         elif MACHINE_MADE.fullmatch(name):
             wrong = f"has the id {name!r}, which a machine made"
         elif name in seen:
-            wrong = f"has the id {name!r}, as an earlier cell has"
+            wrong = f"has the id {name!r}, like an earlier cell"
         else:
             seen.add(name)
             continue
         first = "".join(cell["source"]).strip().splitlines()[0][:50]
-        yield f"cell {number}, which starts {first!r}, {wrong}; write one such as 'copy-mmap-run'"
+        yield f"cell {number}, which starts {first!r}, {wrong}; write an id such as 'copy-mmap-run'"
 
 
 def notebooks(paths: Iterable[Path]) -> Iterable[Path]:
-    """The notebooks among `paths` and in the folders among them, without Jupyter's own checkpoints."""
+    """The notebooks in `paths`, and in the folders in `paths`, without Jupyter's own checkpoints."""
     for path in paths:
         inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
         yield from (file for file in inside if ".ipynb_checkpoints" not in file.parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 where a notebook was refused, or with --check is not tidy."""
+    """The command line. Returns 1 if it refused a notebook or, with --check, found one that isn't tidy."""
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.tidy", description="Store notebooks tidily.")
-    parser.add_argument("--check", action="store_true", help="only name the notebooks that are not tidy")
+    parser.add_argument("--check", action="store_true", help="only name the notebooks that aren't tidy")
     parser.add_argument("paths", nargs="+", type=Path, help="notebooks, or folders of them")
     options = parser.parse_args(arguments)
     failed = False
     for path in notebooks(options.paths):
         try:
             if options.check and not is_tidy(path):
-                print(f"{path}: not tidy; `make format` mends it", file=sys.stderr)
+                print(f"{path}: not tidy; `make format` fixes it", file=sys.stderr)
                 failed = True
             elif not options.check and tidy(path):
                 print(f"{path}: tidied")
