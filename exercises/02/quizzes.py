@@ -31,11 +31,11 @@ def counted(path: Path) -> int | None:
 
 @on_a_file
 def hopped(path: Path) -> int | None:
-    """2 if the same reads of 8 KiB make a wait for every chunk only where each of them hops to another thread."""
+    """2 if the same reads of 64 KiB make a wait for every chunk only where each of them hops to another thread."""
 
     def here(path):
         with open(path, "rb", buffering=0) as file:
-            while file.read(8192):
+            while file.read(65536):
                 pass
 
     def in_a_pool(path):
@@ -43,13 +43,13 @@ def hopped(path: Path) -> int | None:
 
         async def chunks():
             with open(path, "rb", buffering=0) as file:
-                while await asyncio.to_thread(file.read, 8192):
+                while await asyncio.to_thread(file.read, 65536):
                     pass
 
         asyncio.run(chunks())
 
     stay, hop = measure(here, path), measure(in_a_pool, path)
-    chunks = path.stat().st_size / 8192
+    chunks = path.stat().st_size / 65536
     if hop.switches.voluntary is None:
         return None
     return 2 if hop.switches.voluntary > chunks / 2 > 10 * stay.switches.voluntary and hop.wall > 3 * stay.wall else 0

@@ -13,10 +13,10 @@ const MIB: usize = 1 << 20;
 /// `?` after a call: if it failed, this function ends here and hands the error on.
 fn read_to_end(from: &Path, to: &Path) -> io::Result<()> {
     let mut bytes = Vec::new(); // nothing on the heap yet
-    // Lent for writing; room is made for all at once, as the file's size is known.
+    // Lent for writing; room for all bytes at once, as the file's size is known.
     File::open(from)?.read_to_end(&mut bytes)?;
     File::create(to)?.write_all(&bytes) // &: lent for reading
-} // no close(): a file closes, and bytes are freed, where their owner ends
+} // no close(): where an owner's scope ends, files close and bytes are freed
 
 // part: chunks
 fn chunks(from: &Path, to: &Path) -> io::Result<()> {

@@ -10,13 +10,13 @@ use std::rc::Rc;
 #[derive(Clone)] // a clone copies the view's two words, and counts one more owner
 struct Yoke {
     view: &'static [u8],
-    cart: Rc<Vec<u8>>, // freed when its last owner goes, as any Python object
+    cart: Rc<Vec<u8>>, // freed with its last owner, like a Python object
 }
 
 // part: attach
 impl Yoke {
-    /// `choose` gets the cart's bytes and answers with a part of them: it must serve
-    /// every lifetime 'a, so no other local bytes would live long enough.
+    /// `choose` gets the cart's bytes and returns a part of them: as it must work for
+    /// every lifetime 'a, no other local bytes live long enough.
     fn attach(
         cart: Rc<Vec<u8>>,
         choose: impl for<'a> FnOnce(&'a [u8]) -> &'a [u8],

@@ -1,5 +1,5 @@
 def explain(steps):
-    """What the last step comes to: "done", or a word and the names that it is about."""
+    """The last step's outcome: "done", or another word and the names concerned."""
     views = {}  # name -> [the owner that it shows, is it counted?]; two names of one view have one list
     for what, name, source in steps[:-1]:
         if what in ("memoryview", "frombuffer", "ndarray"):

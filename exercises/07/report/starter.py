@@ -1,3 +1,3 @@
 def explain(steps):
-    """What the last step comes to: "done", or a word and the names that it is about."""
+    """The last step's outcome: "done", or another word and the names concerned."""
     ...
