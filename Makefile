@@ -86,7 +86,7 @@ forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.c
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
 
-format: env  ## mend the form of code and notebooks
+format: env  ## fix the form of code and notebooks
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/python -m helpers.publish.starters

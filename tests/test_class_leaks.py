@@ -147,7 +147,7 @@ def known(name: str, place: str) -> tuple[str, str] | None:
 def test_no_function_in_it_is_nearly_an_answer():
     found = leaks(student_edition.files())
     unknown = [f"{place}, like {name}" for name, place in found if not known(name, place)]
-    assert not unknown, "mend it, or say in KNOWN why it may be there"
+    assert not unknown, "fix it, or say in KNOWN why it may be there"
     assert {known(*one) for one in found} == set(KNOWN), "an entry of KNOWN that is not needed any more"
 
 

@@ -91,7 +91,7 @@ def test_locked_and_installed_versions_are_in_range(name: str, allowed: Specifie
     assert found, f"{name} is not in requirements.lock; `make lock` adds it"
     for number in [*found, version(name)]:
         assert number in allowed
-    assert version(name) in found, "installed is another version than locked; `make env` mends it"
+    assert version(name) in found, "installed is another version than locked; `make env` fixes it"
 
 
 def test_what_only_a_class_needs_is_locked_on_top():
@@ -138,7 +138,7 @@ def test_code_is_linted_and_formatted():
     for step in (["check"], ["format", "--check"]):
         done = subprocess.run([ruff, *step, "--no-cache", "-q"], cwd=ROOT, text=True, capture_output=True)
         assert done.returncode == 0, (
-            f"ruff {' '.join(step)}; `make format` mends most of it:\n{done.stdout}{done.stderr}"
+            f"ruff {' '.join(step)}; `make format` fixes most of it:\n{done.stdout}{done.stderr}"
         )
 
 

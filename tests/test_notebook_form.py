@@ -207,7 +207,7 @@ def test_lessons_have_names_and_numbers():
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson_is_stored_tidily(path: Path):
-    assert is_tidy(path), "`make format` mends it"
+    assert is_tidy(path), "`make format` fixes it"
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
