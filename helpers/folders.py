@@ -48,7 +48,7 @@ def _on_a_disk(folder: Path) -> Path:
         return folder
     if in_memory(file_system(other)) or not os.access(other, os.W_OK):
         return folder
-    memory = f"data/{folder.name} lives in memory, where there's no disk to show."
+    memory = f"data/{folder.name} is in memory, where there's no disk to measure."
     print(f"{memory} Generated files go to {other.name} in your cache folder.")
     return other
 

@@ -74,7 +74,7 @@ def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     assert tmp_path in folders.generated().parents and lessons not in folders.generated().parents
     said = capsys.readouterr().out
-    assert said.count("lives in memory, where there's no disk to show. Generated files go to") == 1
+    assert said.count("is in memory, where there's no disk to measure. Generated files go to") == 1
     assert str(tmp_path) not in said, "a handout would name the machine's folders"
     monkeypatch.setenv("ZERO_COPY_DATA", str(lessons / "mine"))
     assert folders.generated() == lessons / "mine", "whoever names a folder gets it"

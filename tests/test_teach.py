@@ -458,7 +458,7 @@ def test_recorded_figures_stand_in_where_files_live_in_memory(
             monkeypatch.setenv("ZERO_COPY_RECORD", "1" if name == "on a disk" else "0")
             assert recorded(what, make).machine.file_system == "ext4"
             said = capsys.readouterr().out
-            assert ("These files live in memory (tmpfs): no disk to show" in said) == (name == "in memory")
+            assert ("These files are in memory (tmpfs): no disk to measure" in said) == (name == "in memory")
     assert recorded("run", plain_run := measure(len, "no file")) is plain_run
 
 

@@ -19,7 +19,7 @@ SHOWN = {"wall": "time", "anonymous": "anonymous memory at the peak", "read call
 def sweep_figure(
     results: Mapping[int | str, Recording] | Comparison, chosen: int | str | None = None, caption: str = ""
 ) -> Picture:
-    """Time, peak anonymous memory and read calls over the chunk size, on an axis of powers of two.
+    """Time, peak anonymous memory and read calls by chunk size, on an axis of powers of two.
 
     `results` has a recording for each chunk size, in bytes or as "64 KiB". The caption gives the numbers of the
     `chosen` size (default: the fastest), and the plots mark it. ValueError if it isn't in the results.
@@ -116,4 +116,4 @@ def _draw(ax: Axes, recordings: Mapping[int, Recording], meter: str, chosen: int
 
 def _alt(recordings: Mapping[int, Recording], chosen: int) -> str:
     ends = " ".join(said(recordings, chunk) for chunk in (min(recordings), max(recordings)) if chunk != chosen)
-    return f"Time, peak anonymous memory and read calls over the chunk size. Marked: {said(recordings, chosen)} {ends}"
+    return f"Time, peak anonymous memory and read calls by chunk size. Marked: {said(recordings, chosen)} {ends}"

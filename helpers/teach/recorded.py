@@ -94,7 +94,7 @@ def _no_disk(made: Measured) -> str | None:
     """Why there's no disk to show: nothing of a file in memory comes from one, and its pages count as shared memory."""
     machine = getattr(made, "machine", None)
     if machine and folders.in_memory(machine.file_system):
-        return f"These files live in memory ({machine.file_system}): no disk to show, unless ZERO_COPY_DATA names one"
+        return f"These files are in memory ({machine.file_system}): no disk to measure, unless ZERO_COPY_DATA names one"
     return None
 
 
