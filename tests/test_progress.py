@@ -30,8 +30,8 @@ def test_at_first_nothing_is_attempted():
 
 
 def test_every_prediction_of_a_lesson_is_counted():
-    """As they are written in the lessons: 01 asks six times, one of them over several lines."""
-    assert re.search(r"0 of 6 ", lines()["01"])
+    """As they are written in the lessons: 01 asks seven times, one of them over several lines."""
+    assert re.search(r"0 of 7 ", lines()["01"])
 
 
 def test_what_was_done_is_shown():
