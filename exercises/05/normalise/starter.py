@@ -1,3 +1,3 @@
 def normalise(weights):
-    """The weights with the sum 1: the same memory if they have it already."""
+    """The weights, made to add up to 1: the same memory if they do already."""
     ...

@@ -11,7 +11,7 @@ from helpers.units import KiB, MiB, in_words
 
 WORDS = {  # in the order of the prompt's questions, each with what to say if it was missed
     "view": "Nothing was copied: the same bytes are just seen differently.",
-    "write": "No new array was made: the result lies where the given array lay, and its pages became anonymous.",
+    "write": "No new array was made: the result is where the given array was, and its pages became anonymous.",
     "dtype": "The result has another dtype, so the numbers had to be converted.",
     "fancy": "The new array has fewer numbers. Look at the shapes before the strides, which may have changed as well.",
     "layout": "All numbers are there, in the same dtype, but in another order in memory.",

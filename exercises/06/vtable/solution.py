@@ -1,5 +1,5 @@
 def call_through(address, x):
-    """(size of the value, its infer of x), by the fat pointer at this address."""
+    """(size of the value, its infer(x)), from the fat pointer at this address."""
     import ctypes
 
     def word(at):
