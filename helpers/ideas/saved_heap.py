@@ -96,7 +96,7 @@ class SavedHeap:
 
 
 def follow(address: int) -> Iterator[int]:
-    """The numbers from a pair on, along the addresses. Whatever is there is taken for a pair; nothing there is SIGSEGV."""
+    """The numbers from a pair on, along the addresses. Whatever is there, it takes for a pair."""
     while address:
         number, address = PAIR.unpack(ctypes.string_at(address, PAIR.size))
         yield number
