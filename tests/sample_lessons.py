@@ -142,11 +142,12 @@ def copy_all() -> NotebookNode:
     calls, sizes = (new_output("stream", name="stdout", text=text) for text in ("calls  1\n", "bytes  268,435,456\n"))
     define = f"def read(path):  # all of it\n    return path.read_bytes()\n\n{LONG_LINE}"
     note, starter = {"tags": ["teacher"]}, {"tags": ["exercise"]}
+    folded = {"tags": ["imports"], "jupyter": {"source_hidden": True}}
     return new_notebook(
         cells=[
             new_markdown_cell(COPY_OPENING, id="copy-opening"),
             new_markdown_cell(ASK, id="copy-ask", metadata=note),
-            new_code_cell("from helpers.measure import compare", id="copy-imports"),
+            new_code_cell("# imports\nimport shutil", id="copy-imports", metadata=folded),
             new_markdown_cell(RUN, id="copy-run-text"),
             new_code_cell('predict("02.read", "How much?")', id="copy-predict", outputs=[asked]),
             new_code_cell(define, id="copy-define", outputs=[calls, sizes]),

@@ -138,7 +138,10 @@ def test_a_handout_prints_with_nothing_clipped(handout: Page):
         "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 200))",
     )
     assert clipped == []
-    code = handout.eval_on_selector_all("pre", "boxes => boxes.map(box => box.textContent)")
+    code = handout.eval_on_selector_all(
+        "pre",
+        "boxes => boxes.filter(box => box.checkVisibility() || !box.closest('.folded')).map(box => box.textContent)",
+    )
     paper = handout.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
     pdf = PdfReader(io.BytesIO(paper))
     text = dense(words_of(paper))
@@ -159,6 +162,13 @@ def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sampl
     page.emulate_media(media="print")
     assert not feedback.is_visible() and page.locator(".answers").is_visible()
     assert page.locator("text=A hidden line").is_visible(), "what a click opens on screen is open on paper"
+
+
+def test_what_is_folded_on_screen_is_on_paper_for_instructors_only(page: Page, sample: Path):
+    for edition, printed in {"student": False, "worksheet": False, "instructor": True}.items():
+        page.goto((sample / edition / "02_copy_all.html").as_uri())
+        page.emulate_media(media="print")
+        assert page.locator(".folded pre", has_text="import shutil").is_visible() is printed, edition
 
 
 def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, sample: Path):
