@@ -1,3 +1,3 @@
 def liars(loaders):
-    """The names of the loaders that copy, of a dict: name -> (load, path)."""
+    """The names of the loaders that copy. `loaders` maps a name to (load, path)."""
     ...

@@ -20,7 +20,7 @@ def read(path):
         if kind not in kinds:
             raise ValueError(f"{name!r} is of kind {kind}; there are {list(kinds)}")
         if offset % 8 or offset < 8 + 36 * count:
-            raise ValueError(f"{name!r} begins at byte {offset}, in the table or beside a multiple of 8")
+            raise ValueError(f"{name!r} begins at byte {offset}, in the table, or not at a multiple of 8")
         if offset + rows * columns * kinds[kind].itemsize > end:
             raise ValueError(f"{name!r} ends beyond the file's {end:,} bytes")
         array = np.frombuffer(mapping, kinds[kind], rows * columns, offset)

@@ -1,5 +1,5 @@
 def serve(paths, requests):
-    """The answer to each request, a pair of the model's number and a vector."""
+    """The answer to each request, which is a pair: a model's number and a vector."""
     import numpy as np
 
     from helpers.ideas.safetensors import TensorFile

@@ -1,5 +1,5 @@
 def load(path):
-    """The numbers of a snapshot, lent; ValueError for a file that is none."""
+    """The numbers of a snapshot, lent; ValueError for any other file."""
     import mmap
     import struct
 

@@ -1,5 +1,5 @@
 def find(session, mapping):
-    """The names in `session` from which one comes to `mapping`."""
+    """The names in `session` that lead to `mapping`."""
     import gc
     import types
 

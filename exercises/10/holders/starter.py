@@ -1,3 +1,3 @@
 def find(session, mapping):
-    """The names in `session` from which one comes to `mapping`."""
+    """The names in `session` that lead to `mapping`."""
     ...

@@ -1,5 +1,5 @@
 def save(array, path):
-    """Replaces the file at `path` by one that holds the bytes of `array`."""
+    """Replaces the file at `path` with one that holds the bytes of `array`."""
     import os
     from pathlib import Path
 

@@ -1,4 +1,4 @@
 def save(array, path):
-    """Replaces the file at `path` by one that holds the bytes of `array`."""
+    """Replaces the file at `path` with one that holds the bytes of `array`."""
     with open(path, "wb") as file:
         file.write(array)

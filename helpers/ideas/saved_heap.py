@@ -1,0 +1,121 @@
+"""SavedHeap: objects that refer to each other by address, kept in a file, mapped again at the same address. See add().
+
+A malloc over a mapping. Every object is a pair of 8-byte words: a number, and the address of another pair, or 0. The
+pairs are stored as they are in memory, addresses and all, so a later process can follow them without a single change,
+as long as the file is mapped exactly where it was when the pairs were made. Mapped anywhere else, every address points
+past the mapping: at nothing (SIGSEGV), or at something else. arena.py has the cure, offsets.
+
+    0     magic, the address at which the file wants to be mapped, and the bytes in use: three words
+    24    the pairs, one after the other
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Self
+
+from ..units import in_words
+from ..whole import whole_file
+
+AT = 0x70_0000_0000  # 448 GiB: below every stack and library on Linux, even with addresses of 39 bits
+MAGIC = b"saved  1"
+HEADER, PAIR = struct.Struct("<8sQQ"), struct.Struct("<qQ")
+
+
+class SavedHeap:
+    """A heap file, mapped. Use it in a `with`: close() unmaps it, and every address in it is dead.
+
+    base  the address at which it is mapped
+    home  the address at which its pairs were made; follow() is safe only where both are the same
+    """
+
+    def __init__(self, path: str | os.PathLike[str], base: int, size: int) -> None:
+        self.path, self.base, self.size = path, base, size
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], size: int, at: int = AT) -> Self:
+        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small."""
+        if size < HEADER.size + PAIR.size:
+            raise ValueError(f"a heap of {size} bytes has no room for a pair: take {HEADER.size + PAIR.size} or more")
+        with whole_file(path, size) as file:
+            file.write(HEADER.pack(MAGIC, at, HEADER.size))
+            file.write(bytes(size - HEADER.size))  # not sparse: a store that finds no room would be SIGBUS
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
+        """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
+
+        FileExistsError if something else is mapped there already, ValueError if the file isn't a heap or `at` isn't the
+        beginning of a page, OSError if the file can't be opened or mapped.
+        """
+        with open(path, "r+b") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(HEADER.size)
+            if len(head) < HEADER.size or not head.startswith(MAGIC):
+                raise ValueError(f"{os.fspath(path)} isn't a saved heap: it begins with {head[:8]!r}, not {MAGIC!r}")
+            wanted = HEADER.unpack(head)[1] if at is None else at
+            return cls(path, _map_at(wanted, file.fileno(), size), size)
+
+    @property
+    def home(self) -> int:
+        return self._header()[1]
+
+    def add(self, number: int, to: int = 0) -> int:
+        """Places a pair behind the others and returns its address. `to` is the address of another pair, or 0.
+
+        MemoryError if the heap is full; struct.error for a number that needs more than 64 bits.
+        """
+        magic, home, used = self._header()
+        if used + PAIR.size > self.size:
+            raise MemoryError(f"the heap is full: {in_words(used, 'bytes')} of {in_words(self.size, 'bytes')} in use")
+        ctypes.memmove(self.base + used, PAIR.pack(number, to), PAIR.size)
+        ctypes.memmove(self.base, HEADER.pack(magic, home, used + PAIR.size), HEADER.size)
+        return self.base + used
+
+    def close(self) -> None:
+        """munmap(2). Afterwards nothing at the heap's addresses can be touched."""
+        if self.base:
+            ctypes.CDLL(None).munmap(ctypes.c_void_p(self.base), ctypes.c_size_t(self.size))
+            self.base = 0
+
+    def _header(self) -> tuple[bytes, int, int]:
+        if not self.base:
+            raise ValueError(f"{os.fspath(self.path)} is closed")
+        return HEADER.unpack(ctypes.string_at(self.base, HEADER.size))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def follow(address: int) -> Iterator[int]:
+    """The numbers from a pair on, along the addresses. Whatever is there, it takes for a pair."""
+    while address:
+        number, address = PAIR.unpack(ctypes.string_at(address, PAIR.size))
+        yield number
+
+
+def _map_at(address: int, descriptor: int, size: int) -> int:
+    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint."""
+    if sys.platform == "win32":
+        raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
+    if address <= 0 or address % mmap.PAGESIZE:
+        raise ValueError(f"{address:#x} isn't an address where a page begins: take a multiple of {mmap.PAGESIZE:,}")
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    protection, length = mmap.PROT_READ | mmap.PROT_WRITE, ctypes.c_size_t(size)
+    got = libc.mmap(ctypes.c_void_p(address), length, protection, mmap.MAP_SHARED, descriptor, ctypes.c_long(0))
+    if got == ctypes.c_void_p(-1).value:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    if got != address:
+        libc.munmap(ctypes.c_void_p(got), length)
+        raise FileExistsError(errno.EEXIST, f"something is already mapped at {address:#x}")
+    return address
