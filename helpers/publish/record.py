@@ -1,20 +1,25 @@
 """`make record`: run the lessons and the Rust programs, and keep what they measured as the recorded runs; and the
 README's picture of one.
 
-On a quiet machine that has every meter, and rustc. Look at the pictures before you commit.
+On a quiet machine that has every meter, and rustc; ZERO_COPY_CRATES says where cargo finds crates. Look at the pictures before you commit.
 """
 
 import os
 
 from ..folders import RECORDED, generated, lessons
-from ..measure import Comparison, here, twins
+from ..measure import Comparison, crates, here, twins
 from ..show import curves
 from .execute import executed
 
 
 def record() -> None:
     machine = here(generated())
-    twins.record(f"{machine.system}, {machine.cores} × {machine.cpu}, {machine.file_system}")
+    named = f"{machine.system}, {machine.cores} × {machine.cpu}, {machine.file_system}"
+    twins.record(named)
+    try:
+        crates.record(named)
+    except twins.NoRust as why:
+        print(f"The programs with crates stay as they were recorded: {why}.")
     os.environ["ZERO_COPY_RECORD"] = "1"
     for lesson in lessons():
         executed(lesson, again=True)

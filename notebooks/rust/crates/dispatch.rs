@@ -79,7 +79,7 @@ macro_rules! each {
 
 fn code() {
     let numbers: Vec<f64> = black_box((0..100).map(|i| i as f64 / 100.0).collect());
-    each!(generic_over_1, &numbers, 1);
+    black_box(each!(generic_over_1, &numbers, 1));
     let four = each!(generic_over_4, &numbers, 1 2 3 4);
     let all = each!(generic_over_16, &numbers, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     let same = each!(through_dyn, &numbers, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);

@@ -1,5 +1,5 @@
 //! What the programs share: the heap that keeps count, and how a program ends.
-#[path = "../../counting.rs"]
+#[path = "../counting.rs"]
 pub mod counting;
 
 pub mod elf;

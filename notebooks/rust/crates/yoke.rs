@@ -85,7 +85,8 @@ fn caching(path: &Path) -> Result<(), String> {
     let (first, second) = (cache.get(path)?, cache.get(path)?);
     println!("mappings of the file\tlent twice\t{}", mappings(path));
     println!("mapped title\tlies in the mapping\t{}", in_mapping(&first) as u8);
-    println!("mapped title\tone address\t{}", (first.title().as_ptr() == second.title().as_ptr()) as u8);
+    let same = first.title().as_ptr() == second.title().as_ptr();
+    println!("mapped title\tone address\t{}", same as u8);
     cache.evict(path);
     fs::remove_file(path).map_err(about(path.display()))?;
     println!("mappings of the file\tevicted and deleted\t{}", mappings(path));
