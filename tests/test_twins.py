@@ -338,7 +338,7 @@ def test_the_appendix_names_every_program():
     assert [path.name for path in twins.RUST.glob("*.rs") if f"`{path.name}`" not in text] == []
     shown: dict[str, list[str]] = {}
     for lesson in sorted(folders.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
-        for name in re.findall(r"(?:twin|refusal)\(\\?[\"'](\w+)", lesson.read_text(encoding="utf-8")):
+        for name in re.findall(r"\b(?:twin|refusal)\(\\?[\"'](\w+)", lesson.read_text(encoding="utf-8")):
             shown.setdefault(f"{name}.rs", []).append(lesson.name[:2])
     table = dict(re.findall(r"^\| `(\w+\.rs)` \| ([\d, ]+) \|", text, re.M))
     assert table == {name: ", ".join(dict.fromkeys(lessons)) for name, lessons in shown.items()}

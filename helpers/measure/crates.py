@@ -3,19 +3,16 @@
 from helpers.measure import crate
 crate("copy").figures["first print"]["taken by the first"]  # 1024
 
-They are built by `build`, in `make record` and in the tests, where ZERO_COPY_CRATES names a folder of crates, as Debian's
-/usr/share/cargo/registry, or is "index": then cargo fetches them from where it usually does. A lesson builds nothing,
-because Tokio takes half a minute; it runs what was built before.
+They are built by `build`, in `make record` and in the tests, where ZERO_COPY_CRATES names a folder of crates, such as
+Debian's /usr/share/cargo/registry, or is "index": then cargo fetches them from where it usually does. A lesson builds
+nothing, because Tokio takes half a minute; it runs what was built before.
 """
 
-import csv
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -24,10 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import folders
-from ..scratch import room, scratch
-from ..units import MiB
+from ..scratch import scratch
 from . import twins
-from .cache import drop_from_cache
 from .twins import TEXT, Compiler, Figures, NoRust, Refusal, Twin
 
 CRATES = ("copy", "cow", "dispatch", "yoke")  # these run
@@ -90,7 +85,8 @@ def build() -> Path:
     if folder.exists():
         return folder
     with _project(_asked()[0], compiler) as (project, cargo):
-        _programs(cargo)
+        _must(cargo("build", "--release"))
+        _must(cargo("test", "--release", "--bin", "cow"))
         made = scratch(folder.name)
         made.mkdir()
         for name in CRATES:
@@ -112,65 +108,18 @@ def build() -> Path:
 
 
 def record(machine: str) -> None:
-    """Builds and runs all of them and keeps what they say in data/recorded/rust/crates, as made on `machine`; and
-    rust_copy.csv. Registries after the first in ZERO_COPY_CRATES (separated as in PATH) are asked for another Tokio, of
-    which copy.rs says what it holds by number of workers; those recorded before stay. NoRust as `build`."""
-    folder = build()
+    """Builds and runs all of them and keeps what they say in data/recorded/rust/crates, as made on `machine`.
+
+    Registries after the first in ZERO_COPY_CRATES (separated as in PATH) are asked for another Tokio, of which copy.rs
+    says what it holds by number of workers; those recorded before stay. NoRust as `build`.
+    """
+    build()
     for made in (*map(crate, CRATES), *map(crate_refusal, REFUSED)):
         extra = {"crates": made.crates}
         if made.name == "crates/copy":
             others = dict(_live_of_another_tokio(registry) for registry in _asked()[1:])
             extra["others"] = twins.kept(made.name).get("others", {}) | others
         twins.keep(made, machine, extra)
-    versions = _versions(folder)
-    title = (
-        f"Recorded, not measured here: copying 1 GiB in Rust ({twins.compiler().version.rsplit(' (')[0]}, release build; "
-        f"tokio {versions['tokio']}, memmap2 {versions['memmap2']}) on {machine}. Bytes as counted by an allocator; "
-        "memory in MiB when the copy had just ended; seconds are the best of several whole processes."
-    )
-    folders.write_whole(folders.RECORDED / "rust_copy.csv", f"# {title}\n{copies(folder / 'copy', 1024 * MiB)}")
-
-
-def copies(program: Path, size: int, rounds: int = 4) -> str:
-    """The CSV of all ways to copy `size` bytes, each in processes of its own, with cp and dd for comparison."""
-    ways = {
-        "std read_to_end + write_all": [program, "read_to_end"],
-        "tokio::io::copy (2 workers)": [program, "tokio"],
-        "tokio copy_buf 1 MiB": [program, "tokio-1MiB"],
-        "memmap2 + write_all": [program, "memmap2"],
-        "std::io::copy (copy_file_range)": [program, "io-copy"],
-        "read/write loop 64 KiB": [program, "loop-64KiB"],
-        "read/write loop 1 MiB": [program, "loop-1MiB"],
-        "cp": ["cp"],
-        "dd bs=1M": ["dd", "status=none", "bs=1M"],
-    }
-    rows = io.StringIO()
-    to = csv.writer(rows, lineterminator="\n")
-    counts = ("live at the end", "peak heap", "anonymous", "file-backed", "minor faults")
-    to.writerow(("method", "heap at the end (bytes)", "heap peak (bytes)", "anonymous (MiB)", "file-backed (MiB)",
-                 "minor faults", "warm (s)", "cold (s)"))  # fmt: skip
-    with room("rust-copies") as folder:
-        source, copy = folder / "source", folder / "copy"
-        with source.open("wb") as file:
-            for _ in range(0, size, MiB):
-                file.write(os.urandom(MiB))
-        for name, command in ways.items():
-            ends = [f"if={source}", f"of={copy}"] if command[0] == "dd" else [source, copy]
-            seconds: dict[str, list[float]] = {"warm": [], "cold": []}
-            for kind in ("warm", "cold") * rounds:
-                if kind == "cold":
-                    drop_from_cache(source)
-                else:
-                    source.read_bytes()
-                copy.unlink(missing_ok=True)
-                start = time.perf_counter()
-                told = subprocess.run([*command, *ends], check=True, **TEXT).stdout
-                seconds[kind].append(time.perf_counter() - start)
-            (figures,) = twins.figures_in(told).values() or ({},)
-            cells = [figures.get(count, "") for count in counts]
-            cells[2:4] = [cell and round(cell / MiB) for cell in cells[2:4]]
-            to.writerow((name, *cells, *(f"{min(times):.3f}" for times in seconds.values())))
-    return rows.getvalue()
 
 
 def _in_folder(names: Any) -> tuple[str, ...]:
@@ -181,7 +130,7 @@ def _live_of_another_tokio(registry: str) -> tuple[str, Figures]:
     """ "tokio 1.43.1", and what copy.rs prints with it of the event loop."""
     with _project(registry, twins.compiler()) as (project, cargo):
         folders.write_whole(project / "Cargo.toml", OTHER_TOKIO)
-        _programs(cargo)
+        _must(cargo("build", "--release"))
         figures = twins.run("copy", project / "target" / "release" / "copy")
         return f"tokio {_locked(project)['tokio']}", {"live by workers": figures["live by workers"]}
 
@@ -214,18 +163,21 @@ def _project(registry: str, compiler: Compiler) -> Iterator[tuple[Path, Cargo]]:
         yield project, run
 
 
-def _programs(cargo: Cargo) -> None:
-    said = cargo("build", "--release")
+def _must(said: subprocess.CompletedProcess[str]) -> None:
+    """RuntimeError if a source is at fault, and NoRust if anything else failed."""
     if said.returncode:
-        at_fault = re.search(r"^error(\[E\d+\])?: .*\n +--> (?!/)(\.\./)?\w+\.rs:", said.stderr, re.M)
-        kind = RuntimeError if at_fault else NoRust
-        raise kind(f"cargo ended with {said.returncode}:\n{said.stderr.strip()}")
+        fault = (
+            re.search(r"^error(\[E\d+\])?: .*\n +--> (?!/)(\.\./)?\w+\.rs:", said.stderr, re.M)
+            or "test result: FAILED" in said.stdout
+        )
+        kind = RuntimeError if fault else NoRust
+        raise kind(f"cargo ended with {said.returncode}:\n{said.stdout}{said.stderr}".strip())
 
 
 def _refusal_in(text: str) -> str:
     """From the first error on, without cargo's last word and the folders of this machine."""
     message = "".join(re.findall(r"^error\[(?s:.*)(?=^error: could not compile)", text, re.M)).strip()
-    return re.sub(r"/\S*/((?:%s)-\d[^/]*/)" % "|".join(USED), r"\1", message)
+    return re.sub(rf"/\S*/((?:{'|'.join(USED)})-\d[^/]*/)", r"\1", message)
 
 
 def _built(compiler: Compiler) -> Path:

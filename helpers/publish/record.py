@@ -1,7 +1,8 @@
 """`make record`: run the lessons and the Rust programs, and keep what they measured as the recorded runs; and the
 README's picture of one.
 
-On a quiet machine that has every meter, and rustc; ZERO_COPY_CRATES says where cargo finds crates. Look at the pictures before you commit.
+On a quiet machine that has every meter, and rustc; ZERO_COPY_CRATES says where cargo finds crates
+(helpers/measure/crates.py). Look at the pictures before you commit.
 """
 
 import os
@@ -9,6 +10,7 @@ import os
 from ..folders import RECORDED, generated, lessons
 from ..measure import Comparison, crates, here, twins
 from ..show import curves
+from . import rust_copies
 from .execute import executed
 
 
@@ -18,6 +20,7 @@ def record() -> None:
     twins.record(named)
     try:
         crates.record(named)
+        rust_copies.record(named)
     except twins.NoRust as why:
         print(f"The programs with crates stay as they were recorded: {why}.")
     os.environ["ZERO_COPY_RECORD"] = "1"
