@@ -1,5 +1,5 @@
-//! Copy a file as the published program did, with Tokio and memmap2, and count what each
-//! way takes from the heap.
+//! Copy a file as the published program did, with Tokio and memmap2, and count what
+//! each way takes from the heap.
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::process::{Command, ExitCode};
@@ -16,7 +16,7 @@ ways: read_to_end, tokio, tokio-1MiB, memmap2, io-copy, loop-64KiB, loop-1MiB";
 const MIB: usize = 1 << 20;
 
 // part: held
-/// What a way still holds when the copy is done. It is counted then, and dropped after.
+/// What a way still holds when the copy is done: it is counted first, then dropped.
 #[allow(dead_code)] // held, and never looked at
 enum Held {
     Bytes(Vec<u8>),
@@ -33,7 +33,7 @@ fn read_to_end(from: &Path, to: &Path) -> io::Result<Held> {
 }
 
 // part: tokio
-/// `async fn`, `.await`: as in Python. Tokio gives the file calls to a pool of threads.
+/// `async fn` and `.await` as in Python. Tokio gives file calls to a pool of threads.
 async fn by_tokio(
     from: &Path, to: &Path, buffer: Option<usize>,
 ) -> io::Result<Box<dyn Any>> {
@@ -50,7 +50,7 @@ async fn by_tokio(
     Ok(Box::new((source, copy)))
 }
 
-/// What #[tokio::main] writes into a program, which takes as many workers as there are
+/// What #[tokio::main] puts into a program; but that takes as many workers as there are
 /// processor cores.
 fn on_tokio(
     from: &Path, to: &Path, buffer: Option<usize>, workers: usize,
@@ -87,7 +87,9 @@ fn chunks(from: &Path, to: &Path, size: usize) -> io::Result<Held> {
 }
 
 // part: ways
-fn copied(way: &str, from: &Path, to: &Path, workers: usize) -> Result<Held, String> {
+fn copied(
+    way: &str, from: &Path, to: &Path, workers: usize,
+) -> Result<Held, String> {
     let done = match way {
         "read_to_end" => read_to_end(from, to),
         "tokio" => on_tokio(from, to, None, workers),
@@ -98,11 +100,12 @@ fn copied(way: &str, from: &Path, to: &Path, workers: usize) -> Result<Held, Str
         "loop-1MiB" => chunks(from, to, MIB),
         _ => return Err(format!("there is no way {way:?}\n{USAGE}")),
     };
-    done.map_err(|why| format!("{way}, {} to {}: {why}", from.display(), to.display()))
+    let paths = (from.display(), to.display());
+    done.map_err(|why| format!("{way}, {} to {}: {why}", paths.0, paths.1))
 }
 
 // part: first print
-/// The published 1,024: what the first line that a program prints takes from the heap.
+/// The published 1,024: what the first line that is printed takes from the heap.
 fn prints() {
     let before = counting::live();
     println!("first print\tlive before\t{before}");
@@ -114,8 +117,8 @@ fn prints() {
 }
 
 // part: realloc
-/// A Vec that grows, as read_to_end's does where a file's size is not known: it asks for
-/// twice the room each time. `realloc` may grow a block where it is, or move it.
+/// A Vec that grows, as read_to_end's does where a file's size is not known: it asks
+/// for twice the room each time. `realloc` grows a block where it is, or moves it.
 fn grows() {
     let (bytes, heap) = counting::during(|| {
         let mut bytes: Vec<u8> = Vec::new();
@@ -132,16 +135,19 @@ fn grows() {
 }
 
 // part: workers
-/// The published 172,952: what Tokio holds when the copy is done, by number of workers.
-/// A process for each, because the first event loop of a process makes what all share.
+/// The published 172,952: what Tokio holds when the copy is done, by number of
+/// workers. A process for each, because the first event loop makes what later ones share.
 fn workers(from: &Path, to: &Path) -> Result<(), String> {
     let this = env::current_exe().map_err(about("this program"))?;
     for count in ["1", "2", "4", "8", "12", "16"] {
         let mut child = Command::new(&this);
         let child = child.arg("tokio").args([from, to]).arg(count).output();
-        let told = String::from_utf8_lossy(&child.map_err(about("a child"))?.stdout).into_owned();
-        let live = told.lines().find_map(|line| line.strip_prefix("tokio\tlive at the end\t"));
-        println!("live by workers\t{count}\t{}", live.ok_or(format!("child: {told:?}"))?);
+        let child = child.map_err(about("a child"))?;
+        let told = String::from_utf8_lossy(&child.stdout);
+        let found = |line| str::strip_prefix(line, "tokio\tlive at the end\t");
+        let live = told.lines().find_map(found);
+        let live = live.ok_or_else(|| String::from_utf8_lossy(&child.stderr))?;
+        println!("live by workers\t{count}\t{live}");
     }
     Ok(())
 }
@@ -179,18 +185,20 @@ fn all(folder: &Path) -> Result<(), String> {
 fn alone(way: &str, from: &Path, to: &Path, workers: usize) -> Result<(), String> {
     let (held, heap) = counting::during(|| copied(way, from, to, workers));
     let (held, live) = (held?, counting::live());
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default(); // Linux only
+    // Linux only:
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     println!("{way}\tlive at the end\t{live}");
     println!("{way}\tpeak heap\t{}", heap.peak + heap.before);
     for (name, field) in [("anonymous", "RssAnon:"), ("file-backed", "RssFile:")] {
         let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let kib = line.and_then(|text| text.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        if let Some(kib) = kib {
+        let kib = line.and_then(|text| text.trim().strip_suffix(" kB"));
+        if let Some(Ok(kib)) = kib.map(|text| text.parse::<u64>()) {
             println!("{way}\t{name}\t{}", kib << 10);
         }
     }
-    if let Some(faults) = stat.rsplit(')').next().and_then(|text| text.split(' ').nth(8)) {
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split(' ');
+    if let Some(faults) = fields.nth(8) {
         println!("{way}\tminor faults\t{faults}");
     }
     drop(held);

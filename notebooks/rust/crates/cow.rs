@@ -1,4 +1,4 @@
-//! What `to_mut` does, step by step; and a misprint that shows a number as an address.
+//! What `to_mut` does, step by step; a misprint that shows a number as an address.
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -11,13 +11,13 @@ use zero_copy::{counting, ended};
 fn abs_all(numbers: &mut Cow<[i32]>) {
     for i in 0..numbers.len() {
         if numbers[i] < 0 {
-            numbers.to_mut()[i] = -numbers[i]; // copies at the first, and then no more
+            numbers.to_mut()[i] = -numbers[i]; // copies at the first one only
         }
     }
 }
 
 // part: tests
-/// Where the second number lies, before and after: nothing to change, and the same place.
+/// Where the second number lies, before and after. Nothing to change: the same place.
 fn not_copied() -> [*const i32; 2] {
     let numbers = [0, 1, 2];
     let mut cow = Cow::from(&numbers[..]);
@@ -52,16 +52,18 @@ fn meant(slice: &[i32]) -> *const i32 {
 fn misled() {
     let numbers = [3, 7, 5];
     let copy = numbers.to_vec();
-    for (name, place) in [("misprinted", misprinted as fn(&[i32]) -> _), ("meant", meant)] {
-        println!("{name}\tlent\t{:p}", place(&numbers));
-        println!("{name}\tcopied\t{:p}", place(&copy));
-        println!("{name}\tsays the same place\t{}", (place(&numbers) == place(&copy)) as u8);
+    type Place = fn(&[i32]) -> *const i32;
+    for (name, place) in [("misprinted", misprinted as Place), ("meant", meant)] {
+        let (lent, copied) = (place(&numbers), place(&copy));
+        println!("{name}\tlent\t{lent:p}");
+        println!("{name}\tcopied\t{copied:p}");
+        println!("{name}\tsays the same place\t{}", (lent == copied) as u8);
     }
 }
 
 // part: chain
-/// The four ways in, each doing the work of the next: what is taken from the heap, and
-/// how many bytes lie somewhere else afterwards.
+/// The four ways in, each leaving the work to the next: what is taken from the heap,
+/// and how many bytes lie somewhere else afterwards.
 fn chain(numbers: &[i32]) {
     link("to_mut", numbers, |lent| {
         let mut cow = Cow::Borrowed(lent);
@@ -72,8 +74,8 @@ fn chain(numbers: &[i32]) {
     link("to_vec", numbers, |lent| lent.to_vec());
     link("copy_nonoverlapping", numbers, |lent| {
         let mut vec = Vec::with_capacity(lent.len());
-        // SAFETY: there is room for as many, just made, so it cannot overlap; and all of
-        // them are written before set_len says that they are there.
+        // SAFETY: there is room for all of them, just made, so it cannot overlap; and
+        // they are written before set_len says that they are there.
         unsafe {
             ptr::copy_nonoverlapping(lent.as_ptr(), vec.as_mut_ptr(), lent.len());
             vec.set_len(lent.len());
@@ -85,10 +87,10 @@ fn chain(numbers: &[i32]) {
 fn link(name: &str, lent: &[i32], copy: fn(&[i32]) -> Vec<i32>) {
     let (vec, heap) = counting::during(|| copy(lent));
     assert!(vec == lent, "{name}: the copy differs");
-    let moved = if vec.as_ptr() == lent.as_ptr() { 0 } else { size_of_val(&vec[..]) };
+    let elsewhere = vec.as_ptr() != lent.as_ptr();
     println!("{name}\tallocations\t{}", heap.times);
     println!("{name}\tallocated\t{}", heap.total);
-    println!("{name}\tbytes moved\t{moved}");
+    println!("{name}\tbytes moved\t{}", elsewhere as usize * size_of_val(&vec[..]));
 }
 
 // part: callers
@@ -104,14 +106,14 @@ impl Clone for Watched {
     }
 }
 
-/// The names on the call stack, from the clone outwards, as the debug information has them.
+/// The names on the call stack, from the clone outwards.
 fn callers() {
     Cow::Borrowed(&[Watched][..]).to_mut();
-    let seen = SEEN.lock().unwrap().take().map(|trace| trace.to_string());
+    let seen = SEEN.lock().unwrap().take().unwrap().to_string();
+    let frames = seen.lines().filter(|line| line.contains(": ")); // "4: to_owned<…>"
     let known = ["clone", "to_vec_in", "to_vec", "to_owned", "to_mut"];
-    let frames = seen.iter().flat_map(|text| text.lines()).filter(|line| line.contains(": "));
-    let mut names: Vec<_> =
-        frames.filter_map(|frame| known.iter().find(|name| frame.contains(**name))).collect();
+    let name_of = |frame: &str| known.into_iter().find(|name| frame.contains(name));
+    let mut names: Vec<_> = frames.filter_map(name_of).collect();
     names.dedup();
     for (depth, name) in names.into_iter().enumerate() {
         println!("called from\t{depth}\t{name}");
@@ -120,7 +122,8 @@ fn callers() {
 
 // part: main
 fn all() {
-    for (name, [before, after]) in [("not copied", not_copied()), ("copied", copied())] {
+    let tests = [("not copied", not_copied()), ("copied", copied())];
+    for (name, [before, after]) in tests {
         println!("{name}\tbefore\t{before:p}");
         println!("{name}\tafter\t{after:p}");
         println!("{name}\tsays the same place\t{}", (before == after) as u8);

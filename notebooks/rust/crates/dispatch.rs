@@ -1,4 +1,4 @@
-//! A table for each type and trait; and what a generic function costs in bytes of code, for
+//! A table for each type and trait; and how long the code of a generic function is for
 //! 1, 4 and 16 types, beside one function that takes a trait object.
 use std::hint::black_box;
 use std::mem::{size_of, transmute_copy};
@@ -15,7 +15,7 @@ trait Describe {
     fn name(&self) -> String;
 }
 
-/// One type for each N, with code of its own: the compiler makes Power<1>, Power<2>, …
+/// A type for each N, with code of its own: the compiler makes Power<1>, Power<2>, …
 struct Power<const N: i32>;
 
 impl<const N: i32> Backend for Power<N> {
@@ -43,25 +43,27 @@ fn table_of<T: ?Sized>(object: &T) -> *const usize {
 
 fn tables() {
     let (one, again, two) = (Power::<1>, Power::<1>, Power::<2>);
-    println!("table of\tPower<1> as Backend\t{:p}", table_of::<dyn Backend>(&one));
-    println!("table of\tanother Power<1> as Backend\t{:p}", table_of::<dyn Backend>(&again));
-    println!("table of\tPower<2> as Backend\t{:p}", table_of::<dyn Backend>(&two));
-    println!("table of\tPower<1> as Describe\t{:p}", table_of::<dyn Describe>(&one));
-    println!("table of\tPower<2> as Describe\t{:p}", table_of::<dyn Describe>(&two));
+    let (backend, describe) = (table_of::<dyn Backend>, table_of::<dyn Describe>);
+    println!("table of\tPower<1> as Backend\t{:p}", backend(&one));
+    println!("table of\tanother Power<1> as Backend\t{:p}", backend(&again));
+    println!("table of\tPower<2> as Backend\t{:p}", backend(&two));
+    println!("table of\tPower<1> as Describe\t{:p}", describe(&one));
+    println!("table of\tPower<2> as Describe\t{:p}", describe(&two));
     for object in [&one as &dyn Describe, &two] {
         assert_eq!(object.name(), format!("power {}", object.weights()));
     }
 }
 
 // part: functions
-/// Four functions with one text. The first three are compiled once for each type that
-/// they are called with; the last is compiled once. (Each adds a number of its own, or
-/// the compiler would notice that two are the same, and keep one of them.)
+/// Four functions with one text. The first three are compiled for each type that they
+/// are called with; the last is compiled once. (Each adds a number of its own, or the
+/// compiler would notice that two are the same, and keep one of them.)
 macro_rules! sum_of_squares {
     ($name:ident, $backend:ty, $own:literal $(, $B:ident)?) => {
         #[inline(never)]
         fn $name$(<$B: Backend>)?(backend: $backend, numbers: &[f64]) -> f64 {
-            numbers.iter().map(|x| backend.infer(*x)).map(|y| y * y).sum::<f64>() + $own
+            let squares = numbers.iter().map(|x| backend.infer(*x)).map(|y| y * y);
+            squares.sum::<f64>() + $own
         }
     };
 }
@@ -81,11 +83,13 @@ fn code() {
     let numbers: Vec<f64> = black_box((0..100).map(|i| i as f64 / 100.0).collect());
     black_box(each!(generic_over_1, &numbers, 1));
     let four = each!(generic_over_4, &numbers, 1 2 3 4);
-    let all = each!(generic_over_16, &numbers, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    let all =
+        each!(generic_over_16, &numbers, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     let same = each!(through_dyn, &numbers, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     assert!(all == same && black_box(four) < all, "static and dynamic disagree");
     for name in ["generic_over_1", "generic_over_4", "generic_over_16", "through_dyn"] {
-        if let Some((bytes, copies)) = elf::functions(&format!("{}{name}", name.len())) {
+        let part = format!("{}{name}", name.len()); // as it stands in a symbol's name
+        if let Some((bytes, copies)) = elf::functions(&part) {
             println!("{name}\tcopies\t{copies}");
             println!("{name}\tcode\t{bytes}");
         }

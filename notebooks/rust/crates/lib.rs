@@ -4,6 +4,7 @@ pub mod counting;
 
 pub mod elf;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 /// 0, or the message on standard error and 2.
@@ -18,6 +19,6 @@ pub fn ended(result: Result<(), String>) -> ExitCode {
 }
 
 /// An error with what it is about: "/tmp/x: No such file or directory (os error 2)".
-pub fn about<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
+pub fn about<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
     move |why| format!("{what}: {why}")
 }

@@ -1,5 +1,5 @@
-//! A view and the owner of its bytes as one, by the yoke crate: of bytes on the heap, and
-//! of a mapped file; and a cache of such files.
+//! A view and the owner of its bytes as one, by the yoke crate: of bytes on the heap,
+//! and of a mapped file; and a cache of such files.
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ fn text(bytes: Rc<[u8]>) -> Result<Text, String> {
 }
 
 // part: mapped
-/// Mmap itself promises nothing, so it gets a name of ours, and the promise is about that.
+/// Mmap itself promises nothing, so a type of ours has it, and promises.
 struct MappedFile(Mmap);
 
 impl Deref for MappedFile {
@@ -33,8 +33,8 @@ impl Deref for MappedFile {
     }
 }
 
-// SAFETY: the kernel chose the address, and moving the Mmap moves only what says where
-// that is. Nobody here asks for the bytes to write, to remap or to unmap them.
+// SAFETY: the kernel chose the address, and moving the Mmap moves only the words that
+// hold it. Nobody here asks for the bytes to write, to remap or to unmap them.
 unsafe impl StableDeref for MappedFile {}
 
 // part: document
@@ -102,8 +102,8 @@ fn in_mapping(one: &Document) -> bool {
 }
 
 // part: changed
-/// The view is a Cow, so it can be changed: then it owns its text, and the cart is only
-/// kept, no longer looked at.
+/// The view is a Cow, so it can be changed. Then it owns its text, and the cart is kept
+/// and no longer looked at.
 fn changes() -> Result<(), String> {
     let cart: Rc<[u8]> = Rc::from(&b"beef"[..]);
     let mut one = text(cart.clone())?;
@@ -114,7 +114,8 @@ fn changes() -> Result<(), String> {
     one = *boxed;
     let other = one.clone();
     println!("owners of the cart\twith two yokes\t{}", Rc::strong_count(&cart));
-    let ((), heap) = counting::during(|| one.with_mut(|cow| cow.to_mut().make_ascii_uppercase()));
+    let shout = |cow: &mut Cow<str>| cow.to_mut().make_ascii_uppercase();
+    let ((), heap) = counting::during(|| one.with_mut(shout));
     println!("text\tchanged, at\t{:p}", one.get().as_ptr());
     println!("text\tallocated\t{}", heap.total);
     println!("text\treads\t{}", one.get());
