@@ -13,6 +13,8 @@ use zero_copy::{about, counting, ended};
 const USAGE: &str = "usage: copy FOLDER               (it must have room for 128 MiB)
        copy WAY FROM TO [WORKERS]  (one way, for what its process takes)
 ways: read_to_end, tokio, tokio-1MiB, memmap2, io-copy, loop-64KiB, loop-1MiB";
+const COMPARED: [&str; 6] =
+    ["read_to_end", "tokio", "tokio-1MiB", "memmap2", "io-copy", "loop-1MiB"];
 const MIB: usize = 1 << 20;
 
 // part: held
@@ -50,8 +52,8 @@ async fn by_tokio(
     Ok(Box::new((source, copy)))
 }
 
-/// What #[tokio::main] puts into a program; but that takes as many workers as there are
-/// processor cores.
+/// What #[tokio::main] puts into a program. (That takes as many workers as there are
+/// processor cores.)
 fn on_tokio(
     from: &Path, to: &Path, buffer: Option<usize>, workers: usize,
 ) -> io::Result<Held> {
@@ -136,7 +138,7 @@ fn grows() {
 
 // part: workers
 /// The published 172,952: what Tokio holds when the copy is done, by number of
-/// workers. A process for each, because the first event loop makes what later ones share.
+/// workers. Each in a process of its own: later event loops of one find things made.
 fn workers(from: &Path, to: &Path) -> Result<(), String> {
     let this = env::current_exe().map_err(about("this program"))?;
     for count in ["1", "2", "4", "8", "12", "16"] {
@@ -159,7 +161,7 @@ fn all(folder: &Path) -> Result<(), String> {
     let bytes = fs::read(&source).map_err(about(source.display()))?;
     prints(); // the first thing that this program prints
     println!("file\tbytes\t{}", bytes.len());
-    for way in ["read_to_end", "tokio", "tokio-1MiB", "memmap2", "io-copy", "loop-1MiB"] {
+    for way in COMPARED {
         let (before, start) = (counting::live(), Instant::now());
         let (held, heap) = counting::during(|| copied(way, &source, &copy, 2));
         let (held, seconds) = (held?, start.elapsed().as_secs_f64());
@@ -213,7 +215,7 @@ fn main() -> ExitCode {
         [way, from, to] => alone(way, Path::new(from), Path::new(to), 2),
         [way, from, to, workers] => match workers.parse() {
             Ok(count @ 1..=1024) => alone(way, Path::new(from), Path::new(to), count),
-            _ => Err(format!("WORKERS is {workers:?}; it must be 1 to 1024\n{USAGE}")),
+            _ => Err(format!("WORKERS is {workers:?}; it must be 1 to 1024")),
         },
         _ => Err(USAGE.into()),
     })

@@ -39,6 +39,7 @@ fn copied() -> [*const i32; 2] {
 // part: misprint
 /// As it was printed: `*&slice[1]` is the number itself, and THAT is cast. So the two
 /// "addresses" of a test are equal or not as the numbers are, wherever these lie.
+#[allow(clippy::deref_addrof)] // clippy, cargo's critic, would notice
 fn misprinted(slice: &[i32]) -> *const i32 {
     *&slice[1] as *const i32
 }
@@ -70,8 +71,8 @@ fn chain(numbers: &[i32]) {
         cow.to_mut();
         cow.into_owned() // it is owned: nothing is copied here
     });
-    link("to_owned", numbers, |lent| <[i32] as ToOwned>::to_owned(lent));
-    link("to_vec", numbers, |lent| lent.to_vec());
+    link("to_owned", numbers, <[i32]>::to_owned);
+    link("to_vec", numbers, <[i32]>::to_vec);
     link("copy_nonoverlapping", numbers, |lent| {
         let mut vec = Vec::with_capacity(lent.len());
         // SAFETY: there is room for all of them, just made, so it cannot overlap; and
@@ -135,8 +136,11 @@ fn all() {
 // end
 
 fn main() -> ExitCode {
-    // A folder may be given, as to the other programs; there is nothing to put there.
-    ended(if env::args().len() > 2 { Err("usage: cow".into()) } else { Ok(all()) })
+    if env::args().len() > 2 {
+        return ended(Err("usage: cow [FOLDER] (where it puts nothing)".into()));
+    }
+    all();
+    ExitCode::SUCCESS
 }
 
 #[cfg(test)]

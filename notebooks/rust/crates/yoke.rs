@@ -102,7 +102,7 @@ fn in_mapping(one: &Document) -> bool {
 }
 
 // part: changed
-/// The view is a Cow, so it can be changed. Then it owns its text, and the cart is kept
+/// The view is a Cow, so it can be changed. Then it owns its text; the cart is kept,
 /// and no longer looked at.
 fn changes() -> Result<(), String> {
     let cart: Rc<[u8]> = Rc::from(&b"beef"[..]);
