@@ -149,7 +149,7 @@ def test_what_the_compiler_refuses(
         request.getfixturevalue("built")
     found = crate_refusal(name)
     assert found.recorded is recorded and set(found.codes) == REFUSED[name]
-    assert f"--> {name}.rs:" in found.message and " /" not in found.message, "names a folder of the machine"
+    assert f"--> {name}.rs:" in found.message and "/registry/" not in found.message, "a folder of the machine"
     assert {"uncached": "does not live long enough", "unpromised": "StableDeref` is not satisfied"}[
         name
     ] in found.message
@@ -179,8 +179,8 @@ def test_the_record_is_of_the_versions_that_the_project_asks_for():
 
 
 def test_no_lock_file_is_kept():
-    done = subprocess.run(["git", "check-ignore", "Cargo.lock", "target"], cwd=PROJECT, capture_output=True, text=True)
-    assert done.stdout.split() == ["Cargo.lock", "target"]
+    done = subprocess.run(["git", "check-ignore", "Cargo.lock", "target/"], cwd=PROJECT, capture_output=True, text=True)
+    assert done.stdout.split() == ["Cargo.lock", "target/"]
 
 
 @pytest.mark.parametrize(

@@ -127,12 +127,12 @@ fn changes() -> Result<(), String> {
 
 // part: main
 fn all(folder: &Path) -> Result<(), String> {
+    let path = folder.join("document");
+    fs::write(&path, "zero copy\nmeasured\n").map_err(about(path.display()))?;
     println!("size_of\tCow<str>\t{}", size_of::<Cow<str>>());
     println!("size_of\tRc<[u8]>\t{}", size_of::<Rc<[u8]>>());
     println!("size_of\tYoke\t{}", size_of::<Text>());
     changes()?;
-    let path = folder.join("document");
-    fs::write(&path, "zero copy\nmeasured\n").map_err(about(path.display()))?;
     caching(&path)
 }
 // end
