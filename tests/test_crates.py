@@ -82,6 +82,12 @@ def test_what_tokio_holds_grows_with_its_workers(made):
     assert live["16"] > live["4"] > 16 * KiB
 
 
+def test_a_small_chunk_costs_a_hop_each(made):
+    seconds = made("copy").figures["seconds by chunk"]
+    assert list(seconds) == [str(4 * KiB << 2 * step) for step in range(8)]
+    assert seconds["4096"] > 2 * seconds[str(MiB)]
+
+
 def test_172952_are_the_workers_of_an_older_tokio():
     (older,) = (told["live by workers"] for version, told in crate("copy").others.items() if " 1.43." in version)
     newer = crate("copy").figures["live by workers"]

@@ -154,6 +154,19 @@ fn workers(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
+// part: sweep
+/// One chunk size after another, to a file that keeps nothing.
+fn sweep(from: &Path) -> Result<(), String> {
+    for kib in [4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10] {
+        let start = Instant::now();
+        on_tokio(from, Path::new("/dev/null"), Some(kib << 10), 2)
+            .map_err(about(format!("tokio, {kib} KiB to /dev/null")))?;
+        let seconds = start.elapsed().as_secs_f64();
+        println!("seconds by chunk\t{}\t{seconds:.6}", kib << 10);
+    }
+    Ok(())
+}
+
 // part: main
 fn all(folder: &Path) -> Result<(), String> {
     let (source, copy) = (folder.join("source"), folder.join("copy"));
@@ -176,6 +189,7 @@ fn all(folder: &Path) -> Result<(), String> {
     }
     grows();
     workers(&source, &copy)?;
+    sweep(&source)?;
     for path in [source, copy] {
         fs::remove_file(&path).map_err(about(path.display()))?;
     }
