@@ -20,7 +20,7 @@ from helpers.show import rust
 
 def no_rust() -> str:
     try:
-        twins.printed_by("cow", twins._compiler())
+        twins.printed_by("cow", twins.compiler())
     except (twins.NoRust, OSError) as why:
         return str(why)
     return ""
@@ -194,7 +194,7 @@ def test_a_rustc_that_compiles_nothing_is_none(without_rust: Path, monkeypatch: 
     (without_rust / "rustc").chmod(0o755)
     monkeypatch.setenv("RUSTC", RUSTC)
     monkeypatch.setenv("ZERO_COPY_DATA", str(without_rust / "data"))
-    assert twins._compiler().version == version.splitlines()[0], "it must look like one that works"
+    assert twins.compiler().version == version.splitlines()[0], "it must look like one that works"
     assert twin("yoke").recorded
     found = refusal("dangling")
     assert found.recorded and set(found.codes) == {"E0505", "E0515"}
@@ -244,7 +244,7 @@ def test_the_heap_counts_growth_once_and_passes_on_what_is_asked(monkeypatch: py
             println!("here\\tlive\\t{}", counting::live());
         }
     """)
-    figures = twins.printed_by("probe", twins._compiler())
+    figures = twins.printed_by("probe", twins.compiler())
     assert figures["grown"] == {"peak": 2 << 20, "times": 2}
     assert figures["zeroed"] == {"peak": 1 << 30, "times": 1}
     assert figures["here"]["pages"] < 10_000, "zeroed by hand, page by page, and not passed on"
@@ -338,7 +338,7 @@ def test_the_appendix_names_every_program():
     assert [path.name for path in twins.RUST.glob("*.rs") if f"`{path.name}`" not in text] == []
     shown: dict[str, list[str]] = {}
     for lesson in sorted(folders.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
-        for name in re.findall(r"(?:twin|refusal)\(\\?[\"'](\w+)", lesson.read_text(encoding="utf-8")):
+        for name in re.findall(r"\b(?:twin|refusal)\(\\?[\"'](\w+)", lesson.read_text(encoding="utf-8")):
             shown.setdefault(f"{name}.rs", []).append(lesson.name[:2])
     table = dict(re.findall(r"^\| `(\w+\.rs)` \| ([\d, ]+) \|", text, re.M))
     assert table == {name: ", ".join(dict.fromkeys(lessons)) for name, lessons in shown.items()}

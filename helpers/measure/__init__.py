@@ -5,6 +5,7 @@ from .advice import advise, page_out
 from .allowed import while_mapped
 from .cache import PageCache, drop_from_cache, page_cache
 from .calls import call_costs
+from .crates import crate, crate_refusal
 from .explorer import Explorer
 from .exports import exports
 from .film import Film
@@ -38,6 +39,8 @@ __all__ = [
     "advise",
     "call_costs",
     "compare",
+    "crate",
+    "crate_refusal",
     "drop_from_cache",
     "exports",
     "here",

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -48,7 +48,7 @@ class Compiler(NamedTuple):
 class Program:
     """What Twin and Refusal share: a program, and which compiler and machine gave the answer. `date` is ISO 8601.
 
-    `source` is the program's file, then the files of the modules that it names.
+    `source` is the program's file, then the files of the modules that it names. `crates`: version by crate, if any.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Program:
     machine: str
     date: str
     recorded: bool
+    crates: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     here: ClassVar[str] = "Compiled here"
 
@@ -71,9 +72,10 @@ class Program:
     @property
     def made(self) -> str:
         """Where these figures come from, which every figure has to say."""
+        tools = ", ".join((self.compiler, *map(" ".join, self.crates.items())))
         if self.recorded:
-            return f"Recorded, not run here: {self.compiler}, {self.machine}, {self.date}"
-        return f"{self.here} by {self.compiler}"
+            return f"Recorded, not run here: {tools}, {self.machine}, {self.date}"
+        return f"{self.here} by {tools}"
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,12 @@ class Twin(Program):
     """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and 8-byte words are "0x…".
 
     `compilers`: figures by compiler version, for every compiler known: the recorded ones, and this one. An old
-    compiler has only some sections.
+    compiler has only some sections. `others`: some sections by other versions of a crate, as "tokio 1.43.1".
     """
 
     figures: Figures
     compilers: dict[str, Figures]
+    others: dict[str, Figures] = field(default_factory=dict, kw_only=True)
 
     def __repr__(self) -> str:
         rows = [(section, name, str(value)) for section, names in self.figures.items() for name, value in names.items()]
@@ -115,9 +118,9 @@ def twin(name: str) -> Twin:
     and `recorded` is True. ValueError for an unknown name. RuntimeError, with the compiler's or the program's message,
     if the source is at fault, or the program fails or runs longer than TIME_LIMIT.
     """
-    answer = _answer(name, TWINS, lambda compiler: {"figures": printed_by(name, compiler)})
-    compilers = dict(_kept(name).get("compilers", {}))
-    for known in filter(None, (_kept(name), answer)):
+    answer = answered(name, TWINS, lambda compiler: {"figures": printed_by(name, compiler)})
+    compilers = dict(kept(name).get("compilers", {}))
+    for known in filter(None, (kept(name), answer)):
         compilers[_number(known["compiler"])] = known["figures"]
     return Twin(**answer | {"compilers": compilers})
 
@@ -128,7 +131,7 @@ def refusal(name: str) -> Refusal:
     You get the recorded answer if there is no rustc, or it fails for other errors than the lesson teaches. ValueError
     for an unknown name; RuntimeError if the program compiles.
     """
-    answer = _answer(name, REFUSED, lambda compiler: _refused(name, compiler))
+    answer = answered(name, REFUSED, lambda compiler: _refused(name, compiler))
     return Refusal(**answer | {"codes": tuple(answer["codes"])})
 
 
@@ -139,24 +142,34 @@ def record(machine: str) -> None:
     be compiled.
     """
     for made in (*map(twin, TWINS), *map(refusal, REFUSED)):
-        if made.recorded:
-            raise NoRust(f"{made.name}: {made.made}")
-        plain = asdict(made) | {"machine": machine}
-        for known in ("name", "source", "recorded", "compilers"):
-            plain.pop(known, None)
+        extra = {}
         if made.name == "cow":
             others = filter(None, map(_asked, _rustcs()))
             sizes = {_number(other.version): {"size_of": printed_by("cow", other)["size_of"]} for other in others}
-            plain["compilers"] = _kept("cow").get("compilers", {}) | sizes
-            plain["compilers"].pop(_number(made.compiler), None)
-        path = _record_of(made.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folders.write_whole(path, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+            extra["compilers"] = kept("cow").get("compilers", {}) | sizes
+            extra["compilers"].pop(_number(made.compiler), None)
+        keep(made, machine, extra)
+
+
+def keep(made: Program, machine: str, extra: dict[str, Any]) -> None:
+    """Writes the record, with what is `extra`. NoRust if the program was not run here."""
+    if made.recorded:
+        raise NoRust(f"{made.name}: {made.made}")
+    known = ("name", "source", "recorded", "compilers", "crates", "others")
+    plain = {name: value for name, value in asdict(made).items() if name not in known}
+    path = _record_of(made.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plain |= {"machine": machine} | extra
+    folders.write_whole(path, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
 
 
 def printed_by(name: str, compiler: Compiler) -> Figures:
     """What the program prints, parsed. RuntimeError as in `twin`; NoRust or OSError where `twin` takes the record."""
-    program = _compiled(name, compiler)
+    return run(name, _compiled(name, compiler))
+
+
+def run(name: str, program: Path) -> Figures:
+    """What `program`, made from `name`.rs, prints when it gets an empty folder. RuntimeError as in `twin`."""
     with tempfile.TemporaryDirectory(dir=scratch(name).parent) as folder:
         try:
             done = subprocess.run([program, folder], timeout=TIME_LIMIT, **TEXT)
@@ -187,20 +200,20 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _answer(name: str, names: tuple | dict, ask: Callable[[Compiler], dict[str, Any]]) -> dict[str, Any]:
+def answered(name: str, names: tuple | dict, ask: Callable[[Compiler], dict[str, Any]]) -> dict[str, Any]:
     """What `ask` says about the program, and whose answer that is; the record where nothing can be compiled."""
     if name not in names:
         raise ValueError(f"there is no Rust program {name!r}; there are: {', '.join(names)}")
     program = {"name": name, "source": _source(name)}
     try:
-        compiler = _compiler()
-        answer = ask(compiler)
+        found = compiler()
+        answer = ask(found)
     except (NoRust, OSError) as why:  # OSError: nothing can be written or run here
-        if not (kept := _kept(name)):
+        if not (told := kept(name)):
             raise RuntimeError(f"{name}.rs can't be run here ({why}), and no run of it is recorded") from why
-        return program | kept | {"recorded": True}
+        return program | told | {"recorded": True}
     machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    whose = {"compiler": compiler.version, "machine": machine, "date": date.today().isoformat(), "recorded": False}
+    whose = {"compiler": found.version, "machine": machine, "date": date.today().isoformat(), "recorded": False}
     return program | answer | whose
 
 
@@ -227,11 +240,16 @@ def _refused(name: str, compiler: Compiler) -> dict[str, Any]:
     said = _rustc(compiler, name, "--emit=metadata", "-o", str(made))
     if said.returncode == 0 and made.exists():
         raise RuntimeError(f"{name}.rs compiles with {compiler.version}, but it should be refused")
-    codes = tuple(dict.fromkeys(re.findall(r"^error\[(E\d+)\]", said.stderr, re.M)))
+    codes = codes_in(said.stderr)
     if set(codes) != REFUSED[name]:
         wanted = ", ".join(sorted(REFUSED[name]))
         raise NoRust(f"{compiler.path} ended with {said.returncode}, but not for {wanted}: {said.stderr.strip()}")
     return {"codes": codes, "message": said.stderr.strip()}
+
+
+def codes_in(said: str) -> tuple[str, ...]:
+    """The errors' numbers, as "E0515", each once."""
+    return tuple(dict.fromkeys(re.findall(r"^error\[(E\d+)\]", said, re.M)))
 
 
 def _at_fault(name: str, said: str) -> bool:
@@ -253,7 +271,7 @@ def _rustc(compiler: Compiler, name: str, *options: str) -> subprocess.Completed
         raise NoRust(f"{compiler.path} doesn't end: {error}") from error
 
 
-def _compiler() -> Compiler:
+def compiler() -> Compiler:
     """The first rustc on the PATH that runs. NoRust if there is none."""
     if os.name != "posix":
         raise NoRust("the programs use mmap(2), which this system does not have")
@@ -286,7 +304,7 @@ def _modules(source: str) -> list[str]:
     return re.findall(r"^mod (\w+);", source, re.M)
 
 
-def _kept(name: str) -> dict[str, Any]:
+def kept(name: str) -> dict[str, Any]:
     """What `record` kept; {} if it never ran."""
     path = _record_of(name)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

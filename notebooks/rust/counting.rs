@@ -9,6 +9,9 @@ static LIVE: AtomicUsize = AtomicUsize::new(0); // bytes in use now
 static PEAK: AtomicUsize = AtomicUsize::new(0); // the most there were at one moment
 static TOTAL: AtomicUsize = AtomicUsize::new(0); // all that were ever asked for
 static TIMES: AtomicUsize = AtomicUsize::new(0); // how often
+static GROWN: AtomicUsize = AtomicUsize::new(0); // how often by realloc
+static MOVED: AtomicUsize = AtomicUsize::new(0); // … which answered with another address
+static BOTH: AtomicUsize = AtomicUsize::new(0); // PEAK, if realloc held old and new at once
 
 // part: counting
 struct Counting;
@@ -18,6 +21,7 @@ fn count(size: usize) {
     TIMES.fetch_add(1, Relaxed);
     let live = LIVE.fetch_add(size, Relaxed) + size;
     PEAK.fetch_max(live, Relaxed);
+    BOTH.fetch_max(live, Relaxed);
 }
 
 #[global_allocator] // every Box, Vec and String of the program asks this one
@@ -36,9 +40,13 @@ unsafe impl GlobalAlloc for Counting {
 
     /// Grown where it is, or moved by the system: never counted old and new at once.
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        GROWN.fetch_add(1, Relaxed);
+        BOTH.fetch_max(live() + size, Relaxed);
         LIVE.fetch_sub(layout.size(), Relaxed);
         count(size);
-        System.realloc(at, layout, size)
+        let now = System.realloc(at, layout, size);
+        MOVED.fetch_add((now != at) as usize, Relaxed);
+        now
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -53,22 +61,36 @@ pub fn live() -> usize {
     LIVE.load(Relaxed)
 }
 
-/// What one function took from the heap: bytes at its peak, bytes in all, requests.
+/// What one function took from the heap: bytes at its peak, bytes in all, requests; how
+/// many of those made a block larger or smaller, and moved it; and the peak of a heap
+/// that never grows in place. `before` was in use before, and is not counted.
 pub struct Taken {
+    pub before: usize,
     pub peak: usize,
     pub total: usize,
     pub times: usize,
+    pub grown: usize,
+    pub moved: usize,
+    pub both: usize,
 }
 
-/// Calls `work` and counts; what was in use before does not count.
+/// Calls `work` and counts.
 pub fn during<T>(work: impl FnOnce() -> T) -> (T, Taken) {
-    let (live, total, times) = (live(), TOTAL.load(Relaxed), TIMES.load(Relaxed));
-    PEAK.store(live, Relaxed);
+    let before = live();
+    let counts = || [&TOTAL, &TIMES, &GROWN, &MOVED].map(|count| count.load(Relaxed));
+    let [total, times, grown, moved] = counts();
+    PEAK.store(before, Relaxed);
+    BOTH.store(before, Relaxed);
     let result = work();
+    let now = counts();
     let taken = Taken {
-        peak: PEAK.load(Relaxed) - live,
-        total: TOTAL.load(Relaxed) - total,
-        times: TIMES.load(Relaxed) - times,
+        before,
+        peak: PEAK.load(Relaxed) - before,
+        total: now[0] - total,
+        times: now[1] - times,
+        grown: now[2] - grown,
+        moved: now[3] - moved,
+        both: BOTH.load(Relaxed) - before,
     };
     (result, taken)
 }
