@@ -7,6 +7,7 @@
 `file_layout` the bytes of a safetensors file · `copy_budget` what each step from the disk to the object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, with what was read ·
 `outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
+magic.py is `%measure`: curves and a table of a line of the reader's own.
 Every picture is made by `figure.picture`, so that none lacks its alternative text.
 """
 
