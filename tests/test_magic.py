@@ -79,8 +79,8 @@ def test_it_runs_elsewhere(run):
 
 @pytest.mark.parametrize(
     "code",
-    ["'a   b'", "\"it's\"", "{1: '{2}', '$size': f'{size}'}", "[n for n in range(3)]", "-1", "1 -1", "'-r 3'", "3; 4",
-     "n = 3; n + 1", "(lambda n: n * size)(2)"],
+    ["str('a   b')", "\"it's\"", "'{size} $size'", "{1: '{2}'}", "[n for n in range(3)]", "-1", "1 -1", "'-r 3'",
+     "3; 4", "n = 3; n + 1", "(lambda n: n * size)(2)"],
 )  # fmt: skip
 def test_the_code_arrives_as_it_was_written(run, code: str):
     assert run(f"%measure -q -r1 {code}").value == run(code).value is not None
@@ -119,8 +119,8 @@ def test_heap_and_interval(run):
 
 
 def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
-    shown = run("%%measure -t 0.3\nwhile True:\n    pass")
-    assert shown.error is None and "timed out" in shown.alt
+    shown = run("%%measure -o -t 0.3\nwhile True:\n    pass")
+    assert shown.error is None and "timed out" in shown.alt and shown.value.wall < 10
     assert "It didn't return: timed out; -t gives it more seconds" in shown.printed
     dead = run("%measure -q os.abort()")
     assert dead.error is None and not dead.html and "It didn't return: ended by SIGABRT." in dead.printed

@@ -24,7 +24,7 @@ from helpers.publish.lesson import body, read
 from helpers.whole_folder import write_folder
 
 module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
-COMMON = ("claims.html", "glossary.html", "index.html", "rust.html")
+COMMON = ("claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html")
 CLAIMS = """
 [slurp]
 said = "A copy needs the file's size in memory."
