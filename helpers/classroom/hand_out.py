@@ -21,7 +21,6 @@ from io import BytesIO
 from pathlib import Path
 from string import Template
 
-from .. import folders
 from ..edition import CLASS_EDITION, Edition, edition, git
 from ..folders import BUILD, ROOT
 from ..teach.exercises import nearest
@@ -146,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         print(*hand_out(options.lessons), sep="\n")
         if at := options.nbgrader:
-            chosen = folders.lessons(FOLDER / NAME / "notebooks")
+            chosen = sorted((FOLDER / NAME / "notebooks").glob("*.ipynb"))
             print(*make_source(at, chosen, course(at / "grades")), sep="\n")
     except (CannotHandOut, NotReady, ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)

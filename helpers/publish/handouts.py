@@ -41,8 +41,8 @@ from .lesson import (
 )
 
 RUST = NOTEBOOKS / "rust" / "README.md"
-OWN_CODE = NOTEBOOKS / "measure_your_own_code.ipynb"
-APPENDICES = {"rust/README.md": "rust.html", OWN_CODE.name: OWN_CODE.with_suffix(".html").name}
+OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
+APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
 LABELS: dict[Edition, str] = {
     "student": "Student edition",
     "worksheet": "Worksheet",
