@@ -47,8 +47,8 @@ def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert not result.error_before_exec
         return Shown(result, captured.stdout, [out.data["text/html"] for out in captured.outputs if out.data])
 
-    ran("%load_ext helpers", "import mmap, os, threading\nimport numpy as np", "size = 64 << 20",
-        "def taken(n):\n    return len(bytearray(b'x') * n)")  # fmt: skip
+    ran("%load_ext helpers", "import mmap, os, threading, time\nimport numpy as np", "size = 64 << 20",
+        "def taken(n):\n    data = bytearray(b'x') * n\n    time.sleep(0.1)\n    return len(data)")  # fmt: skip
     ran.names = shell.user_ns
     yield ran
     InteractiveShell.clear_instance()
@@ -87,7 +87,7 @@ def test_the_code_arrives_as_it_was_written(run, code: str):
 
 
 def test_a_cell_is_one_function_whose_names_stay_where_they_were_made(run):
-    shown = run("%%measure\nrows = [bytes(3)] * 4\ndef width(row): return len(row) + len(rows)\nsum(map(width, rows))")
+    shown = run("%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + len(rows)\nwidth(24)")
     assert shown.value == 28 and shown.alt.startswith("Memory over time, one panel a method. Cell In[5]: ")
     assert not {"rows", "width"} & run.names.keys()
     assert "Assigned in the fresh process only: rows, width.\n" in shown.printed
@@ -114,7 +114,7 @@ def test_repeated_runs_stand_side_by_side(run):
 def test_heap_and_interval(run):
     assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(64 * MiB, rel=0.05)
     assert "heap, peak" in run("%measure --heap 1").html[1]
-    often, rarely = (run(f"%measure -o -q -i {i} __import__('time').sleep(0.5)").value.times for i in (0.005, 0.2))
+    often, rarely = (run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2))
     assert len(often) > 3 * len(rarely)
 
 
@@ -219,6 +219,7 @@ def test_interrupting_leaves_nothing_running(run):
     threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     shown = run("%%measure\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', 'while True: pass'])")
     assert isinstance(shown.error, KeyboardInterrupt)
+    assert shown.printed == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
     assert descendants() <= before
 
 

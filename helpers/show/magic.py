@@ -5,6 +5,7 @@ process. What it uses of the notebook travels by value, as it is now, and is the
 """
 
 import ast
+import dis
 import linecache
 import re
 import traceback
@@ -33,11 +34,19 @@ NOT_THERE = {
 }
 
 
-class Raised(Exception):
-    """What the measured code raised. IPython shows this text: the traceback from there, with no line of ours."""
+class InItsWords:
+    """IPython shows the text of such an error, and no line of ours."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
+
+
+class Raised(InItsWords, Exception):
+    """What the measured code raised, with the traceback from there."""
+
+
+class Interrupted(InItsWords, KeyboardInterrupt):
+    """The reader has stopped the run."""
 
 
 @magics_class
@@ -78,6 +87,8 @@ class Measuring(Magics):
             runs = compare({name: function}, repeat=asked.repeat, **options)
         except (TypeError, ValueError, TimeoutError) as error:
             raise UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
         if not asked.quiet:
             many = f"The fastest of {asked.repeat} runs, each in a fresh process." if asked.repeat > 1 else ""
             display(curves(runs, caption=many))
@@ -95,7 +106,7 @@ class Measuring(Magics):
         file = compiler.cache(text, number)
         try:
             tree = compiler.ast_parse(text, file)
-            compile(tree, file, "exec", compiler.flags, dont_inherit=True)  # a function may `return`, and a cell not
+            cell = compile(tree, file, "exec", compiler.flags, dont_inherit=True)  # which refuses `return` and `yield`
             if tree.body and isinstance(last := tree.body[-1], ast.Expr):
                 tree.body[-1] = ast.copy_location(ast.Return(last.value), last)
             (function,) = compiler.ast_parse("def measured(): pass", file).body
@@ -107,7 +118,8 @@ class Measuring(Magics):
         for name in sorted(NOT_THERE.keys() & global_names(code)):
             if name == "get_ipython" or name not in self.shell.user_ns:
                 raise UsageError(NOT_THERE[name])
-        return FunctionType(code, self.shell.user_ns), sorted({*code.co_varnames, *code.co_cellvars})
+        assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
+        return FunctionType(code, self.shell.user_ns), sorted(assigned)
 
     def _as_in_the_notebook(self, trace: str) -> str:
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
