@@ -72,8 +72,8 @@ class Work:
                 )
             else:
                 yield self._merge(lesson)
-        for program in sorted((self.lessons / "rust").glob("*.*")):
-            yield from self._follow(program)
+        for file in sorted([*self.lessons.glob("rust/*.*"), *self.lessons.glob("own_code/*.ipynb")]):
+            yield from self._follow(file)
 
     def fresh(self, lesson: Path) -> Path:
         """One more copy of a lesson as it is handed out, under a name that is free."""
@@ -113,14 +113,14 @@ class Work:
         _put(path, json.dumps(notebook, sort_keys=True, indent=1) + "\n")
         return done
 
-    def _follow(self, program: Path) -> Iterator[str]:
+    def _follow(self, file: Path) -> Iterator[str]:
         """A file beside the lessons, which is replaced if the student has not changed it."""
-        path, theirs = self._copy(program), content(program)
-        mine, base = content(path) if path.exists() else None, self._base(program, _digest(theirs))
-        if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
+        path, theirs = self._copy(file), content(file)
+        mine, base = content(path) if path.exists() else None, self._base(file, _digest(theirs))
+        if mine is None or (mine != theirs and self._base(file, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"rust/{program.name} stays as you have it; the edition {self.edition} has another."
+            yield f"{file.parent.name}/{file.name} stays as you have it; the edition {self.edition} has another."
         if not base.exists():
             _put(base, theirs)
 
