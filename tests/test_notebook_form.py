@@ -12,6 +12,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.folders import NOTEBOOKS
+from helpers.publish.handouts import OWN_CODE
 from helpers.publish.tidy import METADATA, is_tidy
 from helpers.teach.claims import asserted_in
 
@@ -205,7 +206,7 @@ def test_lessons_have_names_and_numbers():
     assert len(numbers) == len(set(numbers)), f"a number twice: {numbers}"
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LESSONS, OWN_CODE], ids=lambda path: path.stem)
 def test_lesson_is_stored_tidily(path: Path):
     assert is_tidy(path), "`make format` fixes it"
 

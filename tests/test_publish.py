@@ -19,12 +19,12 @@ from helpers.edition import Edition
 from helpers.folders import ROOT, generated
 from helpers.publish import HandoutError, LessonFailed, executed, handouts, lessons
 from helpers.publish import execute as execute_module
-from helpers.publish.handouts import GLOSSARY, link_terms, page_problems, read_terms
+from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
 from helpers.publish.lesson import body, read
 from helpers.whole_folder import write_folder
 
 module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
-COMMON = ("claims.html", "glossary.html", "index.html", "rust.html")
+COMMON = ("claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html")
 CLAIMS = """
 [slurp]
 said = "A copy needs the file's size in memory."
@@ -267,6 +267,23 @@ def test_the_source_of_a_rust_program_stays_in_its_place(build):
     place, measured = (sheet.select_one(selector).get_text() for selector in (".run", ".measured"))
     assert "fn main" in place and "64 MiB" not in place
     assert "fn main" not in measured and "64 MiB" in measured
+
+
+def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: Path):
+    def built(html: str) -> str:
+        own = new_notebook(cells=[new_markdown_cell("# My own\n\nA page fault.", id="own-title"),
+                                  sample_lessons.shows(html, name="own-shows")])  # fmt: skip
+        nbformat.write(own, tmp_path / OWN_CODE.name)
+        folder, lessons = tmp_path / "handouts", sample_lessons.write(tmp_path)
+        handouts(lessons, folder, exercise=sample_lessons.exercise, own_code=tmp_path / OWN_CODE.name)
+        return (folder / "student" / f"{OWN_CODE.stem}.html").read_text(encoding="utf-8")
+
+    page = BeautifulSoup(built("<p>64 MiB</p><a href='02_copy_all.ipynb'>02</a>"), "html.parser")
+    assert [one.get_text() for one in page.select(".opening p, h1")] == ["Appendix", "My own"]
+    assert page.select_one("[data-cell=own-shows]").get_text().strip().endswith("64 MiB02")
+    assert page.select_one("a.term").get_text() == "page fault" and page.select("a[href='02_copy_all.html']")
+    with pytest.raises(HandoutError, match=f"student/{OWN_CODE.stem}.html, cell own-shows: a script"):
+        built("<script>1</script>")
 
 
 def test_edition_and_commit_stand_on_every_page(build, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,9 +60,14 @@ def test_a_room_imports_no_more_than_the_table_allows(room: str):
 
 
 def test_what_serves_every_room_knows_none():
-    for path in HELPERS.glob("*.py"):
+    for path in set(HELPERS.glob("*.py")) - {HELPERS / "__init__.py"}:
         names = [name[1] for name in imported(path.read_text(encoding="utf-8"), ("helpers",)) if name[0] == "helpers"]
         assert not TABLE.keys() & set(names), f"{path.name} imports from a room; it would be a part of one"
+
+
+def test_the_package_itself_imports_a_room_only_when_a_notebook_loads_it():
+    code = "import helpers, sys; print({name for name in sys.modules if name.startswith('helpers.')} or 'none')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "none\n"
 
 
 @pytest.mark.parametrize("room", ["make", "measure", "ideas"])

@@ -133,9 +133,9 @@ def student(tmp_path: Path) -> Work:
     student = Work(tmp_path / "mine", tmp_path / "lessons", OLD)
     for number, name in enumerate(("00_start_here.ipynb", "01_see_a_page.ipynb", LESSON)):
         issue(student, {f"{number}-{at}": f"cell {at}" for at in "abcd"}, name)
-    (student.lessons / "rust").mkdir()
-    for name in ("copy.rs", "cow.rs"):
-        (student.lessons / "rust" / name).write_text("first")
+    for name in ("rust/copy.rs", "rust/cow.rs", "own_code/own.ipynb"):
+        (student.lessons / name).parent.mkdir(exist_ok=True)
+        (student.lessons / name).write_text("first")
     assert len(list(student.bring_up_to_date())) == 1
     return student
 
@@ -179,6 +179,7 @@ def test_copies_say_which_edition_they_are_of(student: Work):
         "00_start_here.ipynb",
         "01_see_a_page.ipynb",
         LESSON,
+        "own_code",
         "rust",
     ]
 
@@ -285,14 +286,17 @@ def test_a_fresh_copy_lies_beside_the_student_s(student: Work):
     assert texts(student, made[0].name)["2-a"] == "cell a" and texts(student)["2-a"] == "mine"
 
 
-def test_programs_that_the_student_changed_stay(student: Work):
-    (student.folder / "rust" / "copy.rs").write_text("mine")
-    for name in ("copy.rs", "cow.rs", "new.rs"):
-        (student.lessons / "rust" / name).write_text("second")
-    assert after(student) == ["rust/copy.rs stays as you have it; edition 2026-10-01 (bbbbbbb) has another version."]
+def test_what_the_student_changed_beside_the_lessons_stays(student: Work):
+    changed = ("own_code/own.ipynb", "rust/copy.rs")
+    for name in changed:
+        (student.folder / name).write_text("mine")
+    for name in (*changed, "rust/cow.rs", "rust/new.rs"):
+        (student.lessons / name).write_text("second")
+    stays = "{} stays as you have it; edition 2026-10-01 (bbbbbbb) has another version."
+    assert after(student) == [stays.format(name) for name in changed]
     assert after(student) == []
-    found = {path.name: path.read_text() for path in (student.folder / "rust").iterdir()}
-    assert found == {"copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}
+    found = {path.name: path.read_text() for path in student.folder.glob("[a-z]*/*")}
+    assert found == {"own.ipynb": "mine", "copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}
 
 
 DIES = """

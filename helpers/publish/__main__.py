@@ -6,12 +6,13 @@ from tqdm.auto import tqdm
 
 from ..teach import exercise
 from . import HandoutError, LessonFailed, executed, handouts, lessons
+from .handouts import OWN_CODE
 
 
 def main() -> int:
     bar = tqdm(lessons(), desc="running the lessons", unit="lesson")
     try:
-        pages = handouts([executed(lesson) for lesson in bar], exercise=exercise)
+        pages = handouts([executed(lesson) for lesson in bar], own_code=executed(OWN_CODE), exercise=exercise)
     except (LessonFailed, HandoutError) as error:
         bar.close()
         print(f"The handouts were not written.\n{error}", file=sys.stderr)

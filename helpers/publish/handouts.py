@@ -26,9 +26,23 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
 from ..whole_folder import write_folder
-from .lesson import Edition, HandoutError, Lesson, body, box_tables, inline, markdown, output_problems, page, read
+from .lesson import (
+    Edition,
+    HandoutError,
+    Lesson,
+    appendix,
+    body,
+    box_tables,
+    inline,
+    markdown,
+    output_problems,
+    page,
+    read,
+)
 
 RUST = NOTEBOOKS / "rust" / "README.md"
+OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
+APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
 LABELS: dict[Edition, str] = {
     "student": "Student edition",
     "worksheet": "Worksheet",
@@ -62,16 +76,17 @@ def handouts(
     folder: Path = BUILD / "handouts",
     *,
     exercise: Callable[[str], Exercise],
+    own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
     glossary: Path = GLOSSARY,
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
-    Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. Raises HandoutError with a
-    list of all problems.
+    Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. `own_code` is the page
+    "Measure your own code", executed too. Raises HandoutError with a list of all problems.
     """
-    lessons = [read(path) for path in notebooks]
-    problems = [problem for lesson in lessons for problem in output_problems(lesson)]
+    lessons, own = [read(path) for path in notebooks], appendix(own_code)
+    problems = [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]
     if problems:  # the checks below could only repeat them
         raise HandoutError("\n".join(problems))
     terms = read_terms(glossary)
@@ -80,6 +95,7 @@ def handouts(
         "claims.html": _claims_page(claims, lessons),
         "glossary.html": {"title": "Glossary", "running": "Glossary", "terms": terms},
         "rust.html": _rust_page(terms),
+        own.page: _appendix_page(own.title, body(own, "student", exercise), lessons, terms),
     }
     pages = {}
     for edition in editions():
@@ -87,6 +103,7 @@ def handouts(
         own = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
         for name, values in (common | own).items():
             template = f"{name}.j2" if name in common else "lesson.html.j2"
+            template = "appendix.html.j2" if name in APPENDICES.values() else template
             seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
             pages[f"{edition}/{name}"] = page(template, page=name, **seal, **values)
     if problems := page_problems(pages):
@@ -184,11 +201,7 @@ def _folders_of_this_machine() -> re.Pattern[str]:
 def _lesson_page(
     lesson: Lesson, tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]
 ) -> dict[str, Any]:
-    pages = {f"{other.name}.ipynb": other.page for other in lessons} | {"rust/README.md": "rust.html"}
-    for link in tree.find_all("a", href=True):
-        target, mark, anchor = link["href"].removeprefix("./").partition("#")
-        if target in pages:
-            link["href"] = pages[target] + mark + anchor
+    _link_pages(tree, lessons)
     link_terms(tree, terms)
     here = lessons.index(lesson)
     return {
@@ -199,6 +212,15 @@ def _lesson_page(
         "previous": lessons[here - 1] if here else None,
         "next": lessons[here + 1] if here + 1 < len(lessons) else None,
     }
+
+
+def _link_pages(tree: BeautifulSoup, lessons: Sequence[Lesson]) -> None:
+    """Links to notebooks lead to their pages."""
+    pages = {f"{other.name}.ipynb": other.page for other in lessons} | APPENDICES
+    for link in tree.find_all("a", href=True):
+        target, mark, anchor = link["href"].removeprefix("./").partition("#")
+        if target in pages:
+            link["href"] = pages[target] + mark + anchor
 
 
 def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
@@ -222,6 +244,11 @@ def _rust_page(terms: Sequence[Term]) -> dict[str, str]:
     tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
     title = tree.find("h1").extract().get_text()
     box_tables(tree)
+    return _appendix_page(title, tree, (), terms)
+
+
+def _appendix_page(title: str, tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]) -> dict[str, str]:
+    _link_pages(tree, lessons)
     link_terms(tree, terms)
     return {"title": title, "running": title, "body": str(tree)}
 

@@ -58,9 +58,7 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
-    for cell in notebook.cells:
-        if "outputs" in cell:
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+    _drop_progress(notebook)
     text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and not _is_note(cell)]
     soup = BeautifulSoup("".join(text), "html.parser")
     title = soup.find("h1")
@@ -89,6 +87,20 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
         objectives=tuple(item.decode_contents() for item in objectives),
         notebook=notebook,
     )
+
+
+def appendix(path: Path) -> Lesson:
+    """A page from an executed notebook that is no lesson: it has a title, and none of a lesson's opening."""
+    notebook = nbformat.read(path, as_version=4)
+    _drop_progress(notebook)
+    title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
+    return Lesson(path.stem, number="", title=title, minutes=0, question="", objectives=(), notebook=notebook)
+
+
+def _drop_progress(notebook: NotebookNode) -> None:
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:

@@ -7,6 +7,7 @@
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
 `outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
+magic.py is `%measure`: curves and a table for a line of the reader's own code.
 `figure.picture` makes every picture, so each has its alternative text.
 """
 

@@ -1,7 +1,7 @@
 """Method x meter, as bars and as a table."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
@@ -38,6 +38,17 @@ def table(comparison: Comparison | Mapping[str, Recording], *meters: str, captio
     told = caption or "Growth during the call, one fresh process per method."
     methods = Comparison({name: [run] for name, run in comparison.items()})
     return Table(with_machine(told, methods), *methods.table(*meters))
+
+
+def runs_table(runs: Sequence[Recording], caption: str = "") -> Table:
+    """One method: one row a meter, one column a run."""
+    header = ("meter", *([f"run {number}" for number in range(1, len(runs) + 1)] if runs[1:] else ["measured"]))
+    rows = [
+        (meter.title, *(in_words(meter.read(run), meter.unit) for run in runs))
+        for name, meter in METERS.items()
+        if name != "heap" or runs[0].heap_peak is not None
+    ]
+    return Table(caption or "Growth during the call, in a fresh process.", header, rows)
 
 
 def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:

@@ -72,8 +72,8 @@ class Work:
                 )
             else:
                 yield self._merge(lesson)
-        for program in sorted((self.lessons / "rust").glob("*.*")):
-            yield from self._follow(program)
+        for file in sorted([*self.lessons.glob("rust/*.*"), *self.lessons.glob("own_code/*.ipynb")]):
+            yield from self._follow(file)
 
     def fresh(self, lesson: Path) -> Path:
         """Another copy of a lesson as it is handed out, under a free name."""
@@ -113,14 +113,14 @@ class Work:
         _put(path, json.dumps(notebook, sort_keys=True, indent=1) + "\n")
         return done
 
-    def _follow(self, program: Path) -> Iterator[str]:
+    def _follow(self, file: Path) -> Iterator[str]:
         """Updates the copy of a file beside the lessons, unless the student has changed it."""
-        path, theirs = self._copy(program), content(program)
-        mine, base = content(path) if path.exists() else None, self._base(program, _digest(theirs))
-        if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
+        path, theirs = self._copy(file), content(file)
+        mine, base = content(path) if path.exists() else None, self._base(file, _digest(theirs))
+        if mine is None or (mine != theirs and self._base(file, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"rust/{program.name} stays as you have it; edition {self.edition} has another version."
+            yield f"{file.parent.name}/{file.name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
 

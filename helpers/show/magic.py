@@ -1,0 +1,146 @@
+"""`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is.
+
+`%load_ext helpers` brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh
+process. What it uses of the notebook travels by value, as it is now, and is there before anything is measured.
+"""
+
+import ast
+import dis
+import linecache
+import re
+import traceback
+from collections.abc import Sequence
+from textwrap import shorten
+from types import CodeType, FunctionType
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.display import display
+from IPython.utils.process import arg_split
+
+from ..measure.carrying import global_names, not_carried
+from ..measure.recording import Recording
+from ..measure.run import compare
+from .curves import curves
+from .meters import runs_table
+from .words import ended
+
+ITS_OWN = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
+NOT_THERE = {
+    "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
+    "display": "`display` works in the notebook only; use print, or make it the last expression",
+}
+
+
+class InItsWords:
+    """IPython shows the text of such an error, and no line of ours."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+class Raised(InItsWords, Exception):
+    """What the measured code raised, with the traceback from there."""
+
+
+class Interrupted(InItsWords, KeyboardInterrupt):
+    """The reader has stopped the run."""
+
+
+@magics_class
+class Measuring(Magics):
+    @no_var_expand
+    @magic_arguments()
+    @argument("-r", "--repeat", type=int, default=1, help="runs, each in a fresh process; the fastest is drawn")
+    @argument("-i", "--interval", type=float, default=0.001, help="seconds between two samples, 0.001 if not given")
+    @argument("-t", "--timeout", type=float, default=60, help="seconds until a run is stopped, 60 if not given")
+    @argument("-o", "--output", action="store_true", help="return the Recording of the fastest run, not the value")
+    @argument("-q", "--quiet", action="store_true", help="show nothing")
+    @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
+    @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
+    @line_cell_magic
+    def measure(self, line: str, cell: str | None = None) -> Any:
+        """Measure a line, or with %%measure a cell, in a fresh process: memory over time, and every meter.
+
+        It returns the value of the last expression, if that can come back; what a cell assigns doesn't come back.
+        Open files, mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the
+        notebook don't. Processes that it starts count too, which %memit asks a -c for. Interrupting ends them all.
+        """
+        words = arg_split(line, strict=False)
+        asked = Measuring.measure.parser.parse_args(words)
+        code = line.split(None, len(words) - len(asked.code))[-1] if asked.code else ""
+        if cell is not None and code:
+            raise UsageError(f"%%measure takes options only, not {code!r}: what a cell above makes is carried there")
+        if not (cell or code).strip():
+            raise UsageError("nothing to measure: write %measure f(x), or %%measure and code below it")
+        if asked.repeat < 1:
+            raise UsageError(f"-r is how many runs, 1 or more, not {asked.repeat}")
+        number = len(self.shell.history_manager.input_hist_raw) - 1
+        name = f"Cell In[{number}]" if cell else shorten(code, 60)
+        function, assigned = self._function(f"# %%measure\n{cell}" if cell else code, number)
+        for problem in not_carried(function, "the cell" if cell else "the line"):
+            raise UsageError(problem)
+        options = {"interval": asked.interval, "timeout": asked.timeout, "heap": asked.heap, "objects": True}
+        try:
+            runs = compare({name: function}, repeat=asked.repeat, **options)
+        except (TypeError, ValueError, TimeoutError) as error:
+            raise UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
+        if not asked.quiet:
+            many = f"The fastest of {asked.repeat} runs, each in a fresh process." if asked.repeat > 1 else ""
+            display(curves(runs, caption=many))
+        if runs[name].ended == "raised":
+            raise Raised(self._as_in_the_notebook(runs[name].error))
+        if not asked.quiet:
+            display(runs_table(runs.runs[name]))
+        if not asked.quiet or runs[name].ended != "returned":
+            _say(runs[name], assigned if cell else ())
+        return runs[name] if asked.output else runs[name].value
+
+    def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
+        """The code of that cell as a function that returns its last expression's value; and the names it assigns."""
+        compiler, text = self.shell.compile, self.shell.transform_cell(text)
+        file = compiler.cache(text, number)
+        try:
+            tree = compiler.ast_parse(text, file)
+            cell = compile(tree, file, "exec", compiler.flags, dont_inherit=True)  # which refuses `return` and `yield`
+            if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+                tree.body[-1] = ast.copy_location(ast.Return(last.value), last)
+            (function,) = compiler.ast_parse("def measured(): pass", file).body
+            function.body = tree.body or function.body
+            module = compile(ast.Module([function], []), file, "exec", compiler.flags, dont_inherit=True)
+        except SyntaxError as error:
+            raise Raised(self._as_in_the_notebook("".join(traceback.format_exception_only(error)))) from None
+        code = next(const for const in module.co_consts if isinstance(const, CodeType))
+        for name in sorted(NOT_THERE.keys() & global_names(code)):
+            if name == "get_ipython" or name not in self.shell.user_ns:
+                raise UsageError(NOT_THERE[name])
+        assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
+        return FunctionType(code, self.shell.user_ns), sorted(assigned)
+
+    def _as_in_the_notebook(self, trace: str) -> str:
+        """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
+
+        def frame(found: re.Match) -> str:
+            file, line, within = found.groups()
+            if not (place := self.shell.compile.format_code_name(file)):
+                return found[0]
+            shown = f"\n    {linecache.getline(file, int(line)).strip()}" if within else ""
+            return f"  {' '.join(place)}, line {line}{within.replace(', in measured', '')}{shown}"
+
+        own = f"\n{ITS_OWN}." if trace.rstrip().splitlines()[-1].startswith("UnboundLocalError") else ""
+        return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
+
+
+def _say(run: Recording, assigned: Sequence[str]) -> None:
+    """How it ended, if it didn't return; and what didn't come back."""
+    if run.ended != "returned":
+        longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
+        print(f"It didn't return: {ended(run)}{longer}.")
+    if assigned:
+        print(f"Assigned in the fresh process only: {', '.join(assigned)}.")
+    if run.error:
+        print(f"{run.error[0].upper()}{run.error[1:]}.")

@@ -1,0 +1,230 @@
+"""`%measure` in a real IPython: what it shows and gives back, what it refuses to carry, and that nothing stays."""
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+from helpers.measure import Recording, sampler
+from helpers.show.magic import ITS_OWN, Raised
+from helpers.units import MiB
+
+linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="kinds of memory are told apart on Linux")
+
+
+class Shown:
+    """What a cell gave and showed: its value or error, the words that it printed, the HTML that it displayed."""
+
+    def __init__(self, result: ExecutionResult, printed: str, html: list[str]):
+        self.value, self.error, self.printed, self.html = result.result, result.error_in_exec, printed, html
+
+    @property
+    def alt(self) -> str:
+        """Of the curves."""
+        return re.search(r'<img alt="([^"]*)"', self.html[0])[1]
+
+
+@pytest.fixture
+def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable]:
+    """Runs cells, after `%load_ext helpers` and what the tests share; what the last of them showed."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+
+    def ran(*cells: str) -> Shown:
+        for text in cells:
+            with capture_output() as captured:
+                result = shell.run_cell(text, store_history=True)
+        assert not result.error_before_exec
+        return Shown(result, captured.stdout, [out.data["text/html"] for out in captured.outputs if out.data])
+
+    ran("%load_ext helpers", "import mmap, os, threading, time\nimport numpy as np", "size = 64 << 20",
+        "def taken(n):\n    data = bytearray(b'x') * n\n    time.sleep(0.1)\n    return len(data)")  # fmt: skip
+    ran.names = shell.user_ns
+    yield ran
+    InteractiveShell.clear_instance()
+
+
+# --- what it shows, and what comes back -----------------------------------------------------------------------
+def test_a_line_gives_its_value_its_curves_and_every_meter(run):
+    shown = run("%measure taken(size)")
+    assert shown.value == 64 * MiB and shown.error is None
+    assert shown.alt.startswith("Memory over time, one panel a method. taken(size): ")
+    assert all(f"<td>{meter}</td>" in shown.html[1] or f">{meter}<" in shown.html[1]
+               for meter in ("anonymous, peak", "minor faults", "read calls", "time"))  # fmt: skip
+    assert "heap, peak" not in shown.html[1]
+
+
+@linux
+def test_the_code_counts_and_what_it_is_given_does_not(run):
+    recording = run("%measure -o -q taken(size)").value
+    assert isinstance(recording, Recording) and recording.value == 64 * MiB
+    assert recording.peak.anonymous == pytest.approx(64 * MiB, rel=0.05)
+    given = run("data = np.ones(size, np.uint8)", "%measure -o -q int(data[::4096].sum())").value
+    assert given.value == 64 * MiB / 4096 and given.peak.anonymous < 8 * MiB
+
+
+def test_it_runs_elsewhere(run):
+    assert run("%measure os.getpid()").value not in (None, os.getpid())
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["str('a   b')", "\"it's\"", "'{size} $size'", "{1: '{2}'}", "[n for n in range(3)]", "-1", "1 -1", "'-r 3'",
+     "3; 4", "n = 3; n + 1", "(lambda n: n * size)(2)"],
+)  # fmt: skip
+def test_the_code_arrives_as_it_was_written(run, code: str):
+    assert run(f"%measure -q -r1 {code}").value == run(code).value is not None
+
+
+def test_a_cell_is_one_function_whose_names_stay_where_they_were_made(run):
+    shown = run("%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + len(rows)\nwidth(24)")
+    assert shown.value == 28 and shown.alt.startswith("Memory over time, one panel a method. Cell In[5]: ")
+    assert not {"rows", "width"} & run.names.keys()
+    assert "Assigned in the fresh process only: rows, width.\n" in shown.printed
+
+
+def test_what_it_prints_is_shown_and_nothing_is_no_value(run):
+    shown = run("%measure print('moved')")
+    assert shown.printed.startswith("moved\n") and shown.value is None
+
+
+def test_a_value_that_cannot_come_back_is_said_so(run):
+    shown = run("%measure (n for n in range(3))")
+    assert shown.value is None and "The result, a generator, was not sent back: it cannot leave" in shown.printed
+    assert "is larger than 16 MiB; return what you need to know of it" in run("%measure bytes(size)").printed
+
+
+# --- options, as of %memit ------------------------------------------------------------------------------------
+def test_repeated_runs_stand_side_by_side(run):
+    shown = run("%measure -r 3 taken(size)")
+    assert [name in shown.html[1] for name in ("run 1", "run 3", "run 4", "measured")] == [True, True, False, False]
+    assert "The fastest of 3 runs, each in a fresh process." in shown.html[0]
+
+
+def test_heap_and_interval(run):
+    assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(64 * MiB, rel=0.05)
+    assert "heap, peak" in run("%measure --heap 1").html[1]
+    often, rarely = (run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2))
+    assert len(often) > 3 * len(rarely)
+
+
+def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
+    shown = run("%%measure -o -t 0.3\nwhile True:\n    pass")
+    assert shown.error is None and "timed out" in shown.alt and shown.value.wall < 10
+    assert "It didn't return: timed out; -t gives it more seconds" in shown.printed
+    dead = run("%measure -q os.abort()")
+    assert dead.error is None and not dead.html and "It didn't return: ended by SIGABRT." in dead.printed
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("%measure", "nothing to measure: write %measure f(x)"),
+        ("%%measure\n\n", "nothing to measure"),
+        ("%measure -z taken(1)", "unrecognized arguments: -z"),
+        ("%measure -r 0 taken(1)", "-r is how many runs, 1 or more, not 0"),
+        ("%measure -t 0 taken(1)", "timeout is in seconds, more than 0"),
+        ("%measure -i 1e-9 taken(1)", "below what this machine can do"),
+        ("%%measure setup = 3\nsetup", "takes options only, not 'setup = 3'"),
+        ("%%measure\n!ls", "a line with `%` or `!` works in the notebook only"),
+        ("%%measure\nfor n in 1, 2:\n    %time n", "a line with `%` or `!` works in the notebook only"),
+        ("%%measure\ndisplay(size)", "`display` works in the notebook only; use print"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words: str):
+    error = run(text).error
+    assert isinstance(error, UsageError) and words in str(error)
+
+
+# --- what is carried ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("made", "code", "words"),
+    [
+        ("book = open('file.bin', 'rb')", "book.read()", "`book`, a BufferedReader that the line uses"),
+        ("book = open('file.bin')", "book.read()", "a copy of its text"),
+        ("lock = threading.Lock()", "lock.locked()", "`lock`, a lock that the line uses"),
+        ("m = mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ)", "len(m)", "`m`, a mmap"),
+        ("v = np.memmap('file.bin', np.uint8, 'r')", "v.sum()", "`v`, a memmap that the line uses, can't be carried to "
+         "a fresh process: it shows a mapped file, and what arrived there would be a copy in memory"),
+        ("v = {'v': np.memmap('file.bin', np.uint8, 'r')[10:]}", "len(v)", "`v`, a dict that the line uses"),
+        ("book = open('file.bin', 'rb')\ndef f(n): return g(n)\ndef g(n): return f(n - 1) if n else book.read()",
+         "f(3)", "`book`, a BufferedReader that `g` uses"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_carried_is_named_with_who_uses_it(run, tmp_path: Path, made: str, code: str, words: str):
+    (tmp_path / "file.bin").write_bytes(b"x" * 100)
+    error = run(made, f"%measure {code}").error
+    assert isinstance(error, UsageError) and words in str(error)
+    assert str(error).endswith("Pass a path, and open or make it in what you measure.")
+
+
+def test_a_name_that_the_cell_makes_itself_is_not_carried(run, tmp_path: Path):
+    (tmp_path / "file.bin").write_bytes(b"x" * 100)
+    cell = "%%measure\nwith open('file.bin', 'rb') as book:\n    text = book.read()\nlen(text)"
+    assert run("book = open('file.bin', 'rb')", cell).value == 100
+
+
+# --- errors -------------------------------------------------------------------------------------------------
+def test_an_error_stands_there_with_the_reader_s_own_lines_and_no_other(run):
+    shown = run("def half(n):\n    return 1 / n", "%%measure\n\nzero = 0\nhalf(zero)")
+    assert isinstance(shown.error, Raised) and shown.alt.endswith("raised.")
+    assert shown.printed.splitlines()[-6:] == [
+        "Traceback (most recent call last):",
+        "  Cell In[6], line 4",
+        "    half(zero)",
+        "  Cell In[5], line 2, in half",
+        "    return 1 / n",
+        "ZeroDivisionError: division by zero",
+    ]
+    assert "helpers" not in shown.printed and len(shown.html) == 1, "no meters of a run that failed"
+
+
+def test_an_error_in_a_library_keeps_the_library_s_lines(run):
+    trace = run("%measure __import__('json').loads('{')").printed
+    assert re.search(r'Cell In\[5\], line 1\n .*\n  File ".*json/__init__.py", line \d+, in loads\n', trace)
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("n = = 3", ["  Cell In[5], line 2", "    n = = 3", "        ^", "SyntaxError: invalid syntax"]),
+        ("return 3", ["  Cell In[5], line 2", "SyntaxError: 'return' outside function"]),
+        ("yield 3", ["  Cell In[5], line 2", "SyntaxError: 'yield' outside function"]),
+    ],
+)
+def test_a_cell_that_is_no_cell_is_a_syntax_error(run, cell: str, words: list[str]):
+    assert run(f"%%measure\n{cell}").printed.splitlines() == words
+
+
+def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
+    assert run("%%measure\nsize += 1").printed.rstrip().endswith(f"{ITS_OWN}.")
+
+
+# --- the rest -----------------------------------------------------------------------------------------------
+def test_interrupting_leaves_nothing_running(run):
+    def descendants() -> set[int]:
+        return {process.pid for process in psutil.Process().children(recursive=True)}
+
+    before = descendants()
+    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    shown = run("%%measure\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', 'while True: pass'])")
+    assert isinstance(shown.error, KeyboardInterrupt)
+    assert shown.printed == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
+    assert descendants() <= before
+
+
+def test_on_a_machine_that_lacks_meters_it_shows_the_others_and_says_which(run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
+    shown = run("%measure taken(size)")
+    assert shown.value == 64 * MiB and "resident (kinds not measured here)" in shown.alt
+    assert re.search("anonymous, peak</t[dh]><td[^>]*>not measured here<", shown.html[1])
