@@ -58,7 +58,7 @@ def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     shown = run("%measure taken(size)")
     assert shown.value == 64 * MiB and shown.error is None
-    assert shown.alt.startswith("Memory over time, one panel a method. taken(size): ")
+    assert shown.alt.startswith("Memory over time, one panel per method. taken(size): ")
     assert all(f"<td>{meter}</td>" in shown.html[1] or f">{meter}<" in shown.html[1]
                for meter in ("anonymous, peak", "minor faults", "read calls", "time"))  # fmt: skip
     assert "heap, peak" not in shown.html[1]
@@ -88,7 +88,7 @@ def test_the_code_arrives_as_it_was_written(run, code: str):
 
 def test_a_cell_is_one_function_whose_names_stay_where_they_were_made(run):
     shown = run("%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + len(rows)\nwidth(24)")
-    assert shown.value == 28 and shown.alt.startswith("Memory over time, one panel a method. Cell In[5]: ")
+    assert shown.value == 28 and shown.alt.startswith("Memory over time, one panel per method. Cell In[5]: ")
     assert not {"rows", "width"} & run.names.keys()
     assert "Assigned in the fresh process only: rows, width.\n" in shown.printed
 
