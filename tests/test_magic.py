@@ -208,6 +208,8 @@ def test_a_cell_that_is_no_cell_is_a_syntax_error(run, cell: str, words: list[st
 
 def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
     assert run("%%measure\nsize += 1").printed.rstrip().endswith(f"{ITS_OWN}.")
+    late = "def late():\n    size = size + 1"
+    assert run(late, "%%measure\nlate()").printed.rstrip().endswith("not associated with a value")
 
 
 # --- the rest -----------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Measuring(Magics):
     @argument("-i", "--interval", type=float, default=0.001, help="seconds between two samples, 0.001 if not given")
     @argument("-t", "--timeout", type=float, default=60, help="seconds until a run is stopped, 60 if not given")
     @argument("-o", "--output", action="store_true", help="return the Recording of the fastest run, not the value")
-    @argument("-q", "--quiet", action="store_true", help="show nothing")
+    @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
@@ -93,7 +93,7 @@ class Measuring(Magics):
             many = f"The fastest of {asked.repeat} runs, each in a fresh process." if asked.repeat > 1 else ""
             display(curves(runs, caption=many))
         if runs[name].ended == "raised":
-            raise Raised(self._as_in_the_notebook(runs[name].error))
+            raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
         if not asked.quiet:
             display(runs_table(runs.runs[name]))
         if not asked.quiet or runs[name].ended != "returned":
@@ -121,7 +121,7 @@ class Measuring(Magics):
         assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
         return FunctionType(code, self.shell.user_ns), sorted(assigned)
 
-    def _as_in_the_notebook(self, trace: str) -> str:
+    def _as_in_the_notebook(self, trace: str, assigned: Sequence[str] = ()) -> str:
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
 
         def frame(found: re.Match) -> str:
@@ -131,7 +131,8 @@ class Measuring(Magics):
             shown = f"\n    {linecache.getline(file, int(line)).strip()}" if within else ""
             return f"  {' '.join(place)}, line {line}{within.replace(', in measured', '')}{shown}"
 
-        own = f"\n{ITS_OWN}." if trace.rstrip().splitlines()[-1].startswith("UnboundLocalError") else ""
+        unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
+        own = f"\n{ITS_OWN}." if unbound and unbound[1] in assigned else ""
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
 
 
