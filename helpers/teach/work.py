@@ -72,8 +72,9 @@ class Work:
                 )
             else:
                 yield self._merge(lesson)
-        for program in sorted((self.lessons / "rust").glob("*.*")):
-            yield from self._follow(program)
+        for programs in ("*.*", "crates/*.rs", "crates/*.toml"):  # not what cargo leaves there
+            for program in sorted((self.lessons / "rust").glob(programs)):
+                yield from self._follow(program)
 
     def fresh(self, lesson: Path) -> Path:
         """One more copy of a lesson as it is handed out, under a name that is free."""
@@ -120,7 +121,7 @@ class Work:
         if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"rust/{program.name} stays as you have it; the edition {self.edition} has another."
+            yield f"{program.relative_to(self.lessons).as_posix()} stays as you have it; the edition {self.edition} has another."
         if not base.exists():
             _put(base, theirs)
 
