@@ -121,7 +121,8 @@ class Work:
         if mine is None or (mine != theirs and self._base(program, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"{program.relative_to(self.lessons).as_posix()} stays as you have it; the edition {self.edition} has another."
+            name = program.relative_to(self.lessons).as_posix()
+            yield f"{name} stays as you have it; the edition {self.edition} has another."
         if not base.exists():
             _put(base, theirs)
 
