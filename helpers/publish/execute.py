@@ -173,6 +173,7 @@ def _key(lesson: Path) -> str:
     inputs = [
         *sorted((ROOT / "helpers").rglob("*.py")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
+        *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
         *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
         DATA / "claims.toml",
         *sorted(path for path in RECORDED.rglob("*") if path.is_file()),

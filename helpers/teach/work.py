@@ -72,7 +72,8 @@ class Work:
                 )
             else:
                 yield self._merge(lesson)
-        for file in sorted([*self.lessons.glob("rust/*.*"), *self.lessons.glob("own_code/*.ipynb")]):
+        beside = ("own_code/*.ipynb", "rust/*.*", "rust/crates/*.rs", "rust/crates/*.toml")  # not what cargo leaves
+        for file in sorted(path for files in beside for path in self.lessons.glob(files)):
             yield from self._follow(file)
 
     def fresh(self, lesson: Path) -> Path:
@@ -120,7 +121,8 @@ class Work:
         if mine is None or (mine != theirs and self._base(file, _digest(mine)).exists()):
             _put(path, theirs)
         elif mine != theirs and not base.exists():
-            yield f"{file.parent.name}/{file.name} stays as you have it; edition {self.edition} has another version."
+            name = file.relative_to(self.lessons).as_posix()
+            yield f"{name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
 
