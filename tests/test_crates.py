@@ -14,6 +14,7 @@ from helpers import folders
 from helpers.measure import crate, crate_refusal, crates, twins
 from helpers.measure.crates import CRATES, REFUSED
 from helpers.publish.rust_copies import WAYS, copies
+from helpers.show import rust
 from helpers.units import KiB, MiB
 
 PROJECT = twins.RUST / "crates"
@@ -265,3 +266,10 @@ def test_parts_are_whole(name: str):
 def test_the_appendix_names_every_program():
     text = (twins.RUST / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in PROJECT.glob("*.rs") if f"`crates/{path.name}`" not in text] == []
+
+
+def test_a_page_shows_sizes_in_words_and_the_versions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = repr(rust(crate("cow"), "chain", sections=["to_mut", "to_vec"]))
+    assert "4 MiB" in shown and "4,194,304" not in shown and "copy_nonoverlapping(" in shown
+    assert re.search(r"Recorded, not run here: rustc 1\.\d+.*, tokio 1\.\d+\.\d+, yoke 0", shown)

@@ -15,7 +15,9 @@ from ..units import in_words
 from .meters import Table
 
 SECTION_UNITS = {"size_of": "bytes", "file": "bytes", "drop": "bytes"}
-FIGURE_UNITS = {"peak heap": "bytes", "allocated": "bytes", "seconds": "seconds", "allocations": "count"}
+FIGURE_UNITS = {"seconds": "seconds", "allocations": "count"} | dict.fromkeys(
+    ("peak heap", "allocated", "live bytes", "peak if old and new counted", "bytes moved", "code"), "bytes"
+)
 
 
 class Ink(Style):
