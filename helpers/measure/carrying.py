@@ -48,9 +48,9 @@ class _Trial(cloudpickle.Pickler):
     def __init__(self):
         super().__init__(SimpleNamespace(write=len), protocol=5, buffer_callback=lambda _: None)
 
-    def persistent_id(self, one: Any) -> None:
+    def persistent_id(self, value: Any) -> None:
         """Called with every object before it is pickled."""
-        if is_a(one, np.ndarray) and mapping_under(one) is not None:
+        if is_a(value, np.ndarray) and mapping_under(value) is not None:
             raise TypeError(MAPPED)
-        if is_a(one, io.TextIOWrapper):
+        if is_a(value, io.TextIOWrapper):
             raise TypeError(OPEN)

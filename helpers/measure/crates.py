@@ -207,10 +207,10 @@ def _locked(project: Path) -> dict[str, str]:
 
 def _asked() -> list[str]:
     """The registries in ZERO_COPY_CRATES. NoRust if there is none."""
-    asked = [one for one in os.environ.get("ZERO_COPY_CRATES", "").split(os.pathsep) if one]
+    asked = [place for place in os.environ.get("ZERO_COPY_CRATES", "").split(os.pathsep) if place]
     if not asked:
         raise NoRust("ZERO_COPY_CRATES names no folder of crates (and isn't “index”)")
-    for one in asked:
-        if one != "index" and not os.path.isdir(one):
-            raise NoRust(f"ZERO_COPY_CRATES names {one!r}, which is no folder")
+    for place in asked:
+        if place != "index" and not os.path.isdir(place):
+            raise NoRust(f"ZERO_COPY_CRATES names {place!r}, which is no folder")
     return asked

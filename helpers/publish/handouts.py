@@ -100,8 +100,8 @@ def handouts(
     pages = {}
     for edition in editions():
         bar = tqdm(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson", delay=2, leave=False)
-        own = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
-        for name, values in (common | own).items():
+        inside = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
+        for name, values in (common | inside).items():
             template = f"{name}.j2" if name in common else "lesson.html.j2"
             template = "appendix.html.j2" if name in APPENDICES.values() else template
             seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
