@@ -96,6 +96,19 @@ def has_a_recap(notebook: Notebook) -> Iterator[str]:
         yield "no heading “Recap”"
 
 
+def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Notebook]]:
+    """What is read at one go, with the words and code cells that it may have: a lesson, or what stands before and after
+    its “## Pause”. What follows “## Optional …”, at the end, is outside the lesson's minutes, and shorter."""
+    parts: dict[str, list] = {"in sight": []}
+    for cell in notebook["cells"]:
+        heading = re.match(r"## (Pause|Optional)\b", source(cell)) if cell["cell_type"] == "markdown" else None
+        if heading:
+            parts.setdefault({"Pause": "after the pause", "Optional": "that are optional"}[heading[1]], [])
+        parts[list(parts)[-1]].append(cell)
+    for name, cells in parts.items():
+        yield name, (800, 10) if name == "that are optional" else (2500, 30), {"cells": cells}
+
+
 def has_short_cells(notebook: Notebook) -> Iterator[str]:
     """Folded cells, of imports and claims, are read by those who open them: they may be as many as they like."""
     code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -105,8 +118,10 @@ def has_short_cells(notebook: Notebook) -> Iterator[str]:
     in_sight = [len(lines(source(cell))) for cell in code_cells if not folded(cell)]
     if in_sight and median(in_sight) > 5:
         yield f"the median code cell has {median(in_sight):g} lines, 5 are allowed"
-    if len(in_sight) > 30:
-        yield f"{len(in_sight)} code cells, 30 are allowed"
+    for name, (_, most), part in sittings(notebook):
+        seen = [cell for cell in part["cells"] if cell["cell_type"] == "code" and not folded(cell)]
+        if len(seen) > most:
+            yield f"{len(seen)} code cells {name}, {most} are allowed"
 
 
 TITLES = {"claim": "# how this is asserted\n", "imports": "# imports\n"}
@@ -133,9 +148,10 @@ def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
 
 
 def is_short(notebook: Notebook) -> Iterator[str]:
-    count = sum(words(text) for _, text in sources(notebook, "markdown"))
-    if count > 2500:
-        yield f"{count} words of prose, 2500 are allowed"
+    for name, (most, _), part in sittings(notebook):
+        count = sum(words(text) for _, text in sources(part, "markdown"))
+        if count > most:
+            yield f"{count} words of prose {name}, {most} are allowed"
 
 
 def imports_at_the_top(notebook: Notebook) -> Iterator[str]:
@@ -284,7 +300,11 @@ def test_a_lesson_that_is_right(check: Check):
             lesson(code('claim("a", compare(x), "")', "claim", hidden=True)),
             "calls compare; a claims cell computes",
         ),
-        (is_short, lesson(markdown("word " * 2500)), "words of prose, 2500 are allowed"),
+        (is_short, lesson(markdown("word " * 2500)), "words of prose in sight, 2500 are allowed"),
+        (is_short, lesson(markdown("## Pause"), markdown("word " * 2501)), "2502 words of prose after the pause, 2500"),
+        (is_short, lesson(markdown("## Optional\n" + "word " * 800)), "words of prose that are optional, 800"),
+        (has_short_cells, lesson(markdown("## Pause"), *[code("x")] * 31), "31 code cells after the pause, 30"),
+        (has_short_cells, lesson(markdown("## Optional"), *[code("x")] * 11), "11 code cells that are optional, 10"),
         (imports_at_the_top, lesson(code("%time x\nif x:\n    import os")), "imports"),
         (keeps_notes_for_teachers_apart, lesson(markdown("**Ask:** what?", "teacher")), "teacher/"),
         (names_each_thing_once, lesson(code("def g(): ..."), code("a, g = 1, 2")), "'g' is something else already"),
