@@ -301,7 +301,7 @@ def test_a_lesson_that_is_right(check: Check):
             "calls compare; a claims cell computes",
         ),
         (is_short, lesson(markdown("word " * 2500)), "words of prose in sight, 2500 are allowed"),
-        (is_short, lesson(markdown("## Pause"), markdown("word " * 2501)), "2502 words of prose after the pause, 2500"),
+        (is_short, lesson(markdown("## Pause"), markdown("word " * 2501)), "words of prose after the pause, 2500"),
         (is_short, lesson(markdown("## Optional\n" + "word " * 800)), "words of prose that are optional, 800"),
         (has_short_cells, lesson(markdown("## Pause"), *[code("x")] * 31), "31 code cells after the pause, 30"),
         (has_short_cells, lesson(markdown("## Optional"), *[code("x")] * 11), "11 code cells that are optional, 10"),
