@@ -39,9 +39,9 @@ def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html
 
 
 STEMS = [lesson.stem for lesson in lessons()]
-STUDENTS = names("student", STEMS, COMMON)
-WORKSHEETS = names("worksheet", some(STEMS, 3, "worksheets", of_all=3))
-REAL = [*STUDENTS, *names("instructor", STEMS), *WORKSHEETS]
+STUDENTS = names("student", some(STEMS, 4, "students"), COMMON)
+WORKSHEETS = names("worksheet", some(STEMS, 2, "worksheets", of_all=3))
+REAL = [*STUDENTS, *names("instructor", some(STEMS, 2, "instructors")), *WORKSHEETS]
 OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all"])]
 SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 
@@ -60,7 +60,7 @@ def real() -> Path:
     """What `make handouts` makes."""
     made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    assert made.stdout.startswith(f"{3 * len(STUDENTS)} pages from {len(STEMS)} lessons")
+    assert made.stdout.startswith(f"{3 * (len(COMMON) + len(STEMS))} pages from {len(STEMS)} lessons")
     begin = [BUILD / "handouts" / edition / "index.html" for edition in ("instructor", "student", "worksheet")]
     assert made.stdout.split()[-3:] == [str(index) for index in begin]
     return BUILD / "handouts"

@@ -52,7 +52,7 @@ def hopped(path: Path) -> int | None:
     chunks = path.stat().st_size / 65536
     if hop.switches.voluntary is None:
         return None
-    return 2 if hop.switches.voluntary > chunks / 2 > 10 * stay.switches.voluntary and hop.wall > 3 * stay.wall else 0
+    return 2 if hop.switches.voluntary > chunks / 2 > 2 * stay.switches.voluntary else 0
 
 
 @on_a_file
