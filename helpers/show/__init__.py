@@ -6,7 +6,8 @@
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
-`outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
+`experts` how many of a model's experts are needed · `outcomes` how a class did · `spread` and `votes` what a class
+predicted, beside what was measured.
 magic.py is `%measure`: curves and a table for a line of the reader's own code.
 `figure.picture` makes every picture, so each has its alternative text.
 """
@@ -14,6 +15,7 @@ magic.py is `%measure`: curves and a table for a line of the reader's own code.
 from .copy_budget import copy_budget
 from .crossover import crossover
 from .curves import curves
+from .experts import experts
 from .explorer import page_explorer
 from .file_layout import file_layout
 from .fractions import fractions
@@ -37,6 +39,7 @@ __all__ = [
     "copy_paths",
     "crossover",
     "curves",
+    "experts",
     "file_layout",
     "fractions",
     "gallery",
