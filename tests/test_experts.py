@@ -18,7 +18,7 @@ def test_it_says_the_share_at_every_doubling_of_the_tokens():
         ({}, "0 routers"),
         ({"a": [0.5, 1], "b": [0.5]}, r"2 routers, with \[1, 2\] tokens"),
         ({"a": [0.5]}, "2 or more"),
-        (dict.fromkeys("abcde", [0.5, 1]), "5 routers"),
+        ({name: [0.5, 1] for name in "abcde"}, "5 routers"),
         ({"a": [0.5, 1.25]}, "a share of 1.25"),
     ],
 )
