@@ -9,6 +9,7 @@ from .crates import crate, crate_refusal
 from .explorer import Explorer
 from .exports import exports
 from .film import Film
+from .fio import fio
 from .holders import who_holds
 from .interrupts import shootdowns
 from .kernel_maps import map_a_page
@@ -43,6 +44,7 @@ __all__ = [
     "crate_refusal",
     "drop_from_cache",
     "exports",
+    "fio",
     "here",
     "in_memory_limit",
     "map_a_page",
