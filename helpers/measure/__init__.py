@@ -17,6 +17,7 @@ from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
 from .memory_limit import in_memory_limit, own_limit
 from .pages import PageMap, PageState, page_map
+from .read_ahead import by_read_ahead
 from .recording import Comparison, Recording
 from .run import compare, measure
 from .sharing import Sharing, sharing
@@ -38,6 +39,7 @@ __all__ = [
     "Sharing",
     "abilities",
     "advise",
+    "by_read_ahead",
     "call_costs",
     "compare",
     "crate",
