@@ -32,6 +32,7 @@ def test_another_process_follows_the_addresses(tmp_path: Path):
     assert measure(read, tmp_path / "heap", first).value == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap") as heap:
         assert heap.base == heap.home == AT
+        assert heap.last == first
         assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], "it goes on where the other process ended"
 
 
@@ -48,6 +49,7 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
         assert list(follow(first)) == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap", ELSEWHERE) as heap:
         assert (heap.base, heap.home) == (ELSEWHERE, AT)
+        assert heap.last - ELSEWHERE == first - AT
 
 
 def test_a_full_heap_keeps_what_it_has(tmp_path: Path):

@@ -65,6 +65,11 @@ class SavedHeap:
     def home(self) -> int:
         return self._header()[1]
 
+    @property
+    def last(self) -> int:
+        """The address at which the pair that was added last is mapped now."""
+        return self.base + self._header()[2] - PAIR.size
+
     def add(self, number: int, to: int = 0) -> int:
         """Places a pair behind the others and returns its address. `to` is the address of another pair, or 0.
 

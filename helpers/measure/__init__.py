@@ -9,6 +9,7 @@ from .crates import crate, crate_refusal
 from .explorer import Explorer
 from .exports import exports
 from .film import Film
+from .fio import fio
 from .holders import who_holds
 from .interrupts import shootdowns
 from .kernel_maps import map_a_page
@@ -16,6 +17,7 @@ from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
 from .memory_limit import in_memory_limit, own_limit
 from .pages import PageMap, PageState, page_map
+from .read_ahead import by_read_ahead
 from .recording import Comparison, Recording
 from .run import compare, measure
 from .sharing import Sharing, sharing
@@ -37,12 +39,14 @@ __all__ = [
     "Sharing",
     "abilities",
     "advise",
+    "by_read_ahead",
     "call_costs",
     "compare",
     "crate",
     "crate_refusal",
     "drop_from_cache",
     "exports",
+    "fio",
     "here",
     "in_memory_limit",
     "map_a_page",

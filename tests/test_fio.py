@@ -1,0 +1,41 @@
+"""fio's reads and the device's bytes: through the page cache, and past it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.measure import NotMeasuredHere, drop_from_cache, fio
+from helpers.units import MiB
+
+needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="fio isn't installed")
+
+
+@pytest.fixture
+def blocks(tmp_path: Path) -> Path:
+    path = tmp_path / "blocks"
+    path.write_bytes(bytes(range(256)) * (MiB // 256))
+    return path
+
+
+@needs_fio
+def test_a_file_that_stays_warm_is_read_from_memory(blocks: Path):
+    if drop_from_cache(blocks).share:
+        pytest.skip("on this file system, no file gets cold")
+    jobs = fio({"default": "", "warm": "--invalidate=0"}, blocks)
+    from_device = {name: run.io.device_read_bytes / run.value["bytes"] for name, run in jobs.items()}
+    assert {run.value["bytes"] for run in jobs.values()} == {4 * MiB}
+    assert from_device["warm"] < 0.1 < from_device["default"] < 0.6, "fio drops the file first, then reads it again"
+    assert jobs["warm"].value["version"].startswith("fio-")
+
+
+@needs_fio
+def test_a_job_that_fails_says_why(blocks: Path):
+    with pytest.raises(NotMeasuredHere, match=r"fio's job 'odd' ended with .*nothing"):
+        fio({"odd": "--ioengine=nothing"}, blocks)
+
+
+def test_without_fio_nothing_is_measured(blocks: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(blocks.parent))
+    with pytest.raises(NotMeasuredHere, match="fio is not installed"):
+        fio({"default": ""}, blocks)
