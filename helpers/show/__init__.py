@@ -2,6 +2,7 @@
 
 `curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
 `quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
+`lines` several things by a number ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
@@ -18,6 +19,7 @@ from .explorer import page_explorer
 from .file_layout import file_layout
 from .fractions import fractions
 from .gallery import gallery
+from .lines import lines
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .outcomes import outcomes
@@ -40,6 +42,7 @@ __all__ = [
     "file_layout",
     "fractions",
     "gallery",
+    "lines",
     "memory_words",
     "outcomes",
     "owners",
