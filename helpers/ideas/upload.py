@@ -1,6 +1,6 @@
 """Upload a file over HTTP in parts: a lost connection costs one part. inbox.py is the other end.
 
-    upload("weights.bin", "127.0.0.1:8000")
+upload("weights.bin", "127.0.0.1:8000")
 """
 
 import hashlib
