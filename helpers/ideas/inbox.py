@@ -12,6 +12,7 @@ Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Of
 
 import os
 import re
+import sys
 from base64 import b64decode
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -34,6 +35,10 @@ class Server(TCPServer):
         super().__init__(("127.0.0.1", port), Inbox)
         self.folder, self.largest_part, self.received, self.arrived = Path(folder), largest_part, 0, False
 
+    def handle_error(self, *about: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client that hangs up is no error here
+            super().handle_error(*about)
+
 
 class Inbox(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # many requests over one connection
@@ -43,7 +48,7 @@ class Inbox(BaseHTTPRequestHandler):
         if places := self.places():
             path, parts, digest = places
             complete = path.exists() and checksum(path) == digest
-            self.answer(200, parts.stat().st_size if parts.exists() else 0, complete)
+            self.answer(200, collected(parts), complete)
 
     def do_PUT(self) -> None:
         told = RANGE.fullmatch(self.headers.get("Content-Range", ""))
@@ -61,10 +66,10 @@ class Inbox(BaseHTTPRequestHandler):
         if len(data) < length:
             self.close_connection = True  # it broke; the part is lost
             return
+        if first > collected(parts):
+            return self.send_error(409, f"byte {collected(parts)} comes next, not {first}")
         try:
             with parts.open("ab") as file:
-                if first > file.tell():
-                    return self.send_error(409, f"byte {file.tell()} comes next, not {first}")
                 file.truncate(first)
                 file.write(data)
                 file.flush()
@@ -83,10 +88,9 @@ class Inbox(BaseHTTPRequestHandler):
     def places(self) -> tuple[Path, Path, str] | None:
         """Where the file goes, where its parts are collected, and its checksum; None if the request is refused."""
         name, digest = NAME.fullmatch(self.path), DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))
-        if not (name and digest):
+        if not (name and digest) or (path := self.server.folder / name[1]).is_dir():
             self.send_error(400, "the path must be a file's name, and Repr-Digest its SHA-256")
             return None
-        path = self.server.folder / name[1]
         return path, path.with_name(f".{name[1]}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
 
     def answer(self, status: int, offset: int, complete: bool) -> None:
@@ -97,6 +101,10 @@ class Inbox(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Says nothing: the client is told what was wrong."""
+
+
+def collected(parts: Path) -> int:
+    return parts.stat().st_size if parts.exists() else 0
 
 
 def receive(folder: str | os.PathLike, port: int) -> int:

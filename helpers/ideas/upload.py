@@ -43,7 +43,7 @@ def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Sen
         try:
             with open(path, "rb") as file, closing(HTTPConnection(address, timeout=PATIENCE)) as line:
                 line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
-                offset, complete = answered(line)
+                offset, complete = answered(line, name)
                 while not complete:
                     at = min(offset, size - 1)  # if all is there, unchecked: the last byte again
                     count = min(part, size - at)
@@ -54,19 +54,19 @@ def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Sen
                     line.endheaders()
                     with suppress(ConnectionError):  # who refuses a part may hang up during it: read the answer
                         send(line.sock, file, at, count)
-                    offset, complete = answered(line)
+                    offset, complete = answered(line, name)
                 return
         except (ConnectionError, TimeoutError, HTTPException) as error:
             lost = error
     raise ConnectionError(f"{name}: no connection to {address} that lasts: {lost!r}") from lost
 
 
-def answered(line: HTTPConnection) -> tuple[int, bool]:
+def answered(line: HTTPConnection, name: str) -> tuple[int, bool]:
     """How many bytes the server has in order, and whether it has checked and published the file."""
     answer = line.getresponse()
     answer.read()
     if answer.status >= 400:
-        raise ValueError(f"{line.host}:{line.port} refuses it: {answer.status} {answer.reason}")
+        raise ValueError(f"{line.host}:{line.port} refuses {name}: {answer.status} {answer.reason}")
     return int(answer.headers["Upload-Offset"]), answer.headers["Upload-Complete"] == "?1"
 
 
