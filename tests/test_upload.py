@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.ideas import upload as client
-from helpers.ideas.inbox import Server
+from helpers.ideas.inbox import Inbox, Server, receive
 from helpers.ideas.upload import checksum, read_and_send, upload
 
 BYTES = bytes(range(256)) * 40
@@ -72,6 +72,18 @@ class Broken:
 def test_parts_of_any_size_arrive(server: Server, source: Path, part: int):
     upload(source, address(server), part)
     assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES)
+
+
+def test_receive_ends_with_the_file_and_not_before(tmp_path: Path, source: Path):
+    (tmp_path / "inbox").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    received = []
+    thread = threading.Thread(target=lambda: received.append(receive(tmp_path / "inbox", port)), daemon=True)
+    thread.start()
+    upload(source, f"127.0.0.1:{port}", 1000, Broken(5, 500))  # two connections
+    thread.join(5)
+    assert received == [len(BYTES) + 500]
 
 
 @pytest.mark.parametrize(("which", "sent"), [(1, 500), (5, 0), (5, 1), (5, 999), (11, 100)])
@@ -159,7 +171,8 @@ def test_half_a_part_is_not_kept(server: Server, source: Path, reset: bool, capf
 
 
 def test_who_stays_silent_is_hung_up_on(server: Server, source: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("helpers.ideas.inbox.Inbox.timeout", 0.05)
+    assert Inbox.timeout == client.PATIENCE
+    monkeypatch.setattr(Inbox, "timeout", 0.05)
     with socket.create_connection(server.server_address) as line:
         line.settimeout(5)
         assert line.recv(1) == b""
