@@ -22,6 +22,7 @@ from .recording import Comparison, Recording
 from .run import compare, measure
 from .sharing import Sharing, sharing
 from .small_disk import on_small_disk
+from .together import together
 from .twins import refusal, twin
 from .whereabouts import where
 from .workers import workers
@@ -60,6 +61,7 @@ __all__ = [
     "regions",
     "sharing",
     "shootdowns",
+    "together",
     "twin",
     "where",
     "while_mapped",

@@ -57,6 +57,8 @@ def crate(name: str) -> Twin:
         return {"figures": twins.run(name, folder / name), "crates": _versions(folder)}
 
     answer = twins.answered(f"crates/{name}", _in_folder(CRATES), ask)
+    if "counting::" in answer["source"]:
+        answer["source"] += (twins.RUST / "counting.rs").read_text(encoding="utf-8")
     return Twin(**answer | {"compilers": {}, "others": twins.kept(f"crates/{name}").get("others", {})})
 
 

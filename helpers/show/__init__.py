@@ -1,7 +1,7 @@
 """Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
 `curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
-`quadrants` two questions at once · `copy_paths` what is copied how often ·
+`quadrants` two questions at once · `copy_paths` what is copied how often · `lines` several things by a number ·
 `dial` a slider over what was measured at each position of a knob · `sweep` the same for chunk sizes ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
@@ -22,6 +22,7 @@ from .explorer import page_explorer
 from .file_layout import file_layout
 from .fractions import fractions
 from .gallery import gallery
+from .lines import lines
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .outcomes import outcomes
@@ -46,6 +47,7 @@ __all__ = [
     "file_layout",
     "fractions",
     "gallery",
+    "lines",
     "memory_words",
     "outcomes",
     "owners",

@@ -1,0 +1,115 @@
+"""The end where files arrive, over HTTP and in parts: whole, or not at all. upload.py is the other end.
+
+    receive("inbox", 8000)  # serves until a file has arrived
+
+HEAD asks how much of a file is there; Upload-Offset answers. PUT brings the part that begins at that byte, and its
+Content-Range says which part it is. Every request has the checksum of the whole file, Repr-Digest. Parts are collected
+beside the file's place. When the last part is there and the checksum is right, what was collected is renamed.
+
+Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete: an IETF draft,
+"Resumable Uploads for HTTP".
+"""
+
+import os
+import re
+import sys
+from base64 import b64decode
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from socketserver import TCPServer
+
+from ..units import GiB
+from .upload import PATIENCE, checksum
+
+NAME = re.compile(r"/(\w[\w.-]{0,99})", re.ASCII)  # no folder, no hidden file
+DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
+RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
+
+
+class Server(TCPServer):
+    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts, broken ones too."""
+
+    allow_reuse_address = True
+
+    def __init__(self, folder: str | os.PathLike, port: int = 0, largest_part: int = GiB):
+        super().__init__(("127.0.0.1", port), Inbox)
+        self.folder, self.largest_part, self.received, self.arrived = Path(folder), largest_part, 0, False
+
+    def handle_error(self, *about: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client that hangs up is no error here
+            super().handle_error(*about)
+
+
+class Inbox(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # many requests over one connection
+    timeout = PATIENCE
+
+    def do_HEAD(self) -> None:
+        if places := self.places():
+            path, parts, digest = places
+            complete = path.exists() and checksum(path) == digest
+            self.answer(200, collected(parts), complete)
+
+    def do_PUT(self) -> None:
+        told = RANGE.fullmatch(self.headers.get("Content-Range", ""))
+        first, last, size = map(int, told.groups()) if told else (0, -1, -1)
+        length = last + 1 - first
+        if not first <= last < size or self.headers.get("Content-Length") != str(length):
+            return self.send_error(400, "Content-Range and Content-Length must name the same part")
+        if length > self.server.largest_part:
+            return self.send_error(413, f"a part has at most {self.server.largest_part} bytes")
+        if not (places := self.places()):
+            return
+        path, parts, digest = places
+        data = self.rfile.read(length)
+        self.server.received += len(data)
+        if len(data) < length:
+            self.close_connection = True  # it broke; the part is lost
+            return
+        if first > collected(parts):
+            return self.send_error(409, f"byte {collected(parts)} comes next, not {first}")
+        try:
+            with parts.open("ab") as file:
+                file.truncate(first)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            return self.send_error(507, error.strerror)
+        if last + 1 < size:
+            return self.answer(202, last + 1, False)
+        if checksum(parts) != digest:
+            parts.unlink()
+            return self.send_error(422, "the checksum is wrong; begin again")
+        os.replace(parts, path)
+        self.server.arrived = True
+        self.answer(201, size, True)
+
+    def places(self) -> tuple[Path, Path, str] | None:
+        """Where the file goes, where its parts are collected, and its checksum; None if the request is refused."""
+        name, digest = NAME.fullmatch(self.path), DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))
+        if not (name and digest) or (path := self.server.folder / name[1]).is_dir():
+            self.send_error(400, "the path must be a file's name, and Repr-Digest its SHA-256")
+            return None
+        return path, path.with_name(f".{name[1]}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
+
+    def answer(self, status: int, offset: int, complete: bool) -> None:
+        self.send_response(status)
+        for header, value in ("Upload-Offset", offset), ("Upload-Complete", f"?{complete:d}"), ("Content-Length", 0):
+            self.send_header(header, str(value))
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing: the client is told what was wrong."""
+
+
+def collected(parts: Path) -> int:
+    return parts.stat().st_size if parts.exists() else 0
+
+
+def receive(folder: str | os.PathLike, port: int) -> int:
+    """Serves until a file has arrived in `folder`; returns the bytes received. OSError if the port is taken."""
+    with Server(folder, port) as server:
+        while not server.arrived:
+            server.handle_request()
+        return server.received

@@ -1,0 +1,76 @@
+"""Upload a file over HTTP in parts: a lost connection costs one part. inbox.py is the other end.
+
+upload("weights.bin", "127.0.0.1:8000")
+"""
+
+import hashlib
+import os
+import socket
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException
+from typing import BinaryIO
+
+from ..units import MiB
+
+PATIENCE = 10  # seconds without a byte: then the connection counts as lost
+WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
+
+Send = Callable[[socket.socket, BinaryIO, int, int], None]  # sends `count` bytes of the file, from byte `at` on
+
+
+def read_and_send(line: socket.socket, file: BinaryIO, at: int, count: int) -> None:
+    file.seek(at)
+    data = file.read(count)
+    if len(data) < count:
+        raise ValueError(f"the file got shorter meanwhile: byte {at + len(data)} is gone")
+    line.sendall(data)
+
+
+def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Send = read_and_send) -> None:
+    """Sends the file in parts of `part` bytes. After a lost connection it asks where to go on.
+
+    ValueError for an empty file, and if the server refuses this one. ConnectionError, with the last cause, if the
+    connection can't be made, or is lost, more than len(WAITS) times.
+    """
+    name, size, digest = os.path.basename(path), os.path.getsize(path), checksum(path)
+    if not size:
+        raise ValueError(f"{name} is empty; a part has at least one byte")
+    for wait in (0, *WAITS):
+        time.sleep(wait)
+        try:
+            with open(path, "rb") as file, closing(HTTPConnection(address, timeout=PATIENCE)) as line:
+                line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
+                offset, complete = answered(line, name)
+                while not complete:
+                    at = min(offset, size - 1)  # if all is there, unchecked: the last byte again
+                    count = min(part, size - at)
+                    line.putrequest("PUT", f"/{name}")
+                    line.putheader("Repr-Digest", digest)
+                    line.putheader("Content-Range", f"bytes {at}-{at + count - 1}/{size}")
+                    line.putheader("Content-Length", str(count))
+                    line.endheaders()
+                    with suppress(ConnectionError):  # who refuses a part may hang up during it: read the answer
+                        send(line.sock, file, at, count)
+                    offset, complete = answered(line, name)
+                return
+        except (ConnectionError, TimeoutError, HTTPException) as error:
+            lost = error
+    raise ConnectionError(f"{name}: no connection to {address} that lasts: {lost!r}") from lost
+
+
+def answered(line: HTTPConnection, name: str) -> tuple[int, bool]:
+    """How many bytes the server has in order, and whether it has checked and published the file."""
+    answer = line.getresponse()
+    answer.read()
+    if answer.status >= 400:
+        raise ValueError(f"{line.host}:{line.port} refuses {name}: {answer.status} {answer.reason}")
+    return int(answer.headers["Upload-Offset"]), answer.headers["Upload-Complete"] == "?1"
+
+
+def checksum(path: str | os.PathLike) -> str:
+    """The value of Repr-Digest for this file: its SHA-256, read in small pieces."""
+    with open(path, "rb") as file:
+        return f"sha-256=:{b64encode(hashlib.file_digest(file, 'sha256').digest()).decode()}:"
