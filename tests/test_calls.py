@@ -2,11 +2,13 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import pytest
 
-from helpers.measure import call_costs
+from helpers.measure import call_costs, mix_costs
 from helpers.measure.calls import VERSIONS
 
 THIS = "{}.{}".format(*sys.version_info)
@@ -57,6 +59,17 @@ def test_a_python_that_says_it_is_another_version_is_found(tmp_path: Path, monke
     assert list(found) == [THIS, OTHER] and found[OTHER] == dict.fromkeys(CASES, 1e-8)
 
 
-def test_no_rounds():
+def test_two_types_cost_more_shuffled_than_sorted():
+    mixes = mix_costs(rounds=3)
+    assert list(mixes) == [f"{share} %" for share in range(0, 101, 10)]
+    assert all(list(costs) == ["shuffled", "sorted by type"] for costs in mixes.values())
+    one_type = min([*mixes["0 %"].values(), *mixes["100 %"].values()])
+    middle = [mixes[f"{share} %"] for share in range(20, 81, 10)]
+    shuffled, in_order = (median(each[order] for each in middle) for order in ("shuffled", "sorted by type"))
+    assert shuffled > 1.1 * one_type and shuffled > in_order
+
+
+@pytest.mark.parametrize("asked", [call_costs, mix_costs])
+def test_no_rounds(asked: Callable):
     with pytest.raises(ValueError, match="rounds=0"):
-        call_costs(rounds=0)
+        asked(rounds=0)

@@ -246,6 +246,12 @@ def test_why_nothing_can_be_built_is_said(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert crate("yoke").recorded and crate_refusal("uncached").recorded
 
 
+def test_elsewhere_than_on_linux_the_record_stands_in(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(crates.sys, "platform", "darwin")
+    with pytest.raises(twins.NoRust, match="on Linux only"):
+        crates._built(twins.Compiler("rustc", "1.95.0", "aarch64-apple-darwin"))
+
+
 def test_names_are_checked():
     with pytest.raises(
         ValueError, match="'crates/cows'; there are: crates/copy, crates/cow, crates/dispatch, crates/yoke"

@@ -57,6 +57,12 @@ def test_texts_keep_their_order_and_numbers_are_sorted():
     assert alike.caption.strip() == "Share all: time 2 s."
 
 
+def test_a_kind_of_memory_has_its_colour_whatever_follows_its_name():
+    sizes = {n: {"anonymous, lent": 1, "file of anonymous origin": n} for n in (1, 8)}
+    shown = dial_figure("Users", sizes, dict.fromkeys(sizes[1], "bytes"), 8)
+    assert [ax.lines[1].get_color() for ax in shown.figure.axes] == [ANONYMOUS.edge, INK]
+
+
 def test_what_is_counted_has_whole_numbers_on_its_axis():
     shown = dial_figure("Yokes", {n: {"mappings": 1} for n in (1, 8)}, {"mappings": "count"}, 8)
     assert not any(tick % 1 for tick in shown.figure.axes[0].get_yticks())

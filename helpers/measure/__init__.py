@@ -4,7 +4,7 @@ from .abilities import abilities
 from .advice import advise, page_out
 from .allowed import while_mapped
 from .cache import PageCache, drop_from_cache, page_cache
-from .calls import call_costs
+from .calls import call_costs, mix_costs
 from .crates import crate, crate_refusal
 from .explorer import Explorer
 from .exports import exports
@@ -52,6 +52,7 @@ __all__ = [
     "in_memory_limit",
     "map_a_page",
     "measure",
+    "mix_costs",
     "on_small_disk",
     "own_limit",
     "page_cache",

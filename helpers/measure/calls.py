@@ -1,4 +1,4 @@
-"""What a call costs in each Python on this machine: `call_costs()`."""
+"""What a call costs in each Python on this machine: `call_costs()`; and with two types in a mix: `mix_costs()`."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 CHILD = Path(__file__).with_name("calls_child.py")
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+THIS = "{}.{}".format(*sys.version_info)
 PATIENCE = 60  # seconds for an interpreter, which takes about 1
 
 
@@ -22,8 +23,7 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     """
     if rounds < 1:
         raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
-    this = "{}.{}".format(*sys.version_info)
-    found = {this: _costs_of(sys.executable, this, rounds)}
+    found = {THIS: _costs_of(sys.executable, THIS, rounds)}
     for version in VERSIONS:
         for python in () if version in found else _candidates(version):
             try:
@@ -34,9 +34,24 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     return found
 
 
-def _costs_of(python: str, version: str, rounds: int) -> dict[str, float]:
+def mix_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
+    """Seconds per method call, loop included, on objects of two types, by the second type's share and by their order:
+    {"0 %": {"shuffled": 4e-8, "sorted by type": 4e-8}, "10 %": …}.
+
+    In this Python; otherwise as `call_costs`, with the same errors.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
+    found: dict[str, dict[str, float]] = {}
+    for name, seconds in _costs_of(sys.executable, THIS, rounds, "mixes").items():
+        share, order = name.split(", ")
+        found.setdefault(share, {})[order] = seconds
+    return found
+
+
+def _costs_of(python: str, version: str, rounds: int, what: str = "calls") -> dict[str, float]:
     """RuntimeError if it doesn't run, or isn't a CPython of this version; OSError if it can't be started."""
-    command = [python, "-I", "-S", str(CHILD), str(rounds)]
+    command = [python, "-I", "-S", str(CHILD), str(rounds), what]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
         said = json.loads(done.stdout)

@@ -29,7 +29,9 @@ CASES = {  # name: what the loop does with each x, and how many types there are
     "singledispatch": ("chosen(x)", 1),
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
 }
-THINGS = 1024  # objects in a pass
+THINGS, MIXED = 1024, 4096  # objects in a pass; so many in a mix that the processor can't learn their order
+SHARES = range(0, 101, 10)  # per cent of the second type
+ORDERS = ("shuffled", "sorted by type")
 SHORT, TIMES = 0.002, 4  # seconds a measurement, so short that some aren't interrupted; measurements a round
 
 
@@ -59,12 +61,26 @@ def chosen(x: object) -> None:
 
 
 def prepared(body: str, types: int):
-    """Returns a function: passes -> seconds that so many passes over THINGS objects take, in a fresh code object."""
+    """`timed` for THINGS objects of so many types."""
     made = [backend() for _ in range(types)]
     for kind in made:
         chosen.register(kind, plain)
     things = [made[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
+    return timed(body, things, made)
+
+
+def mixed(share: int, order: str):
+    """`timed` for method calls of MIXED objects: those of the second type first, or all shuffled."""
+    made = [backend(), backend()]
+    types = [made[100 * i < share * MIXED] for i in range(MIXED)]
+    if order == "shuffled":
+        random.Random(0).shuffle(types)  # not the objects: those lie in memory in the order in which they are called
+    return timed("x.infer()", [kind() for kind in types], made)
+
+
+def timed(body: str, things: list, made: list):
+    """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
     names: dict = {}
     exec(compile(LOOP.format(body), body, "exec"), names)
     loop, table = names["loop"], dict.fromkeys(made, plain)
@@ -74,23 +90,28 @@ def prepared(body: str, types: int):
         loop(things, passes, plain, hinted, table, chosen, Runtime)
         return time.perf_counter() - began
 
-    return seconds
+    return len(things), seconds
 
 
-def costs(rounds: int) -> dict[str, float]:
+def costs(rounds: int, cases: dict) -> dict[str, float]:
     """Seconds per iteration, by case: the minimum of `rounds`, in turns, so that a busy moment hits all cases alike."""
-    cases = {name: prepared(*case) for name, case in CASES.items()}
     passes = {}
-    for name, seconds in cases.items():
+    for name, (_, seconds) in cases.items():
         seconds(1)  # specialises
         passes[name] = max(1, round(SHORT / seconds(1)))
     best = dict.fromkeys(cases, float("inf"))
     for _ in range(rounds * TIMES):
-        for name, seconds in cases.items():
-            best[name] = min(best[name], seconds(passes[name]) / passes[name] / THINGS)
+        for name, (count, seconds) in cases.items():
+            best[name] = min(best[name], seconds(passes[name]) / passes[name] / count)
     return best
 
 
 if __name__ == "__main__":
     this = "{}.{}".format(*sys.version_info)
-    print(json.dumps({"python": this, "implementation": sys.implementation.name, "costs": costs(int(sys.argv[1]))}))
+    calls = (
+        {name: prepared(*case) for name, case in CASES.items()}
+        if sys.argv[2] == "calls"
+        else {f"{share} %, {order}": mixed(share, order) for share in SHARES for order in ORDERS}
+    )
+    found = costs(int(sys.argv[1]), calls)
+    print(json.dumps({"python": this, "implementation": sys.implementation.name, "costs": found}))

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -183,6 +184,8 @@ def _refusal_in(text: str) -> str:
 
 
 def _built(compiler: Compiler) -> Path:
+    if sys.platform != "linux":
+        raise NoRust("what the programs ask, /proc and their own ELF files, is found on Linux only")
     folder = _folder(compiler)
     if not folder.exists():
         raise NoRust("the programs with crates were not built here")

@@ -126,7 +126,8 @@ def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: Po
         ax.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET)
         ax.set_yticks([])
         return
-    color = KINDS[meter].edge if meter in KINDS else INK
+    kind = KINDS.get(meter.partition(",")[0])  # "anonymous", and "anonymous, lent"
+    color = kind.edge if kind else INK
     ax.axvline(places[chosen], color="#e2e2e2", linewidth=6, zorder=0)
     ax.plot(*zip(*points.items(), strict=True), color=color, linewidth=1.2, marker="o", markersize=3.2, clip_on=False)
     alike = [row[each] for row in rows.values() for each in units if units[each] == unit and row[each] is not None]
