@@ -29,8 +29,8 @@ NAMELESS = (
     "gc.collect() would free"
 )
 UNSEEN = (
-    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), in arrays of "
-    "objects, as addresses in ctypes"
+    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), in arrays "
+    "of objects, as addresses in ctypes"
 )
 NO_MAPS = (
     f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
@@ -108,10 +108,11 @@ class Holding:
 def who_holds(path: str | os.PathLike) -> Holding:
     """Which objects of this process look at a mapping of the file, and the shortest chain of names to each.
 
-    They are arrays, memoryviews, PyTorch's tensors and mappings whose bytes lie in a mapping of the file, proc_pid_maps(5), or of a file
-    that had this name and was deleted or replaced. A chain begins at a global, a local of a function running in any
-    thread, a context variable, or an exception being handled. It leads through tracebacks, generators, closures,
-    defaults, attributes and items, but not into this package's own objects: a TensorFile is a single holder.
+    They are arrays, PyTorch's tensors, memoryviews and mappings whose bytes lie in a mapping of the file,
+    proc_pid_maps(5), or of a file that had this name and was deleted or replaced. A chain begins at a global, a local
+    of a function running in any thread, a context variable, or an exception being handled. It leads through
+    tracebacks, generators, closures, defaults, attributes and items, but not into this package's own objects: a
+    TensorFile is a single holder.
 
     The file need not exist. A million objects take about two seconds; none of them is kept alive.
     """
