@@ -19,11 +19,10 @@ from PIL import Image
 from helpers.measure import Comparison, Machine, Recording, Sharing, measure
 from helpers.measure.recording import IO, Faults
 from helpers.measure.sharing import Shares
-from helpers.show import bars, copy_paths, curves, recorded_table, shared_table, sweep, table
+from helpers.show import bars, copy_paths, curves, recorded_table, shared_table, table
 from helpers.show.curves import POINTS, thinned
 from helpers.show.figure import ABSENT, KINDS, Interactive, paint, picture
 from helpers.show.paths import copies
-from helpers.show.sweep import sweep_figure
 from helpers.units import MiB
 
 SIZE = 256 * MiB
@@ -336,52 +335,6 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
         assert words in html and words in text
     assert text.splitlines()[1].split() == ["read", "256", "MiB", "0.2", "s", "not", "measured", "here"]
-
-
-# --- the sweep ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def chunks() -> dict[int, Recording]:
-    """Slow with small chunks, slow with large ones, best at 64 KiB; out of order."""
-    walls = {2**20: 0.3, 2**12: 0.8, 2**16: 0.2, 2**14: 0.4, 2**24: 0.5}
-    return {n: recording(str(n), n / MiB, wall=w, io=IO(read_calls=SIZE // n)) for n, w in walls.items()}
-
-
-def test_the_sweep_marks_the_fastest_or_the_chosen(chunks):
-    shown = sweep_figure(chunks)
-    assert (
-        "Chunks of 64 KiB: time 0.2 s, anonymous memory at the peak 64 KiB, read calls 4,096; the fastest." in shown.alt
-    )
-    slow = sweep_figure(chunks, "4 KiB")
-    assert "Marked: Chunks of 4 KiB: time 0.8 s" in slow.alt and "65,536; 4.0 times as long" in slow.caption
-    curve, mark = slow.figure.axes[0].lines[1:3]
-    assert list(curve.get_xdata()) == sorted(chunks) and list(curve.get_ydata()) == [0.8, 0.4, 0.2, 0.3, 0.5]
-    assert list(mark.get_xdata()) == [4096] and list(mark.get_ydata()) == [0.8]
-    by_words = comparison(*(replace(one, name=f"{n // 1024} KiB") for n, one in chunks.items()))
-    assert sweep_figure(by_words).alt == shown.alt
-
-
-def test_the_slider_changes_the_picture(chunks):
-    shown = sweep(chunks)
-    slider, page = shown.widget.children
-    assert [label for label, _ in slider.options] == ["4 KiB", "16 KiB", "64 KiB", "1 MiB", "16 MiB"]
-    assert slider.description == "Chunk size" and slider.readout
-    assert slider.value == 2**16 and page.value == shown.picture._repr_html_()
-    slider.value = 2**24
-    assert page.value == sweep_figure(chunks, 2**24)._repr_html_() != shown.picture._repr_html_()
-    assert 'alt="' in page.value and "Chunks of 16 MiB: time 0.5 s" in page.value
-    bundle = shown._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in bundle and "Chunks of 64 KiB" in bundle["text/html"]
-
-
-def test_the_sweep_says_what_is_missing(chunks):
-    shown = sweep_figure({n: replace(one, **NO_KINDS, io=IO()) for n, one in chunks.items()})
-    assert texts(shown).count("not measured here") == 2
-    with pytest.raises(ValueError, match="no chunk of 8 KiB was measured; there are: 4 KiB, 16 KiB"):
-        sweep_figure(chunks, 8192)
-    with pytest.raises(ValueError, match="two chunk sizes or more, not 1"):
-        sweep_figure({4096: chunks[4096]})
 
 
 # --- what is copied how often ---------------------------------------------------------------------------------

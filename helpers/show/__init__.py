@@ -1,7 +1,8 @@
 """Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
 `curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
-`quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
+`quadrants` two questions at once · `copy_paths` what is copied how often ·
+`dial` a slider over what was measured at each position of a knob · `sweep` the same for chunk sizes ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
@@ -14,6 +15,7 @@ magic.py is `%measure`: curves and a table for a line of the reader's own code.
 from .copy_budget import copy_budget
 from .crossover import crossover
 from .curves import curves
+from .dial import dial
 from .explorer import page_explorer
 from .file_layout import file_layout
 from .fractions import fractions
@@ -37,6 +39,7 @@ __all__ = [
     "copy_paths",
     "crossover",
     "curves",
+    "dial",
     "file_layout",
     "fractions",
     "gallery",
