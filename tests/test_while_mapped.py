@@ -65,6 +65,14 @@ def test_what_is_from_the_documentation_says_so_with_its_sources(
     assert not replace(here, machine=replace(here.machine, system="Windows 11")).documented
 
 
+def test_macos_is_told_from_documents_unless_this_is_macos(here: Allowed) -> None:
+    on = {name: replace(here, machine=replace(here.machine, system=name)) for name in ("Linux 6.18", "Darwin 24.1")}
+    assert [one.operation for one in allowed.MACOS] == list(allowed.OPERATIONS)
+    assert {one.operation: one.shows for one in allowed.MACOS} == POSIX
+    assert "macOS, not measured" in on["Linux 6.18"].table()[0] and allowed.MACOS[0].source in repr(on["Linux 6.18"])
+    assert "macOS" not in repr(on["Darwin 24.1"])
+
+
 def test_a_recorded_windows_stands_in_for_the_documentation(
     here: Allowed, few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +81,7 @@ def test_a_recorded_windows_stands_in_for_the_documentation(
     (tmp_path / allowed.RECORDED).write_text(json.dumps(windows.to_json()), encoding="utf-8")
     found = while_mapped()
     assert found.windows == windows
-    assert "Windows, recorded on: Windows 11" in repr(found) and "not measured" not in repr(found)
+    assert "Windows, recorded on: Windows 11" in repr(found) and "Windows, not measured" not in repr(found)
 
 
 def test_json_and_back(here: Allowed) -> None:

@@ -1,5 +1,6 @@
 """`while_mapped()`: what this system lets you do to a file while somebody has it mapped, and what the mapping shows
-afterwards. Windows gives a different table: there a mapping protects its file, and stands in its way."""
+afterwards. Windows gives a different table: there a mapping protects its file, and stands in its way. macOS, by the
+rules of POSIX, gives the same table as Linux."""
 
 import json
 import mmap
@@ -103,6 +104,20 @@ WINDOWS = (
     Trial(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
 )  # fmt: skip
 
+NAMES_GO = (
+    "IEEE Std 1003.1, unlink() and rename() (what a removed name led to stays until nobody has it open), mmap() (a "
+    "mapping is a reference to the file); macOS is certified as UNIX 03"
+)
+PAST_THE_END = "IEEE Std 1003.1, mmap() (a touch of a whole page past the end of the file: SIGBUS) and ftruncate()"
+# Not measured either: what the standard says that macOS was certified for.
+MACOS = (
+    *(Trial(name, True, "", "old bytes", NAMES_GO) for name in tuple(OPERATIONS)[:3]),
+    Trial("overwrite it in place", True, "", "new bytes", "IEEE Std 1003.1, mmap() (MAP_SHARED shows the file itself)"),
+    Trial("append to it", True, "", "old bytes", "IEEE Std 1003.1, write() (with O_APPEND, behind the end)"),
+    *(Trial(name, True, "", "SIGBUS", PAST_THE_END) for name in tuple(OPERATIONS)[5:7]),
+    Trial(CLOSED, True, "", "", NAMES_GO),
+)
+
 
 @dataclass(frozen=True)
 class Allowed:
@@ -137,19 +152,22 @@ class Allowed:
             for row in rows:
                 trial = there.get(row[0], Trial(row[0], None))
                 row += [trial.answer, trial.shows or NONE]
+        if not _is_macos(self.machine):
+            header.append("macOS, not measured")
+            there = {trial.operation: trial for trial in MACOS}
+            for row in rows:
+                row.append(", ".join(filter(None, (there[row[0]].answer, there[row[0]].shows))))
         return tuple(header), [tuple(row) for row in rows]
 
     @property
     def notes(self) -> list[str]:
         """Where the columns come from: machines, or documents."""
-        if self.windows:
-            return [f"Windows, recorded on: {self.windows.machine}"]
-        sources: dict[str, list[str]] = {}
-        for trial in self.documented:
-            if trial.source:
-                sources.setdefault(trial.source, []).append(trial.operation)
-        notes = ["Windows, not measured: from its documentation"] if sources else []
-        return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]
+        notes = (
+            [f"Windows, recorded on: {self.windows.machine}"]
+            if self.windows
+            else _told("Windows", "its", self.documented)
+        )
+        return notes if _is_macos(self.machine) else notes + _told("macOS", "POSIX's", MACOS)
 
     def __repr__(self) -> str:
         return "\n".join([text_table(*self.table()), *self.notes])
@@ -233,3 +251,17 @@ def _tried(name: str, run: Recording) -> Trial:
 
 def _is_windows(machine: Machine) -> bool:
     return machine.system.startswith("Windows")
+
+
+def _is_macos(machine: Machine) -> bool:
+    return machine.system.startswith("Darwin")
+
+
+def _told(system: str, whose: str, trials: tuple[Trial, ...]) -> list[str]:
+    """What stands under a column that comes from documents: that it does, and which."""
+    sources: dict[str, list[str]] = {}
+    for trial in trials:
+        if trial.source:
+            sources.setdefault(trial.source, []).append(trial.operation)
+    notes = [f"{system}, not measured: from {whose} documentation"] if sources else []
+    return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]

@@ -28,7 +28,10 @@ NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
     "gc.collect() would free"
 )
-UNSEEN = "references that C code keeps to itself: in other libraries, in arrays of objects, as addresses in ctypes"
+UNSEEN = (
+    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), in arrays "
+    "of objects, as addresses in ctypes"
+)
 NO_MAPS = (
     f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
     "beside the file's `path` or `filename`"
@@ -105,10 +108,11 @@ class Holding:
 def who_holds(path: str | os.PathLike) -> Holding:
     """Which objects of this process look at a mapping of the file, and the shortest chain of names to each.
 
-    They are arrays, memoryviews and mappings whose bytes lie in a mapping of the file, proc_pid_maps(5), or of a file
-    that had this name and was deleted or replaced. A chain begins at a global, a local of a function running in any
-    thread, a context variable, or an exception being handled. It leads through tracebacks, generators, closures,
-    defaults, attributes and items, but not into this package's own objects: a TensorFile is a single holder.
+    They are arrays, PyTorch's tensors, memoryviews and mappings whose bytes lie in a mapping of the file,
+    proc_pid_maps(5), or of a file that had this name and was deleted or replaced. A chain begins at a global, a local
+    of a function running in any thread, a context variable, or an exception being handled. It leads through
+    tracebacks, generators, closures, defaults, attributes and items, but not into this package's own objects: a
+    TensorFile is a single holder.
 
     The file need not exist. A million objects take about two seconds; none of them is kept alive.
     """
@@ -167,7 +171,7 @@ def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
     def wanted(obj: Any) -> bool:
         return any(_inside(under, spans) for under in way_to_owner(obj))
 
-    kinds = ways.exactly(np.ndarray, memoryview, mmap.mmap)
+    kinds = ways.exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
     found = ways.ways(roots, kinds, wanted)
     described = [(id(way[-1]), way, list(_described(way, roots, more))) for way, more in _together(found, roots)]
     shown = {key for key, _, some in described if any(chain.where == ways.SHOWN for chain in some)}
@@ -210,11 +214,17 @@ def _described(way: list[Any], roots: ways.Roots, more: int) -> Iterator[Chain]:
         yield Chain(what, name, where)
 
 
+def _tensors() -> tuple[type, ...]:
+    """PyTorch's kind of tensor, if this program has imported PyTorch."""
+    kind = getattr(sys.modules.get("torch"), "Tensor", None)
+    return (kind,) if isinstance(kind, type) else ()
+
+
 def _what(obj: Any) -> str:
     name = type(obj).__name__
     if is_a(obj, mmap.mmap):
         return f"mapping of {in_words(mmap.mmap.__len__(obj), 'bytes')}"
-    size = next((kind.nbytes.__get__(obj) for kind in (np.ndarray, memoryview) if is_a(obj, kind)), None)
+    size = next((kind.nbytes.__get__(obj) for kind in (np.ndarray, memoryview, *_tensors()) if is_a(obj, kind)), None)
     return name if size is None else f"{name} of {in_words(size, 'bytes')}"
 
 
@@ -226,6 +236,8 @@ def _inside(obj: Any, spans: Spans) -> bool:
 def _address(obj: Any) -> int | None:
     """The address of its first element; None if it shows no bytes, or no longer does."""
     with suppress(Exception):  # an array can be a view of anything, and the exporter can be anybody's code
+        if is_a(obj, _tensors()):
+            return obj.data_ptr()
         array = obj if is_a(obj, np.ndarray) else np.frombuffer(obj, np.uint8)
         return np.ndarray.__array_interface__.__get__(array)["data"][0]
     return None
