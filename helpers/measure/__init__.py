@@ -16,7 +16,9 @@ from .kernel_maps import map_a_page
 from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
 from .memory_limit import in_memory_limit, own_limit
+from .overlay import on_overlay
 from .pages import PageMap, PageState, page_map
+from .profilers import line_increments, mprof_samples
 from .read_ahead import by_read_ahead
 from .recording import Comparison, Recording
 from .run import compare, measure
@@ -50,9 +52,12 @@ __all__ = [
     "fio",
     "here",
     "in_memory_limit",
+    "line_increments",
     "map_a_page",
     "measure",
     "mix_costs",
+    "mprof_samples",
+    "on_overlay",
     "on_small_disk",
     "own_limit",
     "page_cache",

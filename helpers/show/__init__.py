@@ -1,7 +1,8 @@
 """Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
-`curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
-`quadrants` two questions at once · `copy_paths` what is copied how often · `lines` several things by a number ·
+`curves` memory over time, one panel per method · `curves_and_samples` the same, and what mprof saw of it ·
+`bars` and `table` method x meter · `shared_table` process x meter · `quadrants` two questions at once ·
+`copy_paths` what is copied how often · `lines` several things by a number ·
 `dial` a slider over what was measured at each position of a knob · `sweep` the same for chunk sizes ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
@@ -29,6 +30,7 @@ from .outcomes import outcomes
 from .owners import owners
 from .pages import page_film, page_grid
 from .paths import copy_paths
+from .profiled import curves_and_samples
 from .quadrants import quadrants
 from .recorded import recorded_table
 from .rust import rust
@@ -42,6 +44,7 @@ __all__ = [
     "copy_paths",
     "crossover",
     "curves",
+    "curves_and_samples",
     "dial",
     "experts",
     "file_layout",

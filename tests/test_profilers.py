@@ -1,0 +1,72 @@
+"""What memory_profiler writes is read as it was meant, and drawn over the kinds of memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.measure import line_increments, measure, mprof_samples
+from helpers.show import curves_and_samples
+from helpers.units import MiB
+
+SCRIPT = """\
+import time
+
+@profile
+def grow():
+    block = b"1" * (24 * 2**20)
+    time.sleep(0.1)
+    del block
+
+if __name__ == "__main__":
+    before = b"1" * (8 * 2**20)
+    grow()
+"""
+
+
+def run(folder: Path, *command: str) -> str:
+    (folder / "script.py").write_text(SCRIPT)
+    return subprocess.run(
+        [sys.executable, "-m", *command, "script.py"], cwd=folder, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_table_of_profile_says_which_line_grew(tmp_path: Path):
+    told = run(tmp_path, "memory_profiler")
+    grown = line_increments(told)
+    assert "Filename: script.py\n" in told, "a folder of this machine would be shown"
+    assert 23.5 * MiB < grown['block = b"1" * (24 * 2**20)'] < 24.5 * MiB
+    assert -24.5 * MiB < grown["del block"] < -23.5 * MiB and abs(grown["time.sleep(0.1)"]) < MiB
+
+
+def test_the_samples_of_mprof_begin_with_the_call(tmp_path: Path):
+    run(tmp_path, "mprof", "run", "-T", "0.01", "-o", "out.dat")
+    samples = mprof_samples(tmp_path / "out.dat")
+    seconds, grown = zip(*samples, strict=True)
+    assert 0 <= seconds[0] < seconds[-1] < 5 and list(seconds) == sorted(seconds)
+    assert 23.5 * MiB < max(grown) < 24.5 * MiB
+
+
+def test_what_is_not_of_memory_profiler_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="no table of memory_profiler: 'hello'"):
+        line_increments("hello")
+    samples = tmp_path / "out.dat"
+    samples.write_text("CMDLINE python\nMEM 10.0 100.0\n")
+    with pytest.raises(ValueError, match=r"out\.dat has no line FUNC"):
+        mprof_samples(samples)
+    samples.write_text("MEM 10.0 100.0\nFUNC __main__.grow 10.0 101.0 11.0 102.0 0\n")
+    with pytest.raises(ValueError, match="no sample between"):
+        mprof_samples(samples)
+
+
+def test_samples_are_drawn_in_the_unit_of_the_curves():
+    run = measure(bytes, MiB)
+    drawn = curves_and_samples(run, [(0, 0), (2 * run.wall, 3 * MiB)], "a profiler")
+    (ax,), (labels,) = drawn.figure.axes, drawn.figure.legends
+    dots = ax.get_lines()[-1]
+    factor = 1000 if "ms" in ax.get_xlabel() else 1
+    assert dots.get_xdata()[1] == pytest.approx(2 * run.wall * factor) and dots.get_ydata()[1] == 3
+    assert ax.get_xlim()[1] >= dots.get_xdata()[1], "the last sample is outside the picture"
+    assert labels.get_texts()[-1].get_text() == "a profiler"
+    assert "Dots, a profiler: 2 samples, 3 MiB at their peak" in drawn.alt
