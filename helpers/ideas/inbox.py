@@ -4,7 +4,7 @@
 
 HEAD asks how much of a file is there; Upload-Offset answers. PUT brings the part that begins at that byte, and its
 Content-Range says which part it is. Every request has the checksum of the whole file, Repr-Digest. Parts are collected
-beside the file's place. When the last part is there and the checksum is right, what was collected is renamed.
+beside the file's place, and renamed to it when the last one is there and the checksum is right.
 
 Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete: an IETF draft,
 "Resumable Uploads for HTTP".
@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from base64 import b64decode
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import TCPServer
@@ -24,6 +25,13 @@ from .upload import PATIENCE, checksum
 NAME = re.compile(r"/(\w[\w.-]{0,99})", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
 RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
+
+
+Answer = tuple[int, int, bool]  # status, how many bytes have arrived, and whether they are the whole file, checked
+
+
+class Refused(Exception):
+    """A status of 400 or more, and why."""
 
 
 class Server(TCPServer):
@@ -45,55 +53,57 @@ class Inbox(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_HEAD(self) -> None:
-        if places := self.places():
-            path, parts, digest = places
-            complete = path.exists() and checksum(path) == digest
-            self.answer(200, collected(parts), complete)
+        self.answer(self.head)
 
     def do_PUT(self) -> None:
+        self.answer(self.put)
+
+    def head(self) -> Answer:
+        path, parts, digest = self.places()
+        return 200, collected(parts), path.exists() and checksum(path) == digest
+
+    def put(self) -> Answer:
+        path, parts, digest = self.places()
+        first, last, size = self.part()
+        data = self.rfile.read(last + 1 - first)
+        self.server.received += len(data)
+        if len(data) < last + 1 - first:
+            raise ConnectionResetError("the client is gone, and this part is lost")
+        if first > collected(parts):
+            raise Refused(409, f"byte {collected(parts)} comes next, not {first}")
+        write(data, parts, first)
+        if last + 1 < size:
+            return 202, last + 1, False
+        if checksum(parts) != digest:
+            parts.unlink()
+            raise Refused(422, "the checksum is wrong; begin again")
+        os.replace(parts, path)
+        self.server.arrived = True
+        return 201, size, True
+
+    def places(self) -> tuple[Path, Path, str]:
+        """Where the file goes, where its parts are collected, and its checksum."""
+        name, digest = NAME.fullmatch(self.path), DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))
+        if not (name and digest) or (path := self.server.folder / name[1]).is_dir():
+            raise Refused(400, "the path must be a file's name, and Repr-Digest its SHA-256")
+        return path, path.with_name(f".{name[1]}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
+
+    def part(self) -> tuple[int, int, int]:
+        """The part's first and last byte, and the size of the file."""
         told = RANGE.fullmatch(self.headers.get("Content-Range", ""))
         first, last, size = map(int, told.groups()) if told else (0, -1, -1)
         length = last + 1 - first
         if not first <= last < size or self.headers.get("Content-Length") != str(length):
-            return self.send_error(400, "Content-Range and Content-Length must name the same part")
+            raise Refused(400, "Content-Range and Content-Length must name the same part")
         if length > self.server.largest_part:
-            return self.send_error(413, f"a part has at most {self.server.largest_part} bytes")
-        if not (places := self.places()):
-            return
-        path, parts, digest = places
-        data = self.rfile.read(length)
-        self.server.received += len(data)
-        if len(data) < length:
-            self.close_connection = True  # it broke; the part is lost
-            return
-        if first > collected(parts):
-            return self.send_error(409, f"byte {collected(parts)} comes next, not {first}")
+            raise Refused(413, f"a part has at most {self.server.largest_part} bytes")
+        return first, last, size
+
+    def answer(self, ask: Callable[[], Answer]) -> None:
         try:
-            with parts.open("ab") as file:
-                file.truncate(first)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            return self.send_error(507, error.strerror)
-        if last + 1 < size:
-            return self.answer(202, last + 1, False)
-        if checksum(parts) != digest:
-            parts.unlink()
-            return self.send_error(422, "the checksum is wrong; begin again")
-        os.replace(parts, path)
-        self.server.arrived = True
-        self.answer(201, size, True)
-
-    def places(self) -> tuple[Path, Path, str] | None:
-        """Where the file goes, where its parts are collected, and its checksum; None if the request is refused."""
-        name, digest = NAME.fullmatch(self.path), DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))
-        if not (name and digest) or (path := self.server.folder / name[1]).is_dir():
-            self.send_error(400, "the path must be a file's name, and Repr-Digest its SHA-256")
-            return None
-        return path, path.with_name(f".{name[1]}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
-
-    def answer(self, status: int, offset: int, complete: bool) -> None:
+            status, offset, complete = ask()
+        except Refused as why:
+            return self.send_error(*why.args)
         self.send_response(status)
         for header, value in ("Upload-Offset", offset), ("Upload-Complete", f"?{complete:d}"), ("Content-Length", 0):
             self.send_header(header, str(value))
@@ -105,6 +115,18 @@ class Inbox(BaseHTTPRequestHandler):
 
 def collected(parts: Path) -> int:
     return parts.stat().st_size if parts.exists() else 0
+
+
+def write(data: bytes, parts: Path, first: int) -> None:
+    """At its place. If the disk takes less, what it took is the beginning of the part, and so in order."""
+    try:
+        with parts.open("ab") as file:
+            file.truncate(first)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise Refused(507, error.strerror) from error
 
 
 def receive(folder: str | os.PathLike, port: int) -> int:

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import BinaryIO
 
 from ..units import MiB
@@ -35,30 +36,42 @@ def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Sen
     ValueError for an empty file, and if the server refuses this one. ConnectionError, with the last cause, if the
     connection can't be made, or is lost, more than len(WAITS) times.
     """
-    name, size, digest = os.path.basename(path), os.path.getsize(path), checksum(path)
-    if not size:
-        raise ValueError(f"{name} is empty; a part has at least one byte")
+    path, digest = Path(path), checksum(path)
+    if not path.stat().st_size:
+        raise ValueError(f"{path.name} is empty; a part has at least one byte")
     for wait in (0, *WAITS):
         time.sleep(wait)
         try:
-            with open(path, "rb") as file, closing(HTTPConnection(address, timeout=PATIENCE)) as line:
-                line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
-                offset, complete = answered(line, name)
-                while not complete:
-                    at = min(offset, size - 1)  # if all is there, unchecked: the last byte again
-                    count = min(part, size - at)
-                    line.putrequest("PUT", f"/{name}")
-                    line.putheader("Repr-Digest", digest)
-                    line.putheader("Content-Range", f"bytes {at}-{at + count - 1}/{size}")
-                    line.putheader("Content-Length", str(count))
-                    line.endheaders()
-                    with suppress(ConnectionError):  # who refuses a part may hang up during it: read the answer
-                        send(line.sock, file, at, count)
-                    offset, complete = answered(line, name)
-                return
+            with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
+                return send_parts(line, path, digest, part, send)
         except (ConnectionError, TimeoutError, HTTPException) as error:
             lost = error
-    raise ConnectionError(f"{name}: no connection to {address} that lasts: {lost!r}") from lost
+    raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
+
+
+def send_parts(
+    line: HTTPConnection,
+    path: Path,
+    digest: str,
+    part: int,
+    send: Send,
+) -> None:
+    """Asks how much of the file has arrived, and sends the rest. Errors as in `upload`."""
+    name, size = path.name, path.stat().st_size
+    line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
+    offset, complete = answered(line, name)
+    with path.open("rb") as file:
+        while not complete:
+            at = min(offset, size - 1)  # all there, but unchecked: the last byte again
+            count = min(part, size - at)
+            line.putrequest("PUT", f"/{name}")
+            line.putheader("Repr-Digest", digest)
+            line.putheader("Content-Range", f"bytes {at}-{at + count - 1}/{size}")
+            line.putheader("Content-Length", str(count))
+            line.endheaders()
+            with suppress(ConnectionError):  # a server that refuses may hang up
+                send(line.sock, file, at, count)
+            offset, complete = answered(line, name)
 
 
 def answered(line: HTTPConnection, name: str) -> tuple[int, bool]:

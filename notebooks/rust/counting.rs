@@ -24,6 +24,7 @@ fn count(size: usize) {
     BOTH.fetch_max(live, Relaxed);
 }
 
+// part: allocator
 #[global_allocator] // every Box, Vec and String of the program asks this one
 static HEAP: Counting = Counting;
 
@@ -38,6 +39,7 @@ unsafe impl GlobalAlloc for Counting {
         System.alloc_zeroed(layout)
     }
 
+    // part: reallocated
     /// Grown where it is, or moved by the system: never counted old and new at once.
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         GROWN.fetch_add(1, Relaxed);
@@ -49,6 +51,7 @@ unsafe impl GlobalAlloc for Counting {
         now
     }
 
+    // part: freed
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
         System.dealloc(at, layout)
