@@ -107,7 +107,6 @@ def test_dynamic_dispatch_takes_two_words_and_a_table(made):
         assert (table["size"], table["align"]) == (sizes[name], 8) and int(table["infer"], 16) > 0
     assert figures["vtable of Scale"]["infer"] != figures["vtable of Affine"]["infer"]
     assert list(figures["infer(10)"].values()) == [30, 30, 31, 31]  # called by name, and by hand through the table
-    assert len(set(figures["table of"].values())) == 3
     assert costs["static, inlined"] < min(costs["Box<dyn>, shuffled"], costs["enum, shuffled"])
     assert costs["static, inlined"] < costs["static, not inlined"]
 

@@ -65,7 +65,7 @@ def dial_figure(
         said = {position: f"{label} {_word(position)}: {_told(rows, units, position)}." for position in rows}
         first, *_, last = rows
         others = " ".join(said[end] for end in (first, last) if end != chosen)
-        alt = f"{', '.join(map(_title, units))}, by {label.lower()}. Marked: {said[chosen]} {others}"
+        alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {said[chosen]} {others}"
         recordings = {_word(position): one for position, one in positions.items() if isinstance(one, Recording)}
         caption = f"{caption} {said[chosen]}"
         return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)

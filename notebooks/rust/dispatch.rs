@@ -1,6 +1,6 @@
 //! One call, decided by the compiler or while the program runs: what lies in memory,
 //! and what it costs.
-use std::mem::{forget, size_of, transmute, transmute_copy};
+use std::mem::{forget, size_of, transmute};
 use std::{ptr, slice, time::Instant};
 
 // part: trait
@@ -79,29 +79,6 @@ fn by_hand(backend: &dyn Backend, x: f64) -> f64 {
     infer(value, x)
 }
 
-/// Another trait, with two methods, so a `&dyn Describe` has a table of five words.
-trait Describe {
-    fn weights(&self) -> usize;
-    fn name(&self) -> &'static str;
-}
-impl Describe for Scale {
-    fn weights(&self) -> usize {
-        1
-    }
-    fn name(&self) -> &'static str {
-        "scale"
-    }
-}
-// end
-
-/// Where the table of a trait object lies.
-fn table_of<T: ?Sized>(object: &T) -> *const usize {
-    assert_eq!(size_of::<&T>(), size_of::<[*const usize; 2]>());
-    // SAFETY: a reference to a trait object is two words, as was just checked.
-    let [_value, table]: [*const usize; 2] = unsafe { transmute_copy(&object) };
-    table
-}
-
 // part: ns
 const N: usize = 60_000; // more turns than a processor can learn by heart
 const ROUNDS: usize = 15;
@@ -147,11 +124,6 @@ fn main() {
     println!("infer(10)\tScale, by hand\t{}", by_hand(hidden_scale, 10.0));
     println!("infer(10)\tAffine\t{}", affine.infer(10.0));
     println!("infer(10)\tAffine, by hand\t{}", by_hand(hidden_affine, 10.0));
-    let described: &dyn Describe = hidden(&scale);
-    assert_eq!((described.weights(), described.name()), (1, "scale"));
-    println!("table of\tScale as Backend\t{:p}", table_of(hidden_scale));
-    println!("table of\tAffine as Backend\t{:p}", table_of(hidden_affine));
-    println!("table of\tScale as Describe\t{:p}", table_of(described));
 
     let sorted: Vec<usize> = (0..N).map(|i| i * 3 / N).collect();
     // Shuffled before the values are made, so that these lie one after another:
