@@ -165,9 +165,9 @@ class Allowed:
         notes = (
             [f"Windows, recorded on: {self.windows.machine}"]
             if self.windows
-            else _told("Windows", "its", self.documented)
+            else _told("Windows", "its documentation", self.documented)
         )
-        return notes if _is_macos(self.machine) else notes + _told("macOS", "POSIX's", MACOS)
+        return notes if _is_macos(self.machine) else notes + _told("macOS", "the standard that it follows", MACOS)
 
     def __repr__(self) -> str:
         return "\n".join([text_table(*self.table()), *self.notes])
@@ -257,11 +257,11 @@ def _is_macos(machine: Machine) -> bool:
     return machine.system.startswith("Darwin")
 
 
-def _told(system: str, whose: str, trials: tuple[Trial, ...]) -> list[str]:
+def _told(system: str, document: str, trials: tuple[Trial, ...]) -> list[str]:
     """What stands under a column that comes from documents: that it does, and which."""
     sources: dict[str, list[str]] = {}
     for trial in trials:
         if trial.source:
             sources.setdefault(trial.source, []).append(trial.operation)
-    notes = [f"{system}, not measured: from {whose} documentation"] if sources else []
+    notes = [f"{system}, not measured here: from {document}"] if sources else []
     return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]
