@@ -10,6 +10,7 @@ when its holder dies. While nobody waits, taking it needs no system call. Linux 
 
 import ctypes
 import errno
+import mmap
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ from typing import Self
 
 from ..units import in_words
 
+Writable = mmap.mmap | memoryview | bytearray
 SIZE, MARK_AT, MARK = 64, 56, b"a lock 1"
 PROCESS_SHARED, ROBUST, ERROR_CHECK = 1, 1, 2  # pthread.h, of glibc and of musl
 
@@ -28,13 +30,13 @@ class SharedLock:
     ValueError if no lock was made there, TypeError if `memory` is read-only, OSError where there are no such locks.
     """
 
-    def __init__(self, memory, at: int = 0) -> None:
+    def __init__(self, memory: Writable, at: int = 0) -> None:
         self._bytes = _place(memory, at)
         if self._bytes[MARK_AT:] != MARK:
             raise ValueError(f"no lock at byte {at}: SharedLock.make(memory, {at}) makes one, once, before all others")
 
     @classmethod
-    def make(cls, memory, at: int = 0) -> Self:
+    def make(cls, memory: Writable, at: int = 0) -> Self:
         """A new lock in SIZE bytes of `memory` from byte `at`, a multiple of 8: once, before anyone else looks there.
 
         ValueError if it has no room there, or isn't aligned; else as above. pthread_mutexattr_setrobust(3).
@@ -56,7 +58,7 @@ class SharedLock:
         """
         until = time.time() + timeout
         end = ctypes.byref(_Time(int(until), int(until % 1 * 1e9)))
-        code = _call("mutex_timedlock", self._bytes, end, passed=_AWAITED)
+        code = _call("mutex_timedlock", self._bytes, end, passed=(errno.ETIMEDOUT, errno.EOWNERDEAD))
         if code == errno.ETIMEDOUT:
             raise TimeoutError(f"the lock was not free within {in_words(timeout, 'seconds')}")
         if code == errno.EOWNERDEAD:
@@ -73,14 +75,14 @@ class SharedLock:
         self.release()
 
 
+_library = cache(lambda: ctypes.CDLL(None))  # asked for late: Windows has none
+
+
 class _Time(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]  # timespec(3)
 
 
-_AWAITED = (errno.ETIMEDOUT, getattr(errno, "EOWNERDEAD", None))
-
-
-def _place(memory, at: int) -> ctypes.Array:
+def _place(memory: Writable, at: int) -> ctypes.Array:
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, f"no lock that outlives its holder on {sys.platform}, only on Linux")
     place = (ctypes.c_char * SIZE).from_buffer(memory, at)
@@ -89,14 +91,9 @@ def _place(memory, at: int) -> ctypes.Array:
     return place
 
 
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
-
-
-def _call(name: str, *args, passed: tuple[int | None, ...] = ()) -> int:
+def _call(name: str, *args, passed: tuple[int, ...] = ()) -> int:
     """A function of pthreads(7): it returns its error, which is an OSError unless `passed`."""
-    code = getattr(_libc(), f"pthread_{name}")(*args)
+    code = getattr(_library(), f"pthread_{name}")(*args)
     if code and code not in passed:
         raise OSError(code, f"pthread_{name}: {os.strerror(code)}")
     return code
