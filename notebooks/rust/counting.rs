@@ -22,7 +22,7 @@ fn count(size: usize) {
     BOTH.fetch_max(live, Relaxed);
 }
 
-/// For `realloc`: the old block goes before the new one comes: they never count at once.
+/// For `realloc`: the old block goes before the new one comes, never both at once.
 fn recount(old: usize, new: usize) {
     BOTH.fetch_max(live() + new, Relaxed);
     GROWN.fetch_add(1, Relaxed);
