@@ -56,7 +56,7 @@ def send_parts(
     part: int,
     send: Send,
 ) -> None:
-    """Asks how much of the file has arrived, and sends the rest. Errors as in `upload`."""
+    """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
     line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
     offset, complete = answered(line, name)

@@ -14,8 +14,6 @@ static MOVED: AtomicUsize = AtomicUsize::new(0); // … which answered with anot
 static BOTH: AtomicUsize = AtomicUsize::new(0); // PEAK, if realloc held old and new at once
 
 // part: counting
-struct Counting;
-
 fn count(size: usize) {
     TOTAL.fetch_add(size, Relaxed);
     TIMES.fetch_add(1, Relaxed);
@@ -24,7 +22,17 @@ fn count(size: usize) {
     BOTH.fetch_max(live, Relaxed);
 }
 
+/// For `realloc`: the old block goes before the new one comes, never both at once.
+fn recount(old: usize, new: usize) {
+    BOTH.fetch_max(live() + new, Relaxed);
+    GROWN.fetch_add(1, Relaxed);
+    LIVE.fetch_sub(old, Relaxed);
+    count(new);
+}
+
 // part: allocator
+struct Counting;
+
 #[global_allocator] // every Box, Vec and String of the program asks this one
 static HEAP: Counting = Counting;
 
@@ -39,19 +47,14 @@ unsafe impl GlobalAlloc for Counting {
         System.alloc_zeroed(layout)
     }
 
-    // part: reallocated
-    /// Grown where it is, or moved by the system: never counted old and new at once.
+    /// The system grows the block where it is, or moves it.
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        GROWN.fetch_add(1, Relaxed);
-        BOTH.fetch_max(live() + size, Relaxed);
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        count(size);
+        recount(layout.size(), size);
         let now = System.realloc(at, layout, size);
         MOVED.fetch_add((now != at) as usize, Relaxed);
         now
     }
 
-    // part: freed
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
         System.dealloc(at, layout)
