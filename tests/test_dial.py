@@ -115,3 +115,11 @@ def test_many_positions_label_as_many_as_fit():
 def test_what_cannot_be_drawn_is_refused(given, complaint):
     with pytest.raises(ValueError, match=complaint):
         dial_figure("Types", *given)
+
+
+def test_a_machine_is_said_once_if_only_its_read_ahead_differs(chunks: dict[int, Recording]):
+    there = {n: replace(run, machine=replace(run.machine, read_ahead=n)) for n, run in chunks.items()}
+    said = dial_figure("Read-ahead", there, ["wall"], 2**16).caption.partition("Measured on ")[2]
+    assert said == f"{replace(there[2**16].machine, read_ahead=None)}."
+    elsewhere = there | {2**12: replace(there[2**12], machine=replace(there[2**12].machine, cores=128))}
+    assert dial_figure("Read-ahead", elsewhere, ["wall"], 2**16).caption.count("Python") == len(elsewhere)

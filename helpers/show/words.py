@@ -1,6 +1,7 @@
 """What pictures and their alternative texts say in the same words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..measure.recording import Comparison, Recording
 from .figure import KINDS, UNKNOWN
@@ -42,6 +43,8 @@ def ended(recording: Recording) -> str:
 
 
 def with_machine(caption: str, methods: Mapping[str, Recording]) -> str:
-    """The caption, with the machine that the numbers come from."""
-    made_on = " · ".join(dict.fromkeys(str(recording.machine) for recording in methods.values()))
-    return f"{caption} Measured on {made_on}.".strip()
+    """The caption, with the machine that the numbers come from. If only its read-ahead differs, that isn't said."""
+    machines = dict.fromkeys(recording.machine for recording in methods.values())
+    if len(alike := {replace(machine, read_ahead=None) for machine in machines}) == 1 < len(machines):
+        machines = alike
+    return f"{caption} Measured on {' · '.join(map(str, machines))}.".strip()
