@@ -2,10 +2,10 @@
 
 `curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
 `quadrants` two questions at once · `copy_paths` what is copied how often · `sweep` a slider over chunk sizes ·
-`lines` several things by a number ·
 `page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
+`lines` a line for each of several things, by a number ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
 `outcomes` how a class did · `spread` and `votes` what a class predicted, beside what was measured.
 magic.py is `%measure`: curves and a table for a line of the reader's own code.
