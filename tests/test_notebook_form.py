@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from helpers.folders import NOTEBOOKS
+from helpers.folders import NOTEBOOKS, ROOT
 from helpers.publish.handouts import OWN_CODE
 from helpers.publish.tidy import METADATA, is_tidy
 from helpers.teach.claims import asserted_in
@@ -236,6 +236,15 @@ def test_lesson(path: Path, check: Check):
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson_has_neighbours(path: Path):
     assert list(has_neighbours(json.loads(path.read_text(encoding="utf-8")), path.name[:2])) == []
+
+
+def test_the_tables_of_lessons_say_the_minutes_of_each():
+    said = {
+        path.name[:2]: re.search(r"\b(\d+) minutes\b", opening(json.loads(path.read_text("utf-8")))) for path in LESSONS
+    }
+    for table in (ROOT / "README.md", LESSONS[0]):
+        rows = dict(re.findall(r"\| (\d\d) \|[^|]+\| (\d+) \|", table.read_text("utf-8")))
+        assert rows == {number: minutes[1] for number, minutes in said.items()}, table.name
 
 
 # The checks themselves, on a lesson that is right and then on that lesson with one thing wrong.
