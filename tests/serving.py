@@ -76,7 +76,7 @@ def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:
 
 
 def raw(address: str, *pieces: bytes) -> bytes:
-    """What the server says to these bytes, until it hangs up or says nothing for a while."""
+    """The head of the answer to these bytes, at least; nothing if none comes for a while."""
     host, port = address.split(":")
     with socket.create_connection((host, int(port)), timeout=3) as line:
         said = b""
@@ -85,7 +85,7 @@ def raw(address: str, *pieces: bytes) -> bytes:
                 line.sendall(piece)
             while more := line.recv(65536):
                 said += more
-                if said.endswith(b"}"):
+                if b"\r\n\r\n" in said:
                     break
         except (TimeoutError, ConnectionError):
             pass

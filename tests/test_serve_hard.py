@@ -82,20 +82,23 @@ def test_parts_must_follow_each_other(at: str, tmp_path: Path):
     assert ask(at, "PUT", "/models/row", data[100:], part(data, 100, len(data))).status == 201
 
 
-def test_two_at_once_are_told_apart(at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Both bring the same file at the same time: one of them gets it in, and the other is told."""
-    data = model(tmp_path, 4)
-    statuses = []
-
-    def bring() -> None:
-        statuses.append(put(at, data, "both").status)
-
-    both = [threading.Thread(target=bring) for _ in range(2)]
-    for each in both:
-        each.start()
-    for each in both:
-        each.join()
-    assert set(statuses) <= {201, 416} and 201 in statuses
+def test_who_brings_what_another_is_bringing_waits(at: str, tmp_path: Path):
+    data, statuses = model(tmp_path, 4), []
+    line = socket.create_connection(tuple(at.split(":")))
+    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
+    line.sendall(f"PUT /models/both HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode())
+    line.sendall(data[:1000])
+    offset = {"upload-offset": "1000"}
+    assert until(lambda: offset.items() <= ask(at, "HEAD", "/models/both", headers=sha(data)).headers.items())
+    other = threading.Thread(target=lambda: statuses.append(put(at, data, "both").status))
+    other.start()
+    time.sleep(0.2)
+    assert not statuses
+    line.sendall(data[1000:])
+    assert line.recv(1000).startswith(b"HTTP/1.1 201 ")
+    line.close()
+    other.join()
+    assert statuses == [201]
     assert ask(at, "GET", "/models/both").body == data
 
 
@@ -225,8 +228,9 @@ def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
         running = last.enter_context(serve(folder, workers=2))
         for number in some(range(100), 5, "kills"):
             chance = random.Random(f"{commit()} {number}")
-            pids = [row["pid"] for row in ask(running.address, "GET", "/metrics").json["workers"]]
-            killed = chance.choice([running.pid, *pids])
+            watcher = psutil.Process(running.pid)
+            assert until(lambda watcher=watcher: len(watcher.children()) == 2)
+            killed = chance.choice([running.pid, *(worker.pid for worker in watcher.children())])
             new = files[(folder / "m").read_bytes() == files[0]]
             client = threading.Thread(target=bring, args=(running.address, new))
             client.start()

@@ -28,16 +28,19 @@ GRACE = 2.0  # seconds for requests to end when the server does
 def watch(folder: Path, workers: int, port: int, until: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
     tidy(folder)
-    with socket.create_server(("127.0.0.1", port), backlog=1024) as listening:
+    with listener(port) as listening:
         board, alive = Board(workers), os.pipe()
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, _end)
-        print(listening.getsockname()[1], flush=True)
         pids: dict[int, int] = {}
+        said = 0
         try:
             while True:
                 for worker in set(range(workers)) - set(pids.values()):
-                    pids[start(worker, folder, listening, board, alive)] = worker
+                    pids[pid := start(worker, folder, listening, board, alive)] = worker
+                    board.started(worker, pid)
+                if not said:
+                    print(said := listening.getsockname()[1], flush=True)
                 if until is not None and select.select([until], [], [], 0.02)[0] and not os.read(until, 1):
                     return
                 if until is None:
@@ -46,6 +49,16 @@ def watch(folder: Path, workers: int, port: int, until: int | None) -> None:
                     del pids[ended]
         finally:
             stop(pids)
+
+
+def listener(port: int) -> socket.socket:
+    """A socket that listens. It names its protocol, because asyncio sets TCP_NODELAY only where it sees TCP. Without
+    that, an answer's body waits 40 ms for the client to acknowledge its head (Nagle's algorithm, delayed ACK)."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
+    listening.listen(1024)
+    return listening
 
 
 def start(worker: int, folder: Path, listening: socket.socket, board: Board, alive: tuple[int, int]) -> int:
@@ -57,7 +70,6 @@ def start(worker: int, folder: Path, listening: socket.socket, board: Board, ali
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, signal.SIG_DFL)
         os.close(alive[1])
-        board.started(worker, os.getpid())
         asyncio.run(work(Service(folder, board, worker), listening, alive[0]))
         code = 0
     finally:
