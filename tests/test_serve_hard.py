@@ -213,6 +213,13 @@ def test_the_server_ends_with_a_killed_caller(tmp_path: Path):
     assert until(lambda: not any(process.is_running() for process in processes))
 
 
+def test_workers_end_with_a_killed_watcher(tmp_path: Path):
+    with serve(tmp_path, workers=2) as running:
+        workers = psutil.Process(running.pid).children()
+        os.kill(running.pid, signal.SIGKILL)
+        assert len(workers) == 2 and until(lambda: not any(process.is_running() for process in workers))
+
+
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     with pytest.raises(OSError, match="did not start"), serve(tmp_path / "none"):
         pass
@@ -228,9 +235,8 @@ def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
         running = last.enter_context(serve(folder, workers=2))
         for number in some(range(100), 5, "kills"):
             chance = random.Random(f"{commit()} {number}")
-            watcher = psutil.Process(running.pid)
-            assert until(lambda watcher=watcher: len(watcher.children()) == 2)
-            killed = chance.choice([running.pid, *(worker.pid for worker in watcher.children())])
+            assert until(lambda pid=running.pid: len(alive(pid)) == 2)
+            killed = chance.choice([running.pid, *alive(running.pid)])
             new = files[(folder / "m").read_bytes() == files[0]]
             client = threading.Thread(target=bring, args=(running.address, new))
             client.start()
@@ -242,6 +248,12 @@ def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
                 running = last.enter_context(serve(folder, workers=2))
             now = files.index(ask(running.address, "GET", "/models/m").body)
             assert read(running.address).json["digits"] == expected(now + 1)
+
+
+def alive(watcher: int) -> list[int]:
+    """The workers that weren't killed in the round before."""
+    workers = psutil.Process(watcher).children()
+    return [worker.pid for worker in workers if worker.status() != psutil.STATUS_ZOMBIE]
 
 
 def bring(address: str, new: bytes) -> None:

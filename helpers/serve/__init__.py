@@ -10,7 +10,8 @@ sending    GET: the file, or a range of it
 wire       how the kernel copies the file to the socket
 app        what is served where
 metrics    what each worker has in memory
-workers    four processes, one socket, one file in memory
+ports      the sockets that they listen on
+workers    four processes, one port, one file in memory
 
 >>> with serve("models", workers=4) as server:
 ...     print(server.address)

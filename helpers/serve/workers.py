@@ -1,4 +1,4 @@
-"""The server's processes: one that only watches, and workers that share its socket, and the model's pages.
+"""The server's processes: one that only watches, and workers that share a port, and the model's pages.
 
 Workers are forked once everything is imported, so one that dies is replaced within milliseconds. A worker ends when the
 other end of its pipe closes: by the watcher, or by the watcher's death.
@@ -18,6 +18,7 @@ from ..units import KiB
 from .app import Service
 from .metrics import Board
 from .parts import tidy
+from .ports import listeners
 from .wire import ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
@@ -28,37 +29,26 @@ GRACE = 2.0  # seconds for requests to end when the server does
 def watch(folder: Path, workers: int, port: int, until: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
     tidy(folder)
-    with listener(port) as listening:
-        board, alive = Board(workers), os.pipe()
-        for sign in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(sign, _end)
-        pids: dict[int, int] = {}
-        said = 0
-        try:
-            while True:
-                for worker in set(range(workers)) - set(pids.values()):
-                    pids[pid := start(worker, folder, listening, board, alive)] = worker
-                    board.started(worker, pid)
-                if not said:
-                    print(said := listening.getsockname()[1], flush=True)
-                if until is not None and select.select([until], [], [], 0.02)[0] and not os.read(until, 1):
-                    return
-                if until is None:
-                    time.sleep(0.02)
-                while ended := next((pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]), None):
-                    del pids[ended]
-        finally:
-            stop(pids)
-
-
-def listener(port: int) -> socket.socket:
-    """A socket that listens. It names its protocol, because asyncio sets TCP_NODELAY only where it sees TCP. Without
-    that, an answer's body waits 40 ms for the client to acknowledge its head (Nagle's algorithm, delayed ACK)."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", port))
-    listening.listen(1024)
-    return listening
+    board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, _end)
+    pids: dict[int, int] = {}
+    said = 0
+    try:
+        while True:
+            for worker in set(range(workers)) - set(pids.values()):
+                pids[pid := start(worker, folder, sockets[worker], board, alive)] = worker
+                board.started(worker, pid)
+            if not said:
+                print(said := sockets[0].getsockname()[1], flush=True)
+            if until is not None and select.select([until], [], [], 0.02)[0] and not os.read(until, 1):
+                return
+            if until is None:
+                time.sleep(0.02)
+            while ended := next((pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]), None):
+                del pids[ended]
+    finally:
+        stop(pids)
 
 
 def start(worker: int, folder: Path, listening: socket.socket, board: Board, alive: tuple[int, int]) -> int:
