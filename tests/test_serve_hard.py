@@ -9,13 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
 
 import psutil
 import pytest
-from chosen import commit, some
+from chosen import commit, everything, some
 from serving import PICTURES, ask, expected, model, part, put, raw, read, sha, unfinished, until
 
 from helpers.folders import ROOT
@@ -182,7 +182,29 @@ def test_a_hostile_request_gets_the_right_status(at: str, number: int):
     assert raw(at, request[:half], request[half:]).partition(b"\r\n")[0].split()[1:2] == [b"%d" % status]
 
 
-def test_who_sends_nothing_keeps_nobody_waiting(at: str):
+@pytest.mark.skipif(not everything(), reason="it takes ten seconds")
+def test_who_begins_a_body_and_stops_is_told_in_the_end(at: str):
+    with socket.create_connection(tuple(at.split(":"))) as line:
+        line.sendall(b"PUT /models/slow HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1000\r\n\r\n")
+        assert line.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):
+    (tmp_path / "models").mkdir()
+    with serve(tmp_path / "models", workers=1) as running:
+        put(running.address, model(tmp_path, 1))
+        assert read(running.address).status == 200
+        os.truncate(tmp_path / "models" / "m", 5_000)
+        assert read(running.address).status == 503
+        os.truncate(tmp_path / "models" / "m", 0)
+        assert read(running.address).status == 503
+        put(running.address, model(tmp_path, 2))
+        assert read(running.address).json["digits"] == expected(2)
+
+
+def test_who_sends_nothing_keeps_nobody_waiting(server: Running, at: str):
+    workers = [psutil.Process(pid) for pid in alive(server.pid)]
+    before = [worker.num_fds() for worker in workers]
     lines = [socket.create_connection(tuple(at.split(":"))) for _ in range(50)]
     for line in lines[:25]:
         line.sendall(b"PUT /models/slow HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1000\r\n\r\n")
@@ -190,6 +212,7 @@ def test_who_sends_nothing_keeps_nobody_waiting(at: str):
     assert read(at).status == 200 and time.monotonic() - began < 2
     for line in lines:
         line.close()
+    assert until(lambda: all(worker.num_fds() <= was for worker, was in zip(workers, before, strict=True)))
 
 
 # --- processes that are killed ----------------------------------------------------------------------------
@@ -252,8 +275,12 @@ def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
 
 def alive(watcher: int) -> list[int]:
     """The workers that weren't killed in the round before."""
-    workers = psutil.Process(watcher).children()
-    return [worker.pid for worker in workers if worker.status() != psutil.STATUS_ZOMBIE]
+    found = []
+    for worker in psutil.Process(watcher).children():
+        with suppress(psutil.NoSuchProcess):
+            if worker.status() != psutil.STATUS_ZOMBIE:
+                found.append(worker.pid)
+    return found
 
 
 def bring(address: str, new: bytes) -> None:

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from ..ideas.carts import EmptyFile
+from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..ideas.yoke_cache import YokeCache
 from ..units import GiB
@@ -93,6 +95,8 @@ def opened(key: Key) -> Yoke:
         changes = json.loads(key.own.read_bytes()) if key.own else {}
     except FileNotFoundError:
         raise Superseded from None
+    except (SafetensorsError, EmptyFile, Refused) as error:  # somebody overwrote what had been checked
+        raise Refused(503, f"the file of {key.path.name} is damaged: {error}") from None
     if changes:
         try:
             yoke = yoke.map_project(lambda digits: digits.changed(changes))
