@@ -66,6 +66,20 @@ def test_an_answer_does_not_wait_for_an_acknowledgement(at: str, tmp_path: Path)
     assert sorted(took)[5] < 0.03
 
 
+@linux
+def test_connections_are_dealt_out_to_all_workers(at: str, tmp_path: Path):
+    put(at, model(tmp_path))
+    before = [row["answers"] for row in workers(at)]
+    lines = [HTTPConnection(at, timeout=20) for _ in range(64)]
+    for line in lines:
+        line.connect()
+    for line in lines:
+        line.request("POST", "/models/m/answers", PICTURES[:1].tobytes())
+        assert line.getresponse().read()
+        line.close()
+    assert all(row["answers"] > was for row, was in zip(workers(at), before, strict=True))
+
+
 def test_a_file_in_parts_is_published_with_the_last(at: str, folder: Path, tmp_path: Path):
     data = model(tmp_path, 4)
     for first in range(0, len(data), 15_000):
