@@ -10,8 +10,9 @@ sending    GET: the file, or a range of it
 wire       how the kernel copies the file to the socket
 app        what is served where
 metrics    what each worker has in memory
-ports      the sockets that they listen on
+ports      the sockets that the workers listen on
 workers    four processes, one port, one file in memory
+start      serve(folder), which starts them all and ends them
 
 >>> with serve("models", workers=4) as server:
 ...     print(server.address)

@@ -26,10 +26,6 @@ class Board:
     def answered(self, worker: int) -> None:
         self.rows[worker, ANSWERS] += 1
 
-    @property
-    def pids(self) -> list[int]:
-        return self.rows[:, PID].tolist()
-
     def figures(self, folder: Path) -> dict[str, Any]:
         """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
 

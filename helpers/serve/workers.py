@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import time
+import traceback
 from pathlib import Path
 
 from uvicorn import Config, Server
@@ -62,6 +63,8 @@ def start(worker: int, folder: Path, listening: socket.socket, board: Board, ali
         os.close(alive[1])
         asyncio.run(work(Service(folder, board, worker), listening, alive[0]))
         code = 0
+    except Exception:
+        traceback.print_exc()
     finally:
         os._exit(code)  # what the watcher opened is the watcher's to close
 
