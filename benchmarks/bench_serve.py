@@ -162,7 +162,7 @@ def swaps(scratch: Path, address: str, count: int, seconds: float) -> None:
     """Under full load, an upload every `seconds / count`. Each answer must be that of the version it names."""
     files = [made(scratch, turn) for turn in range(10)]
     url = f"http://{address}/models/m/answers"
-    calm, calm_slowest, *_ = told(load(scratch, url, seconds / 2))
+    calm, calm_slowest, *_ = told(load(scratch, url, seconds / 4))
     line = HTTPConnection(address, timeout=60)
     turns = {put(line, files[0]): 0}
     loading, began, took = load(scratch, url, seconds), time.monotonic(), []
@@ -175,7 +175,7 @@ def swaps(scratch: Path, address: str, count: int, seconds: float) -> None:
     right = {turn: right_answers(files[turn]) for turn in range(10)}
     answers = [(json.loads(body), often) for body, often in seen.items()]
     torn = sum(often for answer, often in answers if answer["digits"] != right[turns[answer["version"]]])
-    again, again_slowest, *_ = told(load(scratch, url, seconds / 2))
+    again, again_slowest, *_ = told(load(scratch, url, seconds / 4))
     print("\n| | answers/s | slowest 1 % | failed | torn |\n|---|---:|---:|---:|---:|")
     print(f"| no swaps, before | {calm:,.0f} | {calm_slowest:.1f} ms | | |")
     print(f"| {count} swaps in {seconds:.0f} s | {rate:,.0f} | {slowest:.1f} ms | {failed} | {torn} |")

@@ -214,6 +214,19 @@ def test_a_file_goes_out_whole_or_in_ranges(at: str, tmp_path: Path):
     assert (head.status, head.headers["content-length"], head.body) == (200, str(len(data)), b"")
 
 
+@pytest.mark.parametrize("query", ["", "?through=user"])
+def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, query: str):
+    old = model(tmp_path, 1, hidden=60_000)
+    put(at, old)
+    line = HTTPConnection(at, timeout=20)
+    line.request("GET", f"/models/m{query}")
+    answer = line.getresponse()
+    begin = answer.read(1000)
+    put(at, model(tmp_path, 2))
+    assert begin + answer.read() == old
+    line.close()
+
+
 @linux
 def test_the_kernel_copies_what_goes_out(folder: Path, tmp_path: Path):
     """Processor time tells it: /proc counts sendfile's bytes as read and written."""

@@ -2,7 +2,8 @@
 
 ASGI has a message for that, http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol
 does. h11, which writes and checks the frames of HTTP, only has to hear how many bytes have gone by
-(h11.Connection.send_with_data_passthrough).
+(h11.Connection.send_with_data_passthrough). One thing to know: where a page isn't in the page cache, sendfile waits for
+the disk, and so does everybody else whom this worker serves.
 
 Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
 them give more answers per second. But h11 limits the length of headers, runs on every Python, and lets us get at the
