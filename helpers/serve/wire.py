@@ -6,8 +6,8 @@ does. h11, which writes and checks the frames of HTTP, only has to hear how many
 the disk, and so does everybody else whom this worker serves.
 
 Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
-them give more answers per second. But h11 limits the length of headers, runs on every Python, and lets us get at the
-socket, which granian, written in Rust, doesn't.
+them give more answers per second. But h11 limits the length of headers, is written in Python alone, and lets us get
+at the socket, which granian, written in Rust, doesn't.
 """
 
 import asyncio
