@@ -20,8 +20,8 @@ OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.vers
 # Reference counts, frames and bytecode, what a view exports, how classes and generics behave, messages that are read.
 ALWAYS = ("exercises", "source")
 DIFFERS = ("arena", "calls", "checks_05", "checks_06", "claims", "cow", "dispatch", "exports", "holders", "safetensors",
-           "teach", "varbuilder", "yoke")  # fmt: skip
-ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "classroom")
+           "serve", "teach", "varbuilder", "yoke")  # fmt: skip
+ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
 

@@ -91,6 +91,14 @@ class YokeCache(Generic[K]):
             yoke.release()
         return mine
 
+    def drop(self, key: K) -> None:
+        """Releases the kept yoke of `key`, if there's one; clones in use stay valid. The next get() makes it anew."""
+        with self._lock:
+            yoke, weight = self._kept.pop(key, (None, 0))
+            self.size -= weight
+        if yoke is not None:
+            yoke.release()
+
     def close(self) -> None:
         """Releases every kept yoke; clones in use stay valid. From now on get() raises."""
         with self._lock:

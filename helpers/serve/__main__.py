@@ -1,0 +1,29 @@
+"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000]` serves the models in a folder."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
+
+from .workers import watch  # noqa: E402  numpy reads them when it's imported
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m helpers.serve", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--until-stdin-ends", action="store_true")
+    asked = parser.parse_args()
+    if not asked.folder.is_dir():
+        parser.error(f"{asked.folder} is no folder")
+    if asked.workers < 1:
+        parser.error(f"{asked.workers} workers; use at least 1")
+    watch(asked.folder.resolve(), asked.workers, asked.port, sys.stdin.fileno() if asked.until_stdin_ends else None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What is served where.
+
+PUT  /models/NAME              a part of a file, or all of it; see `arriving`
+HEAD /models/NAME              with Repr-Digest: which byte comes next; without: like GET
+GET  /models/NAME              the file, or a range of it; ?through=user takes it through this process's memory
+POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|half, ?tenant=NAME
+PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
+GET  /metrics                  what each worker has in memory
+
+HEAD and PUT are served at /NAME too: so speaks the client of lesson 02.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ..ideas.safetensors import SafetensorsError
+from ..units import GiB, MiB
+from ..whole import regular_file
+from .arriving import receive, sha256
+from .asked import Refused, digest_in, gone, name_of, part_in, refused
+from .bodies import body_of, changes_in, keep, pictures_in
+from .digits import BACKENDS
+from .metrics import Board
+from .parts import collected, parts_of
+from .sending import FileAnswer
+from .versions import Versions, version_at
+
+LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
+INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take without a thread
+
+
+class Service:
+    def __init__(self, folder: Path, board: Board, me: int) -> None:
+        self.folder, self.board, self.me, self.versions = folder, board, me, Versions()
+        models = "/models/{name}"
+        self.app = Starlette(
+            routes=[
+                Route(models, self.put, methods=["PUT"]),
+                Route(models, self.get, methods=["GET", "HEAD"]),
+                Route(f"{models}/answers", self.answer, methods=["POST"]),
+                Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
+                Route("/metrics", self.metrics),
+                Route("/{name}", self.from_lesson_02, methods=["PUT", "HEAD"]),
+            ],
+            exception_handlers={Refused: refused, SafetensorsError: refused, ClientDisconnect: gone},
+        )
+
+    def path(self, request: Request, wanted: bool = True) -> Path:
+        """Where the model is, or, unless it's `wanted`, would be. Refused if it isn't, or has a name that can't be."""
+        path = self.folder / name_of(request.path_params["name"])
+        if path.is_dir() or (wanted and not path.is_file()):
+            raise Refused(404, f"there is no model {path.name}")
+        return path
+
+    async def put(self, request: Request) -> Response:
+        path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
+        version = await receive(request, path, part)
+        headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": f"?{version is not None:d}"}
+        if version is None:
+            return Response(status_code=202, headers=headers)
+        return JSONResponse({"version": version}, 201, headers | {"ETag": f'"{version}"'})
+
+    async def get(self, request: Request) -> Response:
+        if request.method == "HEAD" and "Repr-Digest" in request.headers:
+            path, digest = self.path(request, wanted=False), digest_in(request)
+            version, offset = version_at(path), collected(parts_of(path, digest))
+            complete = bool(version) and await run_in_threadpool(sha256_of, path, version) == digest
+            return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
+        return FileAnswer(self.path(request), request)
+
+    async def from_lesson_02(self, request: Request) -> Response:
+        return await (self.put if request.method == "PUT" else self.get)(request)
+
+    async def answer(self, request: Request) -> Response:
+        path, backend = self.path(request), request.query_params.get("backend", "mapped")
+        if backend not in BACKENDS:
+            raise Refused(404, f"no backend {backend[:100]!r}; there are {', '.join(BACKENDS)}")
+        tenant = request.query_params.get("tenant")
+        own = None if tenant is None else self.own(path.name, tenant)
+        pictures = pictures_in(await body_of(request, LARGEST_BODY), request.headers.get("Content-Type", ""))
+        version, yoke = await self.versions.lend(path, backend, own)
+        with yoke as digits:
+            if digits.nbytes * len(pictures) < INLINE:
+                found = digits.read(pictures)
+            else:
+                found = await run_in_threadpool(digits.read, pictures)
+        del digits
+        self.board.answered(self.me)
+        return JSONResponse({"version": version, "digits": found.tolist()})
+
+    async def change(self, request: Request) -> Response:
+        path = self.path(request)
+        changes = changes_in(await body_of(request, LARGEST_BODY))
+        own = self.own(path.name, request.path_params["tenant"])
+        await run_in_threadpool(keep, changes, own)
+        return JSONResponse({"version": version_at(own)}, 201)
+
+    def own(self, name: str, tenant: str) -> Path:
+        """Where a tenant's weights are."""
+        return self.folder / f".{name}@{name_of(tenant)}.json"
+
+    async def metrics(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self.board.figures, self.folder))
+
+
+@lru_cache(16)
+def sha256_of(path: Path, version: str) -> bytes:
+    """The checksum of a version, kept: a client that asks again costs no second reading."""
+    with regular_file(path):
+        return sha256(path)

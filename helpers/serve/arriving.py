@@ -1,0 +1,89 @@
+"""A file arrives in parts. When all are there and the file is right, it takes the old one's place, at once.
+
+A process can be killed at any moment: what has arrived stays (`parts`), and the next process goes on with it.
+"""
+
+import asyncio
+import errno
+import hashlib
+import os
+import time
+from pathlib import Path
+from shutil import disk_usage
+
+from starlette.requests import Request
+
+from ..ideas.carts import MappedFile
+from ..ideas.safetensors import SafetensorsError
+from ..ideas.yoke import Yoke
+from .asked import Part, Refused
+from .digits import digits_in
+from .parts import PATIENCE, alone, parts_of
+from .versions import version_of
+
+
+async def receive(request: Request, path: Path, part: Part) -> str | None:
+    """Takes a part in. Returns the new version if it was the last part, and None if more must come."""
+    parts = parts_of(path, part.digest)
+    async with alone(parts) as file:
+        there = os.fstat(file).st_size
+        again = part.first == part.last == part.size - 1 == there - 1  # all is there, and was never checked
+        if part.first != there and not again:
+            why = f"byte {there} comes next, not {part.first}"
+            raise Refused(416, why, headers={"Upload-Offset": str(there)})
+        try:
+            if part.size - there > disk_usage(parts.parent).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            await write(request, file, part.first)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                os.ftruncate(file, 0)  # and so alone() removes it: a full disk is of no use to anybody
+                raise Refused(507, "the disk is full") from None
+            raise
+        if part.last + 1 < part.size:
+            return None
+        return await asyncio.to_thread(publish, file, parts, path, part.digest)
+
+
+async def write(request: Request, file: int, at: int) -> None:
+    """Writes the body to the file, piece by piece as it arrives: what has arrived when the connection breaks stays."""
+    try:
+        async with asyncio.timeout(PATIENCE) as limit:
+            async for piece in request.stream():
+                while piece:
+                    count = await asyncio.to_thread(os.pwrite, file, piece, at)
+                    at, piece = at + count, piece[count:]
+                limit.reschedule(asyncio.get_running_loop().time() + PATIENCE)
+    except TimeoutError:
+        raise Refused(408, f"no byte came for {PATIENCE:.0f} s", headers={"Connection": "close"}) from None
+
+
+def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
+    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it.
+
+    Synced before and after (fsync(2), rename(2)), so that a power cut leaves the old file or the new one. The time of
+    the last change is set, because that the clock sets is coarse, and two versions must not look alike.
+    """
+    try:
+        if sha256(parts) != digest:
+            raise Refused(422, "the SHA-256 is wrong; begin again", "Repr-Digest")
+        with Yoke.attach(MappedFile(parts), digits_in):
+            pass
+    except (Refused, SafetensorsError):
+        os.ftruncate(file, 0)
+        raise
+    os.utime(file, ns=(now := time.time_ns(), now))
+    version = version_of(os.fstat(file))
+    os.fsync(file)
+    os.rename(parts, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return version
+
+
+def sha256(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -1,0 +1,99 @@
+"""The model: a recogniser of digits (helpers.make.digits), and three ways to hold its weights.
+
+mapped  views of the file: nothing is read until an answer needs it, and all processes share it
+copied  the file, read into this process's own memory
+half    copied and rounded to float16: half the memory, and each answer converts them back
+
+They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from ..ideas.carts import MappedFile
+from ..ideas.cow import Cow
+from ..ideas.tensor_header import read_header
+from ..ideas.yoke import Yoke
+from .asked import Refused
+
+PIXELS, DIGITS, INK = 64, 10, 16
+NAMES = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
+OWN = NAMES[1:]  # what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
+
+
+@dataclass(frozen=True)
+class Digits:
+    """The weights, for h hidden units: (h, 64), (h,), (10, h) and (10,) float32, read-only."""
+
+    hidden_weight: np.ndarray
+    hidden_bias: np.ndarray
+    out_weight: np.ndarray
+    out_bias: np.ndarray
+
+    def read(self, pictures: np.ndarray) -> np.ndarray:
+        """The digits on (n, 64) uint8 pictures: (n,) integers."""
+        hidden = pictures.astype(np.float32) / INK @ self.hidden_weight.T + self.hidden_bias
+        return (np.maximum(hidden, 0, out=hidden) @ self.out_weight.T + self.out_bias).argmax(1)
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, field.name) for name, field in zip(NAMES, fields(Digits), strict=True)}
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.weights.values())
+
+    def changed(self, changes: Mapping[str, list]) -> "Digits":
+        """These weights with a tenant's own in some places. Only what changes is copied: the rest is borrowed."""
+        cows = {name: Cow.borrowed(array) for name, array in self.weights.items()}
+        for name, values in changes.items():
+            own = cows[name].to_mut()
+            own[...] = np.reshape(np.asarray(values, own.dtype), own.shape)
+        return type(self)(*(cow.value for cow in cows.values()))
+
+
+class Half(Digits):
+    """The weights as float16. sys.getsizeof(half) counts them, as a cache wants to know (Yoke.size)."""
+
+    def read(self, pictures: np.ndarray) -> np.ndarray:
+        return Digits(*(array.astype(np.float32) for array in self.weights.values())).read(pictures)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes
+
+
+def digits_in(view: memoryview) -> Digits:
+    """The weights in a safetensors file, as views. Other tensors may lie beside them.
+
+    SafetensorsError if it breaks a rule of the format; Refused if it isn't a model that reads digits.
+    """
+    entries = read_header(view).entries
+    if missing := [name for name in NAMES if name not in entries]:
+        raise Refused(422, f"it has no tensor {missing[0]}", "names")
+    arrays, hidden = [], entries["out.weight"].shape[-1:]
+    shapes = ((*hidden, PIXELS), hidden, (DIGITS, *hidden), (DIGITS,))
+    for name, shape in zip(NAMES, shapes, strict=True):
+        entry = entries[name]
+        if entry.dtype != "F32" or entry.shape != shape or not hidden or not all(shape):
+            raise Refused(422, f"{name} is {entry.dtype} {entry.shape}, not F32 {shape}", "shapes")
+        if entry.begin % 4:
+            raise Refused(
+                422, f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed", "aligned"
+            )
+        arrays.append(np.ndarray(shape, "<f4", view, entry.begin))
+    return Digits(*arrays)
+
+
+def halved(path: Path) -> Yoke:
+    with Yoke.attach(MappedFile(path), digits_in) as found:
+        return Yoke.owned(Half(*(array.astype(np.float16) for array in found.weights.values())))
+
+
+BACKENDS: dict[str, Callable[[Path], Yoke]] = {
+    "mapped": lambda path: Yoke.attach(MappedFile(path), digits_in),
+    "copied": lambda path: Yoke.attach(path.read_bytes(), digits_in),
+    "half": halved,
+}

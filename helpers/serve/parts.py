@@ -1,0 +1,62 @@
+"""Parts of a file are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`.
+
+Whoever writes there holds a lock on that file (flock(2)), which the kernel takes back when the process ends.
+"""
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from .asked import Refused
+
+PATIENCE = 10.0  # seconds for the next bytes, or for another request to let go of the file
+
+
+def parts_of(path: Path, digest: bytes) -> Path:
+    return path.with_name(f".{path.name}.{digest.hex()[:16]}.part")
+
+
+def collected(parts: Path) -> int:
+    return parts.stat().st_size if parts.exists() else 0
+
+
+@asynccontextmanager
+async def alone(parts: Path) -> AsyncIterator[int]:
+    """The file of parts, open and locked. If it's empty in the end, it goes."""
+    end = time.monotonic() + PATIENCE
+    while (file := locked(parts)) is None:
+        if time.monotonic() > end:
+            raise Refused(409, "another request is bringing this file")
+        await asyncio.sleep(0.02)
+    try:
+        yield file
+    finally:
+        if not os.fstat(file).st_size:
+            parts.unlink(missing_ok=True)
+        os.close(file)
+
+
+def locked(parts: Path) -> int | None:
+    """The file of parts, open and locked; None if another request holds the lock, or has just published the file."""
+    file = os.open(parts, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    with suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(file), os.stat(parts)):
+            return file
+    os.close(file)
+    return None
+
+
+def tidy(folder: Path) -> None:
+    """At the start of a server: removes unfinished files that nobody has added to since the start before this one."""
+    started = folder / ".started"
+    if started.exists():
+        for pattern in (".*.part", ".*.unfinished"):  # the second: helpers.whole, for a tenant's weights
+            for left in folder.glob(pattern):
+                if left.stat().st_mtime_ns < started.stat().st_mtime_ns:
+                    left.unlink()
+    started.touch()

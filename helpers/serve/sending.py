@@ -1,0 +1,54 @@
+"""GET: a file, or a range of it. The kernel copies it to the socket, or, to compare, this process does."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ..units import KiB
+from ..whole import regular_file
+from .asked import range_in
+from .versions import version_of
+
+CHUNK = 256 * KiB  # through user space
+
+
+class FileAnswer(Response):
+    """Who began on an old version ends on it: the file stays open. ETag names the version."""
+
+    def __init__(self, path: Path, request: Request) -> None:
+        super().__init__()
+        self.path, self.request = path, request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with regular_file(self.path) as file:
+            found = os.fstat(file.fileno())
+            size, version = found.st_size, f'"{version_of(found)}"'
+            part = range_in(self.request, size, version)
+            first, count = part or (0, size)
+            headers = {"ETag": version, "Accept-Ranges": "bytes", "Content-Length": str(count),
+                       "Content-Type": "application/octet-stream"}  # fmt: skip
+            if part:
+                headers["Content-Range"] = f"bytes {first}-{first + count - 1}/{size}"
+            raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+            await send({"type": "http.response.start", "status": 206 if part else 200, "headers": raw})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+            elif self.request.query_params.get("through") == "user":
+                async for data in pieces(file, first, count):
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+                await send({"type": "http.response.body"})
+            else:
+                await send({"type": "http.response.zerocopysend", "file": file, "offset": first, "count": count})
+
+
+async def pieces(file: BinaryIO, at: int, count: int) -> AsyncIterator[bytes]:
+    file.seek(at)
+    while count and (data := await run_in_threadpool(file.read, min(count, CHUNK))):
+        count -= len(data)
+        yield data

@@ -1,0 +1,99 @@
+"""One connection. The kernel copies a file to its socket: sendfile(2), by way of asyncio's loop.sendfile.
+
+ASGI has a message for that, http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol
+does. h11, which writes and checks the frames of HTTP, only has to hear how many bytes have gone by
+(h11.Connection.send_with_data_passthrough). One thing to know: where a page isn't in the page cache, sendfile waits for
+the disk, and so does everybody else whom this worker serves.
+
+Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
+them give more answers per second. But h11 limits the length of headers, is written in Python alone, and lets us get
+at the socket, which granian, written in Rust, doesn't.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any, BinaryIO
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+Message = dict[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+PIECE = 4 << 20  # bytes for one sendfile: a reader so slow that this takes longer than PATIENCE is cut off
+PATIENCE = 30.0  # seconds
+LINGER = 1.0  # seconds for a refused client to read why
+
+
+class Gone(Exception):
+    """The client went, or was too slow."""
+
+
+class Passed:
+    """Bytes that h11 only counts."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class ZeroCopyProtocol(H11Protocol):
+    """uvicorn's protocol, with http.response.zerocopysend, the right status for headers too long (431), and an end for
+    a connection whose first request doesn't come."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.served, self.app, self.refused = self.app, self._with_zero_copy, False
+        self.asked = self.loop.call_later(PATIENCE, self._close_unasked)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.asked.cancel()
+        super().connection_lost(error)
+
+    def _close_unasked(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
+
+    async def _with_zero_copy(self, scope: Message, receive: Callable, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] != "http.response.zerocopysend":
+                return await send(message)
+            await self._send_file(message["file"], message.get("offset", 0), message["count"])
+            await send({"type": "http.response.body", "more_body": message.get("more_body", False)})
+
+        scope.setdefault("extensions", {})["http.response.zerocopysend"] = {}
+        try:
+            await self.served(scope, receive, sending)
+        except Gone:
+            self.transport.abort()
+
+    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> None:
+        self.conn.send_with_data_passthrough(h11.Data(data=Passed(count)))
+        try:
+            while count:
+                async with asyncio.timeout(PATIENCE):
+                    piece = min(count, PIECE)
+                    sent = await self.loop.sendfile(self.transport, file, offset, piece, fallback=False)
+                if not sent:
+                    raise Gone  # the file got shorter
+                offset, count = offset + sent, count - sent
+        except (OSError, RuntimeError) as error:  # RuntimeError: the transport is closing; OSError: so is TimeoutError
+            raise Gone from error
+
+    def data_received(self, data: bytes) -> None:
+        if not self.refused:
+            super().data_received(data)
+
+    def send_400_response(self, message: str) -> None:
+        """h11 knows which status fits: 431 for headers too long, 501 for a coding that it doesn't know."""
+        status = HTTPStatus(getattr(sys.exception(), "error_status_hint", 400))
+        self.refused = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no answer has begun
+            head = f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: {len(message)}\r\n\r\n"
+            self.transport.write((head + message).encode())
+            self.transport.write_eof()
+        # What is still on its way is read and dropped: to close now would reset the connection, and lose the answer.
+        self.loop.call_later(LINGER, self.transport.close)

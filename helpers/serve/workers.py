@@ -1,0 +1,111 @@
+"""The server's processes: one that only watches, and workers that share a port, and the model's pages.
+
+Workers are forked once everything is imported, so one that dies is replaced within milliseconds. A worker ends when the
+other end of its pipe closes: by the watcher, or by the watcher's death.
+"""
+
+import asyncio
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from pathlib import Path
+
+from uvicorn import Config, Server
+
+from ..units import KiB
+from .app import Service
+from .metrics import Board
+from .parts import tidy
+from .ports import listeners
+from .wire import ZeroCopyProtocol
+
+LONGEST_HEADERS = 32 * KiB
+IDLE = 10  # seconds that a connection may stay open between requests
+GRACE = 2.0  # seconds for requests to end when the server does
+
+
+def watch(folder: Path, workers: int, port: int, until: int | None) -> None:
+    """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
+    tidy(folder)
+    board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, _end)
+    pids: dict[int, int] = {}
+    said = 0
+    try:
+        while True:
+            for worker in set(range(workers)) - set(pids.values()):
+                pids[pid := start(worker, folder, sockets[worker], board, alive)] = worker
+                board.started(worker, pid)
+            if not said:
+                print(said := sockets[0].getsockname()[1], flush=True)
+            if until is not None and select.select([until], [], [], 0.02)[0] and not os.read(until, 1):
+                return
+            if until is None:
+                time.sleep(0.02)
+            while ended := next((pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]), None):
+                del pids[ended]
+    finally:
+        stop(pids)
+
+
+def start(worker: int, folder: Path, listening: socket.socket, board: Board, alive: tuple[int, int]) -> int:
+    """Forks a worker, and returns its process's number."""
+    if pid := os.fork():
+        return pid
+    code = 1
+    try:
+        for sign in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(sign, signal.SIG_DFL)
+        os.close(alive[1])
+        asyncio.run(work(Service(folder, board, worker), listening, alive[0]))
+        code = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(code)  # what the watcher opened is the watcher's to close
+
+
+async def work(service: Service, listening: socket.socket, alive: int) -> None:
+    """Serves until it's told to end."""
+    asyncio.get_running_loop().add_reader(alive, os._exit, 1)
+    sweeping = asyncio.create_task(service.versions.sweep())
+    config = Config(
+        service.app,
+        http=ZeroCopyProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=int(GRACE),
+    )
+    await Server(config).serve(sockets=[listening])
+    sweeping.cancel()
+
+
+def stop(pids: dict[int, int]) -> None:
+    """Lets the workers finish what they answer; then kills them."""
+    end = time.monotonic() + GRACE + 0.5
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    while pids:
+        for pid in list(pids):
+            if time.monotonic() > end:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                del pids[pid]
+            elif os.waitpid(pid, os.WNOHANG)[0]:
+                del pids[pid]
+        time.sleep(0.01)
+
+
+def _end(number: int, frame: object) -> None:
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, signal.SIG_IGN)
+    raise SystemExit(0)

@@ -1,0 +1,104 @@
+"""A client of helpers.serve, and models for it whose answers tell them apart."""
+
+import hashlib
+import json
+import socket
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from helpers.ideas.safetensors import TensorFile, save
+from helpers.make.digits import DIGITS, digits
+
+PICTURES, _ = digits()
+PICTURES = PICTURES.reshape(-1, 64)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(address: str, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
+    """One request over a connection of its own: any worker may answer it."""
+    with closing(HTTPConnection(address, timeout=20)) as line:
+        line.request(method, path, body, headers or {})
+        answer = line.getresponse()
+        return Answer(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
+
+
+def sha(data: bytes) -> dict[str, str]:
+    return {"Repr-Digest": f"sha-256=:{b64encode(hashlib.sha256(data).digest()).decode()}:"}
+
+
+def part(data: bytes, first: int, end: int) -> dict[str, str]:
+    return sha(data) | {"Content-Range": f"bytes {first}-{end - 1}/{len(data)}"}
+
+
+def put(address: str, data: bytes, name: str = "m", **headers: str) -> Answer:
+    return ask(address, "PUT", f"/models/{name}", data, sha(data) | headers)
+
+
+def read(address: str, query: str = "", pictures: np.ndarray = PICTURES[:20]) -> Answer:
+    return ask(address, "POST", f"/models/m/answers{query}", pictures.tobytes())
+
+
+def model(tmp_path: Path, turn: int = 0, hidden: int = 0) -> bytes:
+    """A file of weights which reads d as (d + turn) % 10. With `hidden`, of that many hidden units, most of them 0."""
+    with TensorFile(DIGITS) as file:
+        weights = {name: np.array(file[name]) for name in file}
+    for name in ("out.weight", "out.bias"):
+        weights[name] = np.roll(weights[name], turn, 0)
+    if more := max(0, hidden - 128):
+        weights["hidden.weight"] = np.pad(weights["hidden.weight"], ((0, more), (0, 0)))
+        weights["hidden.bias"] = np.pad(weights["hidden.bias"], (0, more))
+        weights["out.weight"] = np.pad(weights["out.weight"], ((0, 0), (0, more)))
+    save(weights, tmp_path / "made.safetensors")
+    return (tmp_path / "made.safetensors").read_bytes()
+
+
+def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:
+    """What model(turn) reads, in plain numpy."""
+    with TensorFile(DIGITS) as file:
+        w, b, v, c = (file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
+        return ((np.maximum(pictures / np.float32(16) @ w.T + b, 0) @ v.T + c).argmax(1) + turn).__mod__(10).tolist()
+
+
+def raw(address: str, *pieces: bytes) -> bytes:
+    """The head of the answer to these bytes, at least; nothing if none comes for a while."""
+    host, port = address.split(":")
+    with socket.create_connection((host, int(port)), timeout=3) as line:
+        said = b""
+        try:
+            for piece in pieces:
+                line.sendall(piece)
+            while more := line.recv(65536):
+                said += more
+                if b"\r\n\r\n" in said:
+                    break
+        except (TimeoutError, ConnectionError):
+            pass
+        return said
+
+
+def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
+    """Waits until it's true."""
+    end = time.monotonic() + seconds
+    while not (found := true()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
+def unfinished(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.suffix in (".part", ".unfinished")]

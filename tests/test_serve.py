@@ -1,0 +1,337 @@
+"""The model server: what arrives, what is answered, what is sent. Kills and hostile requests: test_serve_hard.py."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from serving import PICTURES, ask, expected, model, part, put, read, sha, unfinished, until
+
+from helpers.ideas.yoke import Yoke
+from helpers.ideas.yoke_cache import YokeCache
+from helpers.serve import Running, serve
+from helpers.serve.versions import Key, Superseded, Versions, opened
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Running]:
+    with serve(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def at(server: Running) -> str:
+    return server.address
+
+
+def workers(at: str) -> list[dict]:
+    return ask(at, "GET", "/metrics").json["workers"]
+
+
+def test_a_whole_file_is_published_and_answers(at: str, tmp_path: Path):
+    done = put(at, model(tmp_path, 3))
+    assert done.status == 201 and done.headers["upload-complete"] == "?1"
+    said = read(at)
+    assert said.json == {"version": done.json["version"], "digits": expected(3)}
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement(at: str, tmp_path: Path):
+    """Nagle's algorithm holds back a small body for 40 ms, until the client acknowledges the head."""
+    put(at, model(tmp_path))
+    line = HTTPConnection(at, timeout=20)
+    took = []
+    for _ in range(20):
+        began = time.monotonic()
+        line.request("POST", "/models/m/answers", PICTURES[:1].tobytes())
+        line.getresponse().read()
+        took.append(time.monotonic() - began)
+    line.close()
+    assert sorted(took)[5] < 0.03
+
+
+@linux
+def test_connections_are_dealt_out_to_all_workers(at: str, tmp_path: Path):
+    put(at, model(tmp_path))
+    before = [row["answers"] for row in workers(at)]
+    lines = [HTTPConnection(at, timeout=20) for _ in range(64)]
+    for line in lines:
+        line.connect()
+    for line in lines:
+        line.request("POST", "/models/m/answers", PICTURES[:1].tobytes())
+        assert line.getresponse().read()
+        line.close()
+    assert all(row["answers"] > was for row, was in zip(workers(at), before, strict=True))
+
+
+def test_a_file_in_parts_is_published_with_the_last(at: str, folder: Path, tmp_path: Path):
+    data = model(tmp_path, 4)
+    for first in range(0, len(data), 15_000):
+        end = min(first + 15_000, len(data))
+        done = ask(at, "PUT", "/models/parts", data[first:end], part(data, first, end))
+        assert done.headers["upload-offset"] == str(end)
+        assert (done.status, (folder / "parts").exists()) == ((201, True) if end == len(data) else (202, False))
+    assert (folder / "parts").read_bytes() == data
+    assert not unfinished(folder)
+
+
+def test_a_lost_connection_loses_only_what_had_not_arrived(at: str, folder: Path, tmp_path: Path):
+    data = model(tmp_path, 5)
+    head = "".join(f"{name}: {text}\r\n" for name, text in part(data, 0, len(data)).items())
+    request = f"PUT /models/lost HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode()
+    line = socket.create_connection(tuple(at.split(":")))
+    line.sendall(request + data[:20_000])
+    assert until(lambda: sum(each.stat().st_size for each in folder.glob(".lost.*.part")) == 20_000)
+    line.close()
+    asked = ask(at, "HEAD", "/models/lost", headers=sha(data))
+    assert (asked.headers["upload-offset"], asked.headers["upload-complete"]) == ("20000", "?0")
+    assert ask(at, "PUT", "/models/lost", data[20_000:], part(data, 20_000, len(data))).status == 201
+    assert ask(at, "HEAD", "/models/lost", headers=sha(data)).headers["upload-complete"] == "?1"
+    assert (folder / "lost").read_bytes() == data
+
+
+def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tmp_path: Path):
+    """So it is when a worker is killed just before it publishes."""
+    data = model(tmp_path, 6)
+    assert ask(at, "PUT", "/models/again", data[:-1], part(data, 0, len(data) - 1)).status == 202
+    with next(folder.glob(".again.*.part")).open("ab") as parts:
+        parts.write(data[-1:])
+    assert ask(at, "HEAD", "/models/again", headers=sha(data)).headers["upload-offset"] == str(len(data))
+    assert ask(at, "PUT", "/models/again", data[-1:], part(data, len(data) - 1, len(data))).status == 201
+
+
+def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tmp_path: Path):
+    upload = pytest.importorskip("helpers.ideas.upload")
+    (tmp_path / "from_02").write_bytes(data := model(tmp_path, 7))
+    upload.upload(tmp_path / "from_02", at, part=9_000)
+    assert (folder / "from_02").read_bytes() == data
+
+
+def test_an_upload_needs_little_memory(at: str, folder: Path, tmp_path: Path):
+    if sys.platform != "linux":
+        pytest.skip("/proc tells it")
+    data, done = model(tmp_path, 1, hidden=200_000), threading.Event()
+    ids = [row["pid"] for row in workers(at)]
+    before = {pid: anonymous(pid) for pid in ids}
+    most = dict(before)
+
+    def watch() -> None:
+        while not done.wait(0.002):
+            for pid in ids:
+                most[pid] = max(most[pid], anonymous(pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for first in range(0, len(data), 16 << 20):
+        end = min(first + (16 << 20), len(data))
+        assert ask(at, "PUT", "/models/large", data[first:end], part(data, first, end)).status in (201, 202)
+    done.set()
+    watcher.join()
+    assert (folder / "large").stat().st_size == len(data) > 57 << 20
+    assert max(most[pid] - before[pid] for pid in ids) < 8 << 20
+
+
+def anonymous(pid: int) -> int:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(text.partition("RssAnon:")[2].split()[0])
+
+
+@pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
+def test_each_backend_reads_as_plain_numpy_does(at: str, tmp_path: Path, backend: str):
+    put(at, model(tmp_path))
+    assert read(at, f"?backend={backend}", PICTURES).json["digits"] == expected(0, PICTURES)
+    asked = json.dumps({"pictures": PICTURES[:20].tolist()}).encode()
+    said = ask(at, "POST", f"/models/m/answers?backend={backend}", asked, {"Content-Type": "application/json"})
+    assert said.json["digits"] == expected(0)
+
+
+@pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
+def test_a_tenant_changes_its_own_weights_only(at: str, tmp_path: Path, backend: str):
+    put(at, model(tmp_path, 2))
+    own = json.dumps({"out.bias": [0.0] * 8 + [1000.0, 0.0]}).encode()
+    assert ask(at, "PUT", "/models/m/tenants/eight", own).status == 201
+    assert read(at, f"?backend={backend}&tenant=eight").json["digits"] == [8] * 20
+    assert read(at, f"?backend={backend}").json["digits"] == expected(2)
+    own = json.dumps({"out.bias": [1000.0] + [0.0] * 9}).encode()
+    assert ask(at, "PUT", "/models/m/tenants/eight", own).status == 201
+    assert {tuple(read(at, f"?backend={backend}&tenant=eight").json["digits"]) for _ in range(20)} == {(0,) * 20}
+    assert read(at, "?tenant=nobody").status == 404
+
+
+@linux
+def test_ten_tenants_cost_little_more_than_one(folder: Path, tmp_path: Path):
+    data = model(tmp_path, hidden=100_000)
+    with serve(folder, workers=1) as alone:
+        put(alone.address, data)
+        (pid,) = (row["pid"] for row in workers(alone.address))
+        for tenant in range(10):
+            own = json.dumps({"out.bias": [0.0] * 10}).encode()
+            assert ask(alone.address, "PUT", f"/models/m/tenants/t{tenant}", own).status == 201
+        assert read(alone.address, "?tenant=t0", PICTURES[:1]).status == 200
+        one = anonymous(pid)
+        for tenant in range(1, 10):
+            assert read(alone.address, f"?tenant=t{tenant}", PICTURES[:1]).status == 200
+        assert anonymous(pid) - one < len(data) / 5
+
+
+def test_a_file_goes_out_whole_or_in_ranges(at: str, tmp_path: Path):
+    data = model(tmp_path, 8)
+    put(at, data)
+    for query in ("", "?through=user"):
+        whole = ask(at, "GET", f"/models/m{query}")
+        assert (whole.status, whole.body) == (200, data)
+        for asked, wanted in {
+            "5-9": data[5:10],
+            "38700-": data[38700:],
+            "-7": data[-7:],
+            "38700-99999": data[38700:],
+        }.items():
+            some = ask(at, "GET", f"/models/m{query}", headers={"Range": f"bytes={asked}"})
+            assert (some.status, some.body) == (206, wanted)
+        beyond = ask(at, "GET", f"/models/m{query}", headers={"Range": f"bytes={len(data)}-"})
+        assert (beyond.status, beyond.headers["content-range"]) == (416, f"bytes */{len(data)}")
+        still, changed = whole.headers["etag"], '"another"'
+        for version, status in ((still, 206), (changed, 200)):
+            headers = {"Range": "bytes=0-0", "If-Range": version}
+            assert ask(at, "GET", f"/models/m{query}", headers=headers).status == status
+    head = ask(at, "HEAD", "/models/m")
+    assert (head.status, head.headers["content-length"], head.body) == (200, str(len(data)), b"")
+
+
+@pytest.mark.parametrize("query", ["", "?through=user"])
+def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, query: str):
+    old = model(tmp_path, 1, hidden=60_000)
+    put(at, old)
+    line = HTTPConnection(at, timeout=20)
+    line.request("GET", f"/models/m{query}")
+    answer = line.getresponse()
+    begin = answer.read(1000)
+    put(at, model(tmp_path, 2))
+    assert begin + answer.read() == old
+    line.close()
+
+
+@linux
+def test_the_kernel_copies_what_goes_out(folder: Path, tmp_path: Path):
+    """Processor time tells it: /proc counts sendfile's bytes as read and written."""
+    (folder / "m").write_bytes(model(tmp_path, hidden=200_000))
+    with serve(folder, workers=1) as alone:
+        process = psutil.Process(workers(alone.address)[0]["pid"])
+
+        def spent(query: str) -> float:
+            before = sum(process.cpu_times()[:2])
+            for _ in range(4):
+                ask(alone.address, "GET", f"/models/m{query}")
+            return sum(process.cpu_times()[:2]) - before
+
+        assert spent("") < 0.7 * spent("?through=user")
+
+
+def test_who_began_on_the_old_version_ends_on_it(tmp_path: Path):
+    async def swap() -> None:
+        path, versions = tmp_path / "m", Versions()
+        path.write_bytes(model(tmp_path, 1))
+        first, old = await versions.lend(path, "mapped")
+        again, clone = await versions.lend(path, "mapped")
+        assert again == first
+        (tmp_path / "next").write_bytes(model(tmp_path, 2))
+        os.replace(tmp_path / "next", path)
+        second, new = await versions.lend(path, "mapped")
+        assert second != first and len(versions.cache) == 1
+        cart = old._loan.hitch.cart
+        assert old.get().read(PICTURES[:20]).tolist() == expected(1)
+        assert new.get().read(PICTURES[:20]).tolist() == expected(2)
+        old.release()
+        assert not cart.closed
+        clone.release()
+        assert cart.closed
+        with pytest.raises(Superseded):  # so no answer names a version that it isn't
+            opened(Key(path, first, "mapped", None, ""))
+
+    asyncio.run(swap())
+
+
+def test_a_dropped_yoke_lives_on_in_its_clones():
+    with YokeCache(100, lambda key: Yoke.attach(bytes(60), lambda view: np.frombuffer(view, "u1"))) as cache:
+        clone = cache.get("a")
+        cache.drop("a")
+        cache.drop("nothing")
+        assert (len(cache), cache.size, cache.evictions) == (0, 0, 0)
+        assert not clone.get().any()
+        cache.get("b").release()
+        assert "b" in cache
+
+
+def test_ten_swaps_under_load(at: str, tmp_path: Path):
+    """No answer fails, each is that of the version it names, and none that is asked for after a swap is older."""
+    files = [model(tmp_path, turn) for turn in range(10)]
+    turns, published, ended = {put(at, files[0]).json["version"]: 0}, [(0.0, 0)], threading.Event()
+    seen: list[tuple[float, str, list[int]]] = []
+    failed: list[object] = []
+
+    def load() -> None:
+        while not ended.is_set():
+            began = time.monotonic()
+            try:
+                said = read(at)
+                seen.append((began, said.json["version"], said.json["digits"]))
+            except Exception as error:
+                failed.append(error)
+
+    clients = [threading.Thread(target=load) for _ in range(3)]
+    for client in clients:
+        client.start()
+    for swap in range(1, 11):
+        turns[put(at, files[swap % 10]).json["version"]] = swap
+        published.append((time.monotonic(), swap))
+        time.sleep(0.05)
+    ended.set()
+    for client in clients:
+        client.join()
+    assert not failed and len(turns) == 11
+    assert len({swap for swap in (turns[version] for _, version, _ in seen)}) > 5
+    for began, version, found in seen:
+        assert found == expected(turns[version] % 10), "a torn answer"
+        assert turns[version] >= max(swap for when, swap in published if when <= began), "an old version"
+
+
+@linux
+def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
+    put(at, model(tmp_path, 1))
+    assert until(lambda: [read(at) for _ in range(10)] and sum(row["versions"] for row in workers(at)) > 1, 10)
+    put(at, model(tmp_path, 2))
+    assert until(lambda: all(row["versions"] == 0 for row in workers(at)))
+
+
+@linux
+def test_workers_share_one_file(at: str, folder: Path, tmp_path: Path):
+    data = model(tmp_path, hidden=100_000)
+    before = ask(at, "GET", "/metrics").json
+    put(at, data)
+    answered = [row["answers"] for row in before["workers"]]
+
+    def all_have_answered() -> bool:
+        for _ in range(8):
+            read(at, pictures=PICTURES[:1])
+        return all(row["answers"] > was for row, was in zip(workers(at), answered, strict=True))
+
+    assert until(all_have_answered, 20)
+    after = ask(at, "GET", "/metrics").json["together"]
+    assert after["mapped"] >= 4 * len(data)
+    assert after["pss"] - before["together"]["pss"] < 2 * len(data)

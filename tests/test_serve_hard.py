@@ -1,0 +1,306 @@
+"""The model server refuses what is wrong, and survives what is killed."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from http.client import HTTPException
+from pathlib import Path
+
+import psutil
+import pytest
+from chosen import commit, everything, some
+from serving import PICTURES, ask, expected, model, part, put, raw, read, sha, unfinished, until
+
+from helpers.folders import ROOT
+from helpers.ideas.safetensors import save
+from helpers.serve import Running, serve
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
+OWN_DISK = (
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "sh",
+    "-c",
+    'mount -t tmpfs -o size=1m none "$0" && exec "$@"',
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "m").write_bytes(model(folder.parent, 1))
+    with serve(folder, workers=2) as running:
+        yield running
+        assert not unfinished(folder), "something was refused, and stayed"
+
+
+@pytest.fixture
+def at(server: Running) -> Iterator[str]:
+    yield server.address
+    assert read(server.address).json["digits"] == expected(1), "the old model no longer answers"
+
+
+# --- refusals ---------------------------------------------------------------------------------------------
+def test_a_damaged_file_is_refused_with_its_rule(at: str, tmp_path: Path):
+    good = model(tmp_path, 2)
+    without, shaped = tmp_path / "without", tmp_path / "shaped"
+    save({"hidden.weight": PICTURES.astype("f4")}, without)
+    save({name: PICTURES.astype("f4") for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias")}, shaped)
+    for data, rule in (
+        (b"x", "too short"),
+        (b"\xff" * 8 + good[8:], "header too long"),
+        (good[:-4], "file length"),
+        (good[:8] + b"[" + good[9:], "not an object"),
+        (good.replace(b'"shape"', b'"shade"', 1), "fields"),
+        (without.read_bytes(), "names"),
+        (shaped.read_bytes(), "shapes"),
+    ):
+        refused = put(at, data)
+        assert (refused.status, refused.json.get("rule")) == (422, rule)
+
+
+def test_a_wrong_checksum_is_refused(at: str, tmp_path: Path):
+    refused = ask(at, "PUT", "/models/m", model(tmp_path, 2), sha(b"something else"))
+    assert (refused.status, refused.json["rule"]) == (422, "Repr-Digest")
+
+
+def test_parts_must_follow_each_other(at: str, tmp_path: Path):
+    data = model(tmp_path, 3)
+    assert ask(at, "PUT", "/models/row", data[:100], part(data, 0, 100)).status == 202
+    for first, end in ((0, 100), (50, 200), (200, 300), (len(data) - 1, len(data))):
+        refused = ask(at, "PUT", "/models/row", data[first:end], part(data, first, end))
+        assert (refused.status, refused.headers["upload-offset"]) == (416, "100")
+    assert ask(at, "PUT", "/models/row", data[100:], part(data, 100, len(data))).status == 201
+
+
+def test_who_brings_what_another_is_bringing_waits(at: str, tmp_path: Path):
+    data, statuses = model(tmp_path, 4), []
+    line = socket.create_connection(tuple(at.split(":")))
+    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
+    line.sendall(f"PUT /models/both HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode())
+    line.sendall(data[:1000])
+    offset = {"upload-offset": "1000"}
+    assert until(lambda: offset.items() <= ask(at, "HEAD", "/models/both", headers=sha(data)).headers.items())
+    other = threading.Thread(target=lambda: statuses.append(put(at, data, "both").status))
+    other.start()
+    time.sleep(0.2)
+    assert not statuses
+    line.sendall(data[1000:])
+    assert line.recv(1000).startswith(b"HTTP/1.1 201 ")
+    line.close()
+    other.join()
+    assert statuses == [201]
+    assert ask(at, "GET", "/models/both").body == data
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a small disk needs namespaces")
+def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if why := subprocess.run([*OWN_DISK, disk, "true"], capture_output=True, text=True).stderr:
+        pytest.skip(why)
+    with serve(disk, workers=2, command=(*OWN_DISK, str(disk))) as small:
+        at = small.address
+        assert put(at, model(tmp_path, 1)).status == 201
+        large = model(tmp_path, 2, hidden=3_000)
+        assert put(at, large + bytes(1 << 20)).status == 507, "more than is free"
+        second = model(tmp_path, 3, hidden=1_900)
+        line = socket.create_connection(tuple(at.split(":")))  # there's room when it begins …
+        head = "".join(f"{name}: {text}\r\n" for name, text in sha(second).items())
+        line.sendall(f"PUT /models/m HTTP/1.1\r\nHost: x\r\nContent-Length: {len(second)}\r\n{head}\r\n".encode())
+        line.sendall(second[:1000])
+        time.sleep(0.2)
+        assert put(at, model(tmp_path, 4, hidden=1_800), "other").status == 201  # … and none when it goes on
+        line.sendall(second[1000:])
+        assert line.recv(1000).startswith(b"HTTP/1.1 507 ")
+        line.close()
+        asked = ask(at, "HEAD", "/models/m", headers=sha(second))
+        assert asked.headers["upload-offset"] == "0", "what can't be finished was kept"
+        assert read(at).json["digits"] == expected(1)
+
+
+BIG = b"x" * 1_000_000
+DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
+HOSTILE = [  # what is sent, and which statuses are right
+    (b"GET /models/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/..%2f..%2fetc%2fpasswd HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/.started HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/%00 HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/m%0a HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/" + b"n" * 5000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+    (b"GET /models/m HTTP/1.1\r\nHost: x\r\nRange: bytes=99999999-\r\n\r\n", 416),
+    (b"GET /models/m HTTP/1.1\r\nHost: x\r\nRange: bytes=9-3\r\n\r\n", 416),
+    (b"GET /models/m HTTP/1.1\r\nHost: x\r\nRange: bytes=-0\r\n\r\n", 416),
+    (b"HEAD /models/m HTTP/1.1\r\nHost: x\r\nRange: bytes=" + b"9" * 400 + b"-\r\n\r\n", 200),
+    (b"GET /models/m HTTP/1.1\r\nHost: x\r\nX: " + BIG + b"\r\n\r\n", 431),
+    (b"GET /" + BIG + b" HTTP/1.1\r\nHost: x\r\n\r\n", 431),
+    (b"GET /models/m HTTP/1.1\r\n" + b"a: b\r\n" * 50_000 + b"\r\n", 431),
+    (b"PUT /models/../x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1\r\n\r\nx", 404),
+    (b"PUT /models/.x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1\r\n\r\nx", 404),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", 400),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\nRepr-Digest: md5=x\r\nContent-Length: 1\r\n\r\nx", 400),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", 411),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 0\r\n\r\n", 416),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: -1\r\n\r\n", 400),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 99999999999999\r\n\r\nx", 413),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
+     + b"Content-Range: bytes 0-99/100\r\nContent-Length: 1\r\n\r\nx", 416),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
+     + b"Content-Range: bytes 5-5/3\r\nContent-Length: 1\r\n\r\nx", 416),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
+     + b"Content-Range: bytes 7-7/9\r\nContent-Length: 1\r\n\r\nx", 416),
+    (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nxyz", 422),
+    (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 64\r\n\r\n" + b"\xff" * 64, 422),
+    (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n" + b"\0" * 2_000_000, 413),
+    (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+     b"Content-Length: 20000\r\n\r\n" + b"[" * 20_000, 422),
+    (b'POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+     b'Content-Length: 22\r\n\r\n{"pictures": [[1e999]]', 422),
+    (b"POST /models/m/answers?tenant=..%2fm HTTP/1.1\r\nHost: x\r\nContent-Length: 64\r\n\r\n" + b"\0" * 64, 404),
+    (b"POST /models/m/answers?backend=x HTTP/1.1\r\nHost: x\r\nContent-Length: 64\r\n\r\n" + b"\0" * 64, 404),
+    (b"PUT /models/m/tenants/t HTTP/1.1\r\nHost: x\r\nContent-Length: 18\r\n\r\n" + b'{"out.bias":[NaN]}', 422),
+    (b"DELETE /models/m HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+    (b"\0" * 100 + b"\r\n\r\n", 400),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", some(range(len(HOSTILE)), 10, "hostile"))
+def test_a_hostile_request_gets_the_right_status(at: str, number: int):
+    request, status = HOSTILE[number]
+    half = len(request) // 2
+    assert raw(at, request[:half], request[half:]).partition(b"\r\n")[0].split()[1:2] == [b"%d" % status]
+
+
+@pytest.mark.skipif(not everything(), reason="it takes ten seconds")
+def test_who_begins_a_body_and_stops_is_told_in_the_end(at: str):
+    with socket.create_connection(tuple(at.split(":"))) as line:
+        line.sendall(b"PUT /models/slow HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1000\r\n\r\n")
+        assert line.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):
+    (tmp_path / "models").mkdir()
+    with serve(tmp_path / "models", workers=1) as running:
+        put(running.address, model(tmp_path, 1))
+        assert read(running.address).status == 200
+        os.truncate(tmp_path / "models" / "m", 5_000)
+        assert read(running.address).status == 503
+        os.truncate(tmp_path / "models" / "m", 0)
+        assert read(running.address).status == 503
+        put(running.address, model(tmp_path, 2))
+        assert read(running.address).json["digits"] == expected(2)
+
+
+def test_who_sends_nothing_keeps_nobody_waiting(server: Running, at: str):
+    workers = [psutil.Process(pid) for pid in alive(server.pid)]
+    before = [worker.num_fds() for worker in workers]
+    lines = [socket.create_connection(tuple(at.split(":"))) for _ in range(50)]
+    for line in lines[:25]:
+        line.sendall(b"PUT /models/slow HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1000\r\n\r\n")
+    began = time.monotonic()
+    assert read(at).status == 200 and time.monotonic() - began < 2
+    for line in lines:
+        line.close()
+    assert until(lambda: all(worker.num_fds() <= was for worker, was in zip(workers, before, strict=True)))
+
+
+# --- processes that are killed ----------------------------------------------------------------------------
+def test_a_killed_worker_is_replaced(server: Running, at: str):
+    killed = ask(at, "GET", "/metrics").json["workers"][0]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    assert until(lambda: ask(at, "GET", "/metrics").json["workers"][0]["pid"] != killed)
+
+
+def test_the_server_ends_with_a_killed_caller(tmp_path: Path):
+    code = (
+        "import sys; from helpers.serve import serve; s = serve(sys.argv[1], workers=2); r = s.__enter__();"
+        "print(r.pid, flush=True); input()"
+    )
+    command = [sys.executable, "-c", code, tmp_path]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as caller:
+        watcher = psutil.Process(int(caller.stdout.readline()))
+        assert until(lambda: len(watcher.children()) == 2)
+        processes = [watcher, *watcher.children()]
+        caller.kill()
+    assert until(lambda: not any(process.is_running() for process in processes))
+
+
+def test_workers_end_with_a_killed_watcher(tmp_path: Path):
+    with serve(tmp_path, workers=2) as running:
+        workers = psutil.Process(running.pid).children()
+        os.kill(running.pid, signal.SIGKILL)
+        assert len(workers) == 2 and until(lambda: not any(process.is_running() for process in workers))
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(OSError, match="did not start"), serve(tmp_path / "none"):
+        pass
+    assert "is no folder" in capfd.readouterr().err
+
+
+def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
+    """Of a worker, or of the process that watches them. Each round sees what the kill before it has left."""
+    (folder := tmp_path / "models").mkdir()
+    files = [model(tmp_path, turn, hidden=5_000) for turn in (1, 2)]
+    (folder / "m").write_bytes(files[0])
+    with ExitStack() as last:
+        running = last.enter_context(serve(folder, workers=2))
+        for number in some(range(100), 5, "kills"):
+            chance = random.Random(f"{commit()} {number}")
+            assert until(lambda pid=running.pid: len(alive(pid)) == 2)
+            killed = chance.choice([running.pid, *alive(running.pid)])
+            new = files[(folder / "m").read_bytes() == files[0]]
+            client = threading.Thread(target=bring, args=(running.address, new))
+            client.start()
+            time.sleep(chance.uniform(0, 0.08))
+            os.kill(killed, signal.SIGKILL)
+            client.join()
+            assert (folder / "m").read_bytes() in files
+            if killed == running.pid:
+                running = last.enter_context(serve(folder, workers=2))
+            now = files.index(ask(running.address, "GET", "/models/m").body)
+            assert read(running.address).json["digits"] == expected(now + 1)
+
+
+def alive(watcher: int) -> list[int]:
+    """The workers that weren't killed in the round before."""
+    found = []
+    for worker in psutil.Process(watcher).children():
+        with suppress(psutil.NoSuchProcess):
+            if worker.status() != psutil.STATUS_ZOMBIE:
+                found.append(worker.pid)
+    return found
+
+
+def bring(address: str, new: bytes) -> None:
+    """Uploads a file in seven parts, from where an upload before ended; gives up when the server is killed."""
+    size = len(new) // 7
+    try:
+        asked = ask(address, "HEAD", "/models/m", headers=sha(new))
+        for first in range(int(asked.headers["upload-offset"]), len(new), size):
+            end = min(first + size, len(new))
+            ask(address, "PUT", "/models/m", new[first:end], part(new, first, end))
+    except (OSError, HTTPException):
+        pass
+
+
+def test_an_unfinished_file_goes_with_the_second_restart(tmp_path: Path):
+    data = model(tmp_path)
+    (folder := tmp_path / "models").mkdir()
+    with serve(folder, workers=1) as running:
+        assert ask(running.address, "PUT", "/models/m", data[:9], part(data, 0, 9)).status == 202
+    with serve(folder, workers=1) as running:
+        assert ask(running.address, "HEAD", "/models/m", headers=sha(data)).headers["upload-offset"] == "9"
+    with serve(folder, workers=1):
+        assert not unfinished(folder)
