@@ -1,6 +1,7 @@
 """What every test starts from."""
 
 import builtins
+import gc
 import os
 import re
 import shutil
@@ -60,6 +61,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"a part of the tests, chosen by commit {commit()[:9]}; make test-all takes them all"
         )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def earlier_is_not_collected() -> None:
+    """What other files of tests have left makes a large heap, which every full collection would search."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

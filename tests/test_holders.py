@@ -142,6 +142,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def known() -> Iterator[set[int]]:
     """By their ids, the objects that were there before these tests."""
+    gc.unfreeze()
     before = [one for one in gc.get_objects() if one is not vars(sys)]
     yield set(map(id, before))
 

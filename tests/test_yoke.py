@@ -485,15 +485,6 @@ STEP = st.tuples(
 )
 
 
-@pytest.fixture(scope="class")  # for each test that asks for it; hypothesis wants one for all its examples
-def collected_soon() -> Iterator[None]:
-    """A collection looks at no object that was there before the test."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("collected_soon")
 @given(st.lists(STEP, min_size=5, max_size=30))
 @settings(max_examples=20, deadline=None)
 def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str, int, int]]):
