@@ -24,8 +24,9 @@ from helpers import folders
 from helpers.folders import ROOT
 from helpers.units import MiB
 
-# In a run of two processes each takes a file at a time: first those with tests that run alone, then what takes long.
-FIRST = ("lessons", "measure", "jupyterlab", "exercises", "versions", "handouts", "workers")
+# In a run of two processes each takes a file at a time: first holders, which searches a heap that grows with each file;
+# then those with tests that run alone, then what takes long.
+FIRST = ("holders", "lessons", "measure", "jupyterlab", "exercises", "versions", "handouts", "workers")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
