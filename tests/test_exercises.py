@@ -38,8 +38,8 @@ each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
 def answers(kind: str, most: int) -> pytest.MarkDecorator:
-    """Each exercise with each of its answers that can be given here; with `most`, unless all tests are asked for."""
-    pairs = [(one, answer) for one in exercises() for answer in some(getattr(one, kind), most, one.key)]
+    """Exercises and their answers that can be given here: all, or `most` of them."""
+    pairs = some([(one, answer) for one in exercises() for answer in getattr(one, kind)], most, kind)
     found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in pairs if pair[1].can_be_given]
     return pytest.mark.parametrize(("one", "answer"), found)
 
@@ -90,13 +90,13 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, m
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("right", 1)
+@answers("right", 15)
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("wrong", 1)
+@answers("wrong", 20)
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL), timeout=SOON)
     assert (verdict.outcome, verdict.cause) == ("not yet", answer.expect), repr(verdict)

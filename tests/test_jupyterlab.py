@@ -29,7 +29,6 @@ def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str
     page.close()
 
 
-@pytest.mark.alone
 def test_lesson_02_opens_from_the_file_browser_and_runs(lab: Page):
     opened(lab, LESSON)
     run_all(lab)
