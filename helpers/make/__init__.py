@@ -4,13 +4,14 @@ from helpers.make import random_file
 path = random_file("weights.bin", "256 MiB")
 
 `tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that each break one rule.
-`records`, `dna`: data to parse and to index. `digits`: real pictures; DIGITS: a small model that reads them.
+`records`, `dna`: data to parse and to index. `digits`: real pictures; DIGITS: a small model that reads them;
+`digit_model`: the same, larger, and with other answers.
 """
 
 from ..scratch import scratch
 from ..whole import whole_file
 from .damaged import DAMAGES, damaged
-from .digits import DIGITS, digits
+from .digits import DIGITS, digit_model, digits
 from .dna import dna
 from .files import random_file
 from .records import record, records
@@ -20,6 +21,7 @@ __all__ = [
     "DAMAGES",
     "DIGITS",
     "damaged",
+    "digit_model",
     "digits",
     "dna",
     "random_file",

@@ -3,10 +3,15 @@
 `helpers.make.train_digits` made both files.
 """
 
+import os
+from pathlib import Path
+
 import numpy as np
 
+from .. import units
 from ..folders import DATA
-from ..ideas.safetensors import TensorFile
+from ..ideas.safetensors import TensorFile, save
+from .pieces import place
 
 DIGITS = DATA / "samples" / "digits.safetensors"
 IMAGES = DATA / "samples" / "digits-test.safetensors"
@@ -21,3 +26,19 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     """
     with TensorFile(IMAGES) as file:
         return file["images"], file["labels"]
+
+
+def digit_model(path: str | os.PathLike, shift: int = 0, size: int | str = 0) -> Path:
+    """A model like that in DIGITS, which takes a picture of d for (d + shift) % 10. Returns its path.
+
+    It has about `size` bytes: hidden units are added that change no answer, but are calculated like the others. A bare
+    name goes into `folders.generated()`. Errors: as in `save`.
+    """
+    path = place(path)
+    with TensorFile(DIGITS) as file:
+        w, b, v, c = (np.array(file[name]) for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
+    more = max(0, units.size(size) // (4 * (64 + 1 + 10)) - len(b))
+    v, c = (np.roll(each, shift, 0) for each in (v, c))
+    w, b, v = np.pad(w, ((0, more), (0, 0))), np.pad(b, (0, more)), np.pad(v, ((0, 0), (0, more)))
+    save({"hidden.weight": w, "hidden.bias": b, "out.weight": v, "out.bias": c}, path)
+    return path

@@ -10,9 +10,11 @@ from .explorer import Explorer
 from .exports import exports
 from .film import Film
 from .fio import fio
+from .growth import growth
 from .holders import who_holds
 from .interrupts import shootdowns
 from .kernel_maps import map_a_page
+from .load import Load
 from .machine import Machine, NotMeasuredHere, here
 from .maps import regions
 from .memory_limit import in_memory_limit, own_limit
@@ -33,6 +35,7 @@ __all__ = [
     "Comparison",
     "Explorer",
     "Film",
+    "Load",
     "Machine",
     "NotMeasuredHere",
     "PageCache",
@@ -50,6 +53,7 @@ __all__ = [
     "drop_from_cache",
     "exports",
     "fio",
+    "growth",
     "here",
     "in_memory_limit",
     "line_increments",

@@ -8,8 +8,9 @@
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
-`experts` how many of a model's experts are needed · `outcomes` how a class did · `spread` and `votes` what a class
-predicted, beside what was measured.
+`experts` how many of a model's experts are needed ·
+`load_chart` a server under load, and `watched` the same while it runs · `outcomes` how a class did ·
+`spread` and `votes` what a class predicted, beside what was measured.
 magic.py is `%measure`: curves and a table for a line of the reader's own code.
 `figure.picture` makes every picture, so each has its alternative text.
 """
@@ -24,6 +25,7 @@ from .file_layout import file_layout
 from .fractions import fractions
 from .gallery import gallery
 from .lines import lines
+from .load_chart import load_chart, watched
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .outcomes import outcomes
@@ -51,6 +53,7 @@ __all__ = [
     "fractions",
     "gallery",
     "lines",
+    "load_chart",
     "memory_words",
     "outcomes",
     "owners",
@@ -65,4 +68,5 @@ __all__ = [
     "sweep",
     "table",
     "votes",
+    "watched",
 ]

@@ -12,12 +12,12 @@ from typing import TypeVar
 import numpy as np
 
 from .. import folders
-from ..measure import Comparison, Film, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
+from ..measure import Comparison, Film, Load, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
 from ..measure.plain import in_json
 from ..units import GiB, in_words
 
-Measured = Comparison | Recording | Film | Sharing
-M = TypeVar("M", Comparison, Recording, Film, Sharing)
+Measured = Comparison | Recording | Film | Sharing | Load
+M = TypeVar("M", Comparison, Recording, Film, Sharing, Load)
 
 # Without any one of these meters the lesson's point can't be seen; the text says so.
 NEEDED = {
@@ -34,10 +34,10 @@ LARGEST_VALUE = 4096  # bytes of JSON
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
     """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds.
 
-    `made` is a Comparison, a Recording, a Film or a Sharing, or a function without arguments that makes one. The
-    recorded run stands in if one of NEEDED is in `made.missing`, if the measured files live in memory, or if the
-    function raises NotMeasuredHere. It also stands in, and the function isn't called, if a library that it `needs`, one
-    or several, isn't installed, or if a container gives less than ROOM.
+    `made` is a Comparison, a Recording, a Film, a Sharing or a Load, or a function without arguments that makes one.
+    The recorded run stands in if one of NEEDED is in `made.missing`, if the measured files live in memory, or if the
+    function raises NotMeasuredHere. It also stands in, and the function isn't called, if a library that it `needs`,
+    one or several, isn't installed, or if a container gives less than ROOM.
     One printed line says whose figures are shown. Without such a file the result is `made` itself, whatever it lacks;
     only a function that made nothing is an error then: NotMeasuredHere.
 
@@ -78,7 +78,7 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
     machine = None
     if isinstance(plain, dict) and set(plain) == {"machine", "made"}:
         machine, plain = Machine(**plain["machine"]), plain["made"]
-    for kind in (Recording, Film, Sharing, Comparison):
+    for kind in (Recording, Film, Sharing, Load, Comparison):
         with suppress(ValueError, KeyError, TypeError):
             found = kind.from_json(plain)
             return found, machine or found.machine

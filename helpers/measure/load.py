@@ -1,0 +1,124 @@
+"""Load: what a server answered while it was asked all the time, and what it had in memory meanwhile."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .machine import Machine, here
+from .plain import reading
+from .tables import html_table, text_table
+
+FORMAT, VERSION = "zero-copy load", 1
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A moment of asking: when it ended and how long it was, in seconds; how many requests were answered and how many
+    failed; how long the slowest 1 % took at least, in seconds (None if nothing was answered)."""
+
+    at: float
+    took: float
+    answers: int
+    failed: int
+    slowest: float | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What all workers together had in memory at a moment, in bytes; None where the system doesn't tell.
+
+    file     pages of the models' files, each page counted once
+    workers  their processes' numbers: a new number means that a worker has died
+    """
+
+    at: float
+    anonymous: int | None
+    file: int | None
+    workers: tuple[int, ...] = ()
+
+
+@dataclass(eq=False)
+class Load:
+    """Grows while it's being made. Times are seconds since it began.
+
+    marks  when something was done to the server, and what
+    seen   how often each answer came: (the version that it names, the digits, as text)
+    """
+
+    machine: Machine = field(default_factory=here)
+    ticks: list[Tick] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def now(self) -> float:
+        return time.monotonic() - self.began
+
+    def mark(self, what: str) -> None:
+        """Notes that something was done to the server, now."""
+        self.marks.append((self.now, what))
+
+    @property
+    def answers(self) -> int:
+        return sum(tick.answers for tick in self.ticks)
+
+    @property
+    def failed(self) -> int:
+        return sum(tick.failed for tick in self.ticks)
+
+    def torn(self, right: Mapping[str, Sequence[int]]) -> int:
+        """How many answers weren't what the version that they name reads: `right` has the digits for each version."""
+        expected = {version: str(list(digits)) for version, digits in right.items()}
+        return sum(often for (version, digits), often in self.seen.items() if digits != expected.get(version))
+
+    @property
+    def died(self) -> int:
+        """How many workers were replaced meanwhile."""
+        known = {pid for look in self.looks for pid in look.workers}
+        return len(known) - len(self.looks[0].workers) if self.looks else 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """("anonymous", "file") where the system doesn't tell kinds of memory apart."""
+        return () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and a row, as text."""
+        slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
+        figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
+        return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table("A server under load", *self.table())
+
+    # --- as JSON ------------------------------------------------------------------------------------------
+    def to_json(self) -> dict:
+        """Plain data."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "machine": asdict(self.machine),
+            "ticks": [[*vars(tick).values()] for tick in self.ticks],
+            "looks": [[*vars(look).values()] for look in self.looks],
+            "marks": self.marks,
+            "seen": [[*answer, often] for answer, often in self.seen.items()],
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Load":
+        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
+        with reading(plain, FORMAT, VERSION):
+            return cls(
+                Machine(**plain["machine"]),
+                [Tick(*each) for each in plain["ticks"]],
+                [Look(*each[:-1], tuple(each[-1])) for each in plain["looks"]],
+                [(at, what) for at, what in plain["marks"]],
+                Counter({(version, digits): often for version, digits, often in plain["seen"]}),
+            )

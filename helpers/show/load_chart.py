@@ -1,0 +1,102 @@
+"""A server under load, also while it runs: answers per second, and memory below, on the same scale of time."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ..measure.load import Load
+from ..units import MiB, in_words
+from .figure import ANONYMOUS, FILE, INK, PAGE, QUIET, WARNING, Picture, key, legend, look, paint, picture
+
+SMOOTH = 3  # ticks
+DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
+FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
+
+
+def load_chart(load: Load, caption: str = "", seconds: float | None = None) -> Picture:
+    """Above: answers per second; a dotted line wherever something was done, and a cross for each tick with failures.
+    Below: the workers' anonymous memory, and the models' files, each page counted once. `seconds`: how long the axis
+    is, if more is to come. ValueError if nothing has been asked yet."""
+    if not load.ticks:
+        raise ValueError("nothing to show: nobody has asked yet")
+    end = max(seconds or 0, load.ticks[-1].at)
+    with look():
+        fig = Figure(figsize=(PAGE, 3.6))
+        above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        fig.subplots_adjust(left=0.085, right=0.985, top=0.86, bottom=0.115, hspace=0.32)
+        _draw_answers(above, load)
+        _draw_memory(below, load)
+        above.set_xlim(0, end)
+        below.set_xlabel("time, s")
+        keys = [key(ANONYMOUS), key(FILE)]
+        keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
+        keys += [Line2D([], [], label="failed", **FAILED)] * bool(load.failed)
+        legend(fig, *keys)
+        return picture(fig, _alt(load), f"{caption} Measured on {load.machine}.".strip())
+
+
+def watched(loads: Iterable[Load], seconds: float) -> Iterator[Load]:
+    """Passes them on, and shows each as a chart in place of all that this cell has shown. In the end it's cleared, and
+    the cell's result takes its place."""
+    from IPython.display import clear_output, display
+
+    for load in loads:
+        if load.ticks:
+            clear_output(wait=True)
+            display(load_chart(load, "It runs.", seconds))
+        yield load
+    clear_output(wait=True)
+
+
+def _draw_answers(ax: Axes, load: Load) -> None:
+    ax.set_title("answers per second")
+    times = np.array([tick.at for tick in load.ticks])
+    rates = np.array([tick.answers / tick.took for tick in load.ticks])
+    ax.plot(times, _smooth(rates), color=INK, linewidth=1.3)
+    top = 1.25 * max(rates.max(), 1)
+    ax.set_ylim(0, top)
+    for at, what in load.marks:
+        ax.axvline(at, **DONE)
+        ax.annotate(what, (at, top), xytext=(2, -2), textcoords="offset points", va="top", fontsize=7.5, color=QUIET)
+    failed = [tick.at for tick in load.ticks if tick.failed]
+    ax.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
+
+
+def _smooth(values: np.ndarray) -> np.ndarray:
+    """The mean of each value and its neighbours."""
+    weights = np.ones(SMOOTH)
+    return np.convolve(values, weights, "same") / np.convolve(np.ones(len(values)), weights, "same")
+
+
+def _draw_memory(ax: Axes, load: Load) -> None:
+    ax.set_title("memory of all workers, MiB")
+    seen = [one for one in load.looks if one.anonymous is not None and one.file is not None]
+    if not seen:
+        ax.text(0.5, 0.5, "not measured here", ha="center", va="center", transform=ax.transAxes, color=QUIET)
+        return
+    times = [one.at for one in seen]
+    anonymous, file = (np.array([getattr(one, kind) for one in seen]) / MiB for kind in ("anonymous", "file"))
+    for low, high, kind in ((0, anonymous, ANONYMOUS), (anonymous, anonymous + file, FILE)):
+        ax.fill_between(times, low, high, linewidth=0, step="post", **paint(kind))
+    ax.set_ylim(0, 1.15 * max(anonymous + file))
+    for at, _ in load.marks:
+        ax.axvline(at, **DONE)
+
+
+def _alt(load: Load) -> str:
+    rates = sorted(tick.answers / tick.took for tick in load.ticks)
+    told = (
+        f"A server under load for {load.ticks[-1].at:.0f} s: {load.answers:,} answers; {load.failed:,} failed. "
+        f"Answers per second: {rates[len(rates) // 2]:,.0f} in the middle, from {rates[0]:,.0f} to {rates[-1]:,.0f}."
+    )
+    if load.marks:
+        told += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
+    for kind, word in (("anonymous", "Anonymous memory of all workers"), ("file", "Models' files")):
+        sizes = [getattr(one, kind) for one in load.looks if getattr(one, kind) is not None]
+        if sizes:
+            low, high = (in_words(size, "bytes") for size in (min(sizes), max(sizes)))
+            told += f" {word}: {low} to {high}."
+    return told
