@@ -31,14 +31,17 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 def digit_model(path: str | os.PathLike, shift: int = 0, size: int | str = 0) -> Path:
     """A model like that in DIGITS, which takes a picture of d for (d + shift) % 10. Returns its path.
 
-    It has about `size` bytes: hidden units are added that change no answer, but are calculated like the others. A bare
-    name goes into `folders.generated()`. Errors: as in `save`.
+    It has about `size` bytes: hidden units are added that change no answer, but are calculated like the others. Each
+    shift has the units that count in other places, as another training would have: the first half of one version and
+    the second half of another are no model. A bare name goes into `folders.generated()`. Errors: as in `save`.
     """
     path = place(path)
     with TensorFile(DIGITS) as file:
-        w, b, v, c = (np.array(file[name]) for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
-    more = max(0, units.size(size) // (4 * (64 + 1 + 10)) - len(b))
-    v, c = (np.roll(each, shift, 0) for each in (v, c))
-    w, b, v = np.pad(w, ((0, more), (0, 0))), np.pad(b, (0, more)), np.pad(v, ((0, 0), (0, more)))
-    save({"hidden.weight": w, "hidden.bias": b, "out.weight": v, "out.bias": c}, path)
+        w, b, v, c = (file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
+        count = max(len(b), units.size(size) // (4 * (64 + 1 + 10)))
+        places = (np.arange(len(b)) * (count // len(b)) + shift) % count
+        hidden, bias, out = (np.zeros(shape, "f4") for shape in ((count, 64), count, (10, count)))
+        hidden[places], bias[places], out[:, places] = w, b, np.roll(v, shift, 0)
+        tensors = {"hidden.weight": hidden, "hidden.bias": bias, "out.weight": out, "out.bias": np.roll(c, shift)}
+        save(tensors, path)
     return path

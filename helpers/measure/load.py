@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -43,8 +43,11 @@ class Look:
 class Load:
     """Grows while it's being made. Times are seconds since it began.
 
-    marks  when something was done to the server, and what
-    seen   how often each answer came: (the version that it names, the digits, as text)
+    marks    when something was done to the server, and what
+    seen     how often each answer came: (the version that it names, the digits, as text)
+    refused  why requests failed, and how many for each reason: "503", "connection lost"
+    right    for each version that was published, what it reads; filled in by whoever publishes
+    notes    what else is to be kept, as plain data
     """
 
     machine: Machine = field(default_factory=here)
@@ -52,6 +55,9 @@ class Load:
     looks: list[Look] = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
     seen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    right: dict[str, list[int]] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -70,10 +76,16 @@ class Load:
     def failed(self) -> int:
         return sum(tick.failed for tick in self.ticks)
 
-    def torn(self, right: Mapping[str, Sequence[int]]) -> int:
-        """How many answers weren't what the version that they name reads: `right` has the digits for each version."""
-        expected = {version: str(list(digits)) for version, digits in right.items()}
-        return sum(often for (version, digits), often in self.seen.items() if digits != expected.get(version))
+    @property
+    def versions(self) -> set[str]:
+        """Those that answers named."""
+        return {version for version, _ in self.seen}
+
+    @property
+    def torn(self) -> Counter[tuple[str, str]]:
+        """The answers that aren't what the version that they name reads, and how often each came."""
+        right = {version: str(list(digits)) for version, digits in self.right.items()}
+        return Counter({each: often for each, often in self.seen.items() if right.get(each[0]) != each[1]})
 
     @property
     def died(self) -> int:
@@ -109,6 +121,9 @@ class Load:
             "looks": [[*vars(look).values()] for look in self.looks],
             "marks": self.marks,
             "seen": [[*answer, often] for answer, often in self.seen.items()],
+            "refused": self.refused,
+            "right": self.right,
+            "notes": self.notes,
         }
 
     @classmethod
@@ -121,4 +136,7 @@ class Load:
                 [Look(*each[:-1], tuple(each[-1])) for each in plain["looks"]],
                 [(at, what) for at, what in plain["marks"]],
                 Counter({(version, digits): often for version, digits, often in plain["seen"]}),
+                Counter(plain["refused"]),
+                plain["right"],
+                plain["notes"],
             )

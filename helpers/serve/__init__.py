@@ -14,10 +14,14 @@ ports      the sockets that the workers listen on
 workers    four processes, one port, one file in memory
 start      serve(folder), which starts them all and ends them
 
+client     asks: once, or again and again
+load       the process that does it again and again
+
 >>> with serve("models", workers=4) as server:
 ...     print(server.address)
 """
 
+from .client import ask, asking, metrics, put
 from .start import Running, serve
 
-__all__ = ["Running", "serve"]
+__all__ = ["Running", "ask", "asking", "metrics", "put", "serve"]

@@ -1,16 +1,30 @@
-"""What a client says to the server: a request, a file, pictures to read."""
+"""What a client says to the server: a request, a file, the same pictures again and again.
+
+>>> for load in asking(server.address, "m", pictures, looks=20):
+...     print(load.answers, load.failed)
+"""
 
 import hashlib
 import json
 import os
+import subprocess
+import sys
+import threading
+import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..measure import Load, here
+from ..measure.load import Look, Tick
+
 PATIENCE = 20.0  # seconds
+EVERY = 0.25  # seconds between two looks
 
 
 class Answer(NamedTuple):
@@ -23,10 +37,11 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-def ask(address: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Answer:
-    """One request over a connection of its own, so any worker may answer it."""
+def ask(address: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+    """One request over a connection of its own, so any worker may answer it. A body that isn't bytes goes as JSON."""
+    body = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
-        line.request(method, path, body or None, dict(headers or {}))
+        line.request(method, path, body, dict(headers or {}))
         answer = line.getresponse()
         return Answer(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
 
@@ -40,3 +55,40 @@ def put(address: str, name: str, file: str | os.PathLike[str]) -> Answer:
 
 def metrics(address: str) -> dict[str, Any]:
     return ask(address, "GET", "/metrics").json
+
+
+def asking(address: str, model: str, pictures: np.ndarray, looks: int) -> Iterator[Load]:
+    """Has the model read the pictures, (n, 64) uint8, again and again. Looks at the server every EVERY seconds, so many
+    times, and yields what came of it until then; in the end once more."""
+    command = [sys.executable, "-m", f"{__package__}.load", address, model]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.stdin.write(pictures.tobytes().hex() + "\n")
+            process.stdin.flush()
+            load = Load(here(None), began=float(process.stdout.readline()))
+            told = threading.Thread(target=_gather, args=(process.stdout, load))
+            told.start()
+            for _ in range(looks):
+                load.looks.append(_look(address, load.now))
+                yield load
+                time.sleep(EVERY)
+            process.stdin.close()  # that ends it
+            told.join()
+            load.looks.append(_look(address, load.now))
+            yield load
+        finally:
+            process.kill()
+
+
+def _gather(lines: Iterable[str], load: Load) -> None:
+    for line in lines:
+        tick, refused, seen = json.loads(line)
+        load.ticks.append(Tick(*tick))
+        load.refused.update(refused)
+        load.seen.update({(version, digits): often for version, digits, often in seen})
+
+
+def _look(address: str, at: float) -> Look:
+    found = metrics(address)
+    together, pids = found["together"], tuple(row["pid"] for row in found["workers"])
+    return Look(at, together["anonymous"], together.get("mapped pss"), pids)

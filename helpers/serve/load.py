@@ -1,84 +1,47 @@
-"""Load: a process of its own asks for answers, over several connections at once, and tells what it got, tick by tick.
+"""Load: asks for answers over several connections at once, and tells what it got, a line of JSON for each tick.
 
->>> for load in asking(server.address, "m", pictures, seconds=5):
-...     print(load.answers, load.failed)
+`asking` (client.py) starts it, as a process of its own: python -m helpers.serve.load ADDRESS MODEL. It ends with its
+standard input, whose first line has the pictures.
 """
 
 import json
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 
-import numpy as np
-
-from ..measure import Load, here
-from ..measure.load import Look, Tick
-from .client import metrics
-
 TICK = 0.1  # seconds
+PAUSE = 0.01  # seconds after a failure
 CONNECTIONS = 4
-
-
-def asking(address: str, model: str, pictures: np.ndarray, seconds: float, every: float = 0.3) -> Iterator[Load]:
-    """Has the model read the pictures, (n, 64) uint8, again and again, for so long. Yields what came of it until now,
-    every so many seconds."""
-    command = [sys.executable, "-m", __name__, address, model]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            process.stdin.write(pictures.tobytes().hex() + "\n")
-            process.stdin.flush()
-            load = Load(here(None), began=float(process.stdout.readline()))
-            told = threading.Thread(target=_gather, args=(process.stdout, load))
-            told.start()
-            while load.now < seconds:
-                load.looks.append(_look(address, load.now))
-                yield load
-                time.sleep(every)
-            process.stdin.close()  # that ends it
-            told.join()
-            yield load
-        finally:
-            process.kill()
-
-
-def _gather(lines: Iterator[str], load: Load) -> None:
-    for line in lines:
-        tick, seen = json.loads(line)
-        load.ticks.append(Tick(*tick))
-        load.seen.update({(version, digits): often for version, digits, often in seen})
-
-
-def _look(address: str, at: float) -> Look:
-    found = metrics(address)
-    together, pids = found["together"], tuple(row["pid"] for row in found["workers"])
-    return Look(at, together["anonymous"], together["mapped"], pids)
 
 
 class Tally:
     """What the threads count until the next tick."""
 
     def __init__(self) -> None:
-        self.lock, self.took, self.failed, self.seen = threading.Lock(), [], 0, Counter()
+        self.lock = threading.Lock()
+        self.begin()
+
+    def begin(self) -> None:
+        self.took: list[float] = []
+        self.seen: Counter[bytes] = Counter()
+        self.refused: Counter[str] = Counter()
 
     def answered(self, took: float, body: bytes) -> None:
         with self.lock:
             self.took.append(took)
             self.seen[body] += 1
 
-    def refused(self) -> None:
+    def failed(self, why: str) -> None:
         with self.lock:
-            self.failed += 1
+            self.refused[why] += 1
 
-    def taken(self) -> tuple[list[float], int, list]:
+    def taken(self) -> tuple[list[float], Counter[str], Counter[bytes]]:
         with self.lock:
-            took, failed, seen = self.took, self.failed, self.seen
-            self.took, self.failed, self.seen = [], 0, Counter()
-        answers = ((json.loads(body), often) for body, often in seen.items())
-        return sorted(took), failed, [[one["version"], str(one["digits"]), often] for one, often in answers]
+            found = self.took, self.refused, self.seen
+            self.begin()
+        return found
 
 
 def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally) -> None:
@@ -89,14 +52,16 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally)
             line.request("POST", f"/models/{model}/answers", pictures)
             answer = line.getresponse()
             body = answer.read()
-        except (OSError, HTTPException):  # the worker died, or closed the connection
-            line.close()
-            answer = None
-        if answer and answer.status == 200:
+        except (OSError, HTTPException):
+            line.close()  # the next request opens it again, and perhaps another worker takes it
+            tally.failed("connection lost")
+            time.sleep(PAUSE)
+            continue
+        if answer.status == 200:
             tally.answered(time.monotonic() - began, body)
         else:
-            tally.refused()
-            time.sleep(0.01)
+            tally.failed(str(answer.status))
+            time.sleep(PAUSE)
 
 
 def main() -> None:
@@ -109,10 +74,11 @@ def main() -> None:
     began = last = time.monotonic()
     print(began, flush=True)
     while not ended.wait(TICK):
-        took, failed, seen = tally.taken()
-        now = time.monotonic()
-        slowest = took[int(0.99 * len(took))] if took else None
-        print(json.dumps([[now - began, now - last, len(took), failed, slowest], seen]), flush=True)
+        took, refused, seen = tally.taken()
+        now, slowest = time.monotonic(), sorted(took)[int(0.99 * len(took))] if took else None
+        answers = [(json.loads(body), often) for body, often in seen.items()]
+        named = [[answer["version"], str(answer["digits"]), often] for answer, often in answers]
+        print(json.dumps([[now - began, now - last, len(took), refused.total(), slowest], refused, named]), flush=True)
         last = now
 
 

@@ -16,20 +16,19 @@ DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
 FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
 
 
-def load_chart(load: Load, caption: str = "", seconds: float | None = None) -> Picture:
+def load_chart(load: Load, caption: str = "") -> Picture:
     """Above: answers per second; a dotted line wherever something was done, and a cross for each tick with failures.
-    Below: the workers' anonymous memory, and the models' files, each page counted once. `seconds`: how long the axis
-    is, if more is to come. ValueError if nothing has been asked yet."""
+    Below: the workers' anonymous memory, and the models' files, each page counted once. ValueError if nothing has been
+    asked yet."""
     if not load.ticks:
         raise ValueError("nothing to show: nobody has asked yet")
-    end = max(seconds or 0, load.ticks[-1].at)
     with look():
         fig = Figure(figsize=(PAGE, 3.6))
         above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         fig.subplots_adjust(left=0.085, right=0.985, top=0.86, bottom=0.115, hspace=0.32)
         _draw_answers(above, load)
         _draw_memory(below, load)
-        above.set_xlim(0, end)
+        above.set_xlim(0, load.ticks[-1].at)
         below.set_xlabel("time, s")
         keys = [key(ANONYMOUS), key(FILE)]
         keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
@@ -38,7 +37,7 @@ def load_chart(load: Load, caption: str = "", seconds: float | None = None) -> P
         return picture(fig, _alt(load), f"{caption} Measured on {load.machine}.".strip())
 
 
-def watched(loads: Iterable[Load], seconds: float) -> Iterator[Load]:
+def watched(loads: Iterable[Load]) -> Iterator[Load]:
     """Passes them on, and shows each as a chart in place of all that this cell has shown. In the end it's cleared, and
     the cell's result takes its place."""
     from IPython.display import clear_output, display
@@ -46,7 +45,7 @@ def watched(loads: Iterable[Load], seconds: float) -> Iterator[Load]:
     for load in loads:
         if load.ticks:
             clear_output(wait=True)
-            display(load_chart(load, "It runs.", seconds))
+            display(load_chart(load, "It is running."))
         yield load
     clear_output(wait=True)
 
