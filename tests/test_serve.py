@@ -320,18 +320,23 @@ def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
 
 
 @linux
-def test_workers_share_one_file(at: str, folder: Path, tmp_path: Path):
-    data = model(tmp_path, hidden=100_000)
+@pytest.mark.parametrize("backend", ["mapped", "copied"])
+def test_workers_share_one_mapped_file_and_have_a_copy_each(at: str, tmp_path: Path, backend: str):
+    data = model(tmp_path, hidden=170_000)  # 48 MiB
     before = ask(at, "GET", "/metrics").json
     put(at, data)
     answered = [row["answers"] for row in before["workers"]]
 
     def all_have_answered() -> bool:
         for _ in range(8):
-            read(at, pictures=PICTURES[:1])
+            read(at, f"?backend={backend}", PICTURES[:1])
         return all(row["answers"] > was for row, was in zip(workers(at), answered, strict=True))
 
     assert until(all_have_answered, 20)
     after = ask(at, "GET", "/metrics").json["together"]
-    assert after["mapped"] >= 4 * len(data)
-    assert after["pss"] - before["together"]["pss"] < 2 * len(data)
+    files = {key: after[key] / len(data) for key in ("mapped", "mapped pss")}
+    own = (after["anonymous"] - before["together"]["anonymous"]) / len(data)
+    if backend == "mapped":
+        assert files["mapped"] >= 4 and 0.9 < files["mapped pss"] < 1.1 and own < 0.5
+    else:
+        assert files["mapped"] < 0.1 and own > 3.5

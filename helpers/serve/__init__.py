@@ -10,14 +10,16 @@ sending    GET: the file, or a range of it
 wire       how the kernel copies the file to the socket
 app        what is served where
 metrics    what each worker has in memory
+budget     how much memory of its own a worker may take
 ports      the sockets that the workers listen on
+places     when a worker that has died is replaced
 workers    four processes, one port, one file in memory
 start      serve(folder), which starts them all and ends them
 
 client     asks: once, or again and again
 load       the process that does it again and again
 
->>> with serve("models", workers=4) as server:
+>>> with serve("models", workers=4, memory="64 MiB") as server:
 ...     print(server.address)
 """
 

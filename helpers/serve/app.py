@@ -10,11 +10,12 @@ GET  /metrics                  what each worker has in memory
 HEAD and PUT are served at /NAME too: so speaks the client of lesson 02.
 """
 
+import asyncio
+from concurrent.futures import Executor
 from functools import lru_cache
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -36,8 +37,10 @@ INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take with
 
 
 class Service:
-    def __init__(self, folder: Path, board: Board, me: int) -> None:
-        self.folder, self.board, self.me, self.versions = folder, board, me, Versions()
+    def __init__(self, folder: Path, board: Board, me: int, budget: int | None = None) -> None:
+        self.folder, self.board, self.me, self.budget = folder, board, me, budget
+        self.versions = Versions()
+        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
         models = "/models/{name}"
         self.app = Starlette(
             routes=[
@@ -48,7 +51,12 @@ class Service:
                 Route("/metrics", self.metrics),
                 Route("/{name}", self.from_lesson_02, methods=["PUT", "HEAD"]),
             ],
-            exception_handlers={Refused: refused, SafetensorsError: refused, ClientDisconnect: gone},
+            exception_handlers={
+                Refused: refused,
+                SafetensorsError: refused,
+                MemoryError: self.no_room,
+                ClientDisconnect: gone,
+            },
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
@@ -70,7 +78,7 @@ class Service:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
             version, offset = version_at(path), collected(parts_of(path, digest))
-            complete = bool(version) and await run_in_threadpool(sha256_of, path, version) == digest
+            complete = bool(version) and await asyncio.to_thread(sha256_of, path, version) == digest
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
 
@@ -89,7 +97,7 @@ class Service:
             if digits.nbytes * len(pictures) < INLINE:
                 found = digits.read(pictures)
             else:
-                found = await run_in_threadpool(digits.read, pictures)
+                found = await asyncio.get_running_loop().run_in_executor(self.reading, digits.read, pictures)
         del digits
         self.board.answered(self.me)
         return JSONResponse({"version": version, "digits": found.tolist()})
@@ -98,15 +106,19 @@ class Service:
         path = self.path(request)
         changes = changes_in(await body_of(request, LARGEST_BODY))
         own = self.own(path.name, request.path_params["tenant"])
-        await run_in_threadpool(keep, changes, own)
+        await asyncio.to_thread(keep, changes, own)
         return JSONResponse({"version": version_at(own)}, 201)
+
+    async def no_room(self, request: Request, error: Exception) -> Response:
+        self.versions.let_go()  # so that it may fit the next time
+        return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
     def own(self, name: str, tenant: str) -> Path:
         """Where a tenant's weights are."""
         return self.folder / f".{name}@{name_of(tenant)}.json"
 
     async def metrics(self, request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self.board.figures, self.folder))
+        return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
 
 
 @lru_cache(16)

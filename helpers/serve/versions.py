@@ -6,6 +6,7 @@ one to end unmaps it. Nobody waits for a swap, because a new version is opened i
 """
 
 import asyncio
+import gc
 import json
 import os
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..ideas.yoke import Yoke
 from ..ideas.yoke_cache import YokeCache
 from ..units import GiB
 from .asked import Refused
+from .budget import short
 from .digits import BACKENDS
 
 SWEEP = 0.25  # seconds between looks for versions that nobody asks for any more
@@ -66,26 +68,46 @@ class Versions:
                 raise Refused(404, "there is no such tenant")
             if key in self.cache:
                 return key.version, self.cache.get(key)
+            self.drop_outdated()
             try:
                 yoke = await asyncio.to_thread(self.cache.get, key)
             except Superseded:
                 continue
+            except MemoryError:
+                if not self.let_go():
+                    raise
+                continue
             self.keys.add(key)
-            self.drop_outdated()
+            if short():
+                self.let_go()
             return key.version, yoke
 
     def drop_outdated(self) -> None:
         """Drops what a name no longer leads to. It's unmapped when the last request on it ends."""
         for key in list(self.keys):
             if key.version != version_at(key.path) or (key.own and key.own_version != version_at(key.own)):
-                self.cache.drop(key)
-                self.keys.discard(key)
+                self._drop(key)
+
+    def let_go(self) -> bool:
+        """Drops what is kept in this process's own memory, copies and tenants' weights. False if nothing is."""
+        own = [key for key in self.keys if key.backend != "mapped" or key.own]
+        for key in own:
+            self._drop(key)
+        return bool(own)
+
+    def _drop(self, key: Key) -> None:
+        self.cache.drop(key)
+        self.keys.discard(key)
 
     async def sweep(self) -> None:
-        """For a worker that no request wakes: it lets go of old versions too."""
+        """Lets go of old versions in a worker that no request wakes. If memory is short, also of copies, and of what
+        broken connections have left."""
         while True:
             await asyncio.sleep(SWEEP)
             self.drop_outdated()
+            if short():
+                self.let_go()
+                gc.collect()
 
 
 def opened(key: Key) -> Yoke:

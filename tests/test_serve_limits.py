@@ -1,0 +1,240 @@
+"""The model server within limits: of memory, of patience, of what may lie about. And a file that was cut off."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+
+import psutil
+import pytest
+from serving import PICTURES, ask, expected, model, part, put, read, until
+
+from helpers.serve import Running, serve
+from helpers.serve.places import LONGEST_PAUSE, Place
+from helpers.units import MiB
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them")
+
+
+def workers(at: str) -> list[dict]:
+    return ask(at, "GET", "/metrics").json["workers"]
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A worker with 12 MiB, less than any copy of its model needs."""
+    folder = tmp_path_factory.mktemp("tight")
+    (folder / "m").write_bytes(model(folder.parent, 1, hidden=100_000))
+    (folder / "small").write_bytes(model(folder.parent, 2))
+    with serve(folder, workers=1, memory="12 MiB") as running:
+        yield running
+
+
+@pytest.fixture
+def at(tight: Running) -> Iterator[str]:
+    (before,) = workers(tight.address)
+    yield tight.address
+    (after,) = workers(tight.address)
+    assert after["pid"] == before["pid"], f"the worker ended: {after['ended by']}"
+    wait_for_room(tight.address)
+
+
+def wait_for_room(at: str) -> None:
+    assert until(lambda: read(at, "", PICTURES[:9]).status == 200)
+    assert read(at, "", PICTURES[:9]).json["digits"] == expected(1, PICTURES[:9])
+
+
+@pytest.mark.parametrize("backend", ["copied", "half"])
+def test_weights_that_do_not_fit_are_refused(at: str, backend: str):
+    refused = read(at, f"?backend={backend}", PICTURES[:1])
+    assert refused.status == 503 and "budget" in refused.json["error"] and refused.headers["retry-after"]
+
+
+def test_an_answer_that_needs_too_much_is_refused(at: str):
+    assert read(at, "", PICTURES[:300]).status == 503, "300 pictures times 100,000 hidden units"
+
+
+def test_a_body_that_does_not_fit_is_refused(at: str):
+    lists = b'{"out.bias": [' + b"[]," * 340_000 + b"[]]}"  # three bytes of JSON for 64 in memory
+    assert ask(at, "PUT", "/models/m/tenants/t", lists).status == 503
+
+
+def test_refusals_leave_nothing(at: str):
+    (row,) = workers(at)
+    process, pictures = psutil.Process(row["pid"]), PICTURES[:300]
+    before = process.num_fds()
+    for _ in range(10):
+        assert (
+            read(at, "?backend=copied").status
+            == read(at, "?backend=half").status
+            == read(at, "", pictures).status
+            == 503
+        )
+    assert until(lambda: workers(at)[0]["anonymous"] - row["anonymous"] < 2 * MiB and process.num_fds() <= before)
+
+
+def test_many_bodies_at_once_end_no_worker(at: str):
+    pictures = json.dumps({"pictures": [[16] * 64] * 4000}).encode()
+    with ThreadPoolExecutor(24) as clients:
+        statuses = list(clients.map(lambda _: answered(at, pictures), range(48)))
+    assert set(statuses) <= {200, 503, None}
+
+
+def answered(at: str, pictures: bytes) -> int | None:
+    """The status; None if the server had no memory even to read the request."""
+    try:
+        said = ask(at, "POST", "/models/small/answers", pictures, {"Content-Type": "application/json"})
+    except (OSError, HTTPException):
+        return None
+    return said.status
+
+
+def test_two_threads_that_multiply_end_no_worker(at: str):
+    """OpenBLAS takes 32 MiB for the second of them, and ends a process that can't have that."""
+    ended, statuses = threading.Event(), set()
+
+    def small() -> None:
+        while not ended.is_set():
+            statuses.add(ask(at, "POST", "/models/small/answers", PICTURES[:5].tobytes()).status)
+
+    other = threading.Thread(target=small)
+    other.start()
+    for _ in range(20):
+        statuses.add(read(at, "", PICTURES[:9]).status)
+    ended.set()
+    other.join()
+    assert statuses == {200}
+
+
+def test_copies_that_are_kept_give_way(tmp_path: Path):
+    """To other copies, to a new version and to a large request, within what they need one at a time."""
+    (folder := tmp_path / "models").mkdir()
+    files = [model(tmp_path, turn, hidden=40_000) for turn in (1, 2)]  # 11.4 MiB
+    (folder / "other").write_bytes(files[0])
+    with serve(folder, workers=1, memory="24 MiB") as running:
+        at = running.address
+        for turn in (1, 2, 1, 2):
+            assert put(at, files[turn - 1]).status == 201
+            for backend in ("copied", "mapped", "half", "copied"):
+                assert read(at, f"?backend={backend}", PICTURES[:2]).json["digits"] == expected(turn, PICTURES[:2])
+            assert ask(at, "POST", "/models/other/answers?backend=copied", PICTURES[:1].tobytes()).status == 200
+        assert until(lambda: read(at, "", PICTURES[:40]).status == 200), "6 MiB for each of the sums"
+        assert workers(at)[0]["starts"] == 1
+
+
+def test_an_upload_needs_no_more_than_the_smallest_budget(tmp_path: Path):
+    data = model(tmp_path, 1, hidden=200_000)
+    (folder := tmp_path / "models").mkdir()
+    with serve(folder, workers=1, memory=8 * MiB) as running:
+        for first in range(0, len(data), 16 << 20):
+            end = min(first + (16 << 20), len(data))
+            done = ask(running.address, "PUT", "/models/m", data[first:end], part(data, first, end))
+            assert done.status == (201 if end == len(data) else 202)
+        assert read(running.address, "", PICTURES[:1]).json["digits"] == expected(1, PICTURES[:1])
+        assert workers(running.address)[0]["starts"] == 1
+
+
+@pytest.mark.parametrize(("memory", "why"), [("1 MiB", "use at least 8 MiB"), ("much", "invalid size value: 'much'")])
+def test_a_budget_that_cannot_be_kept_is_said(tmp_path: Path, memory: str, why: str, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(OSError, match="did not start"), serve(tmp_path, memory=memory):
+        pass
+    assert why in capfd.readouterr().err
+
+
+# --- a file that was cut off ------------------------------------------------------------------------------
+def test_a_worker_that_reads_beyond_the_end_is_replaced_and_nobody_else_sees_it(tmp_path: Path):
+    (folder := tmp_path / "models").mkdir()
+    whole = model(tmp_path, 1, hidden=40_000)
+    (folder / "other").write_bytes(model(tmp_path, 3))
+    ended, failed, lost = threading.Event(), [], 0
+
+    def load() -> None:
+        while not ended.is_set():
+            try:
+                said = ask(at, "POST", "/models/other/answers", PICTURES[:20].tobytes())
+            except (OSError, HTTPException):  # of the worker that died
+                continue
+            if said.status != 200 or said.json["digits"] != expected(3):
+                failed.append(said)
+
+    def asked() -> None:
+        nonlocal lost
+        try:
+            said = read(at, "", PICTURES[:400])
+            if said.status == 200 and said.json["digits"] != expected(1, PICTURES[:400]):
+                failed.append(said)
+        except (OSError, HTTPException):
+            lost += 1
+
+    def cut_off_while_they_read() -> bool:
+        """As somebody does who copies a new file over it."""
+        (tmp_path / "copy").write_bytes(whole)
+        os.replace(tmp_path / "copy", folder / "m")
+        clients = [threading.Thread(target=asked) for _ in range(6)]
+        for client in clients:
+            client.start()
+        until(lambda: any(row["versions"] for row in workers(at)))
+        os.truncate(folder / "m", 20_000)
+        for client in clients:
+            client.join()
+        return any(row["ended by"] == "SIGBUS" for row in workers(at))
+
+    with serve(folder, workers=3) as running:
+        at = running.address
+        other = threading.Thread(target=load)
+        other.start()
+        assert until(cut_off_while_they_read, 20) and lost
+        assert {read(at).status for _ in range(12)} == {503}, "the header says how long the file must be"
+        assert ask(at, "POST", "/models/other/answers", PICTURES[:20].tobytes()).json["digits"] == expected(3)
+        assert put(at, whole).status == 201
+        ended.set()
+        other.join()
+        before = [row["answers"] for row in workers(at)]
+
+        def all_answer() -> bool:
+            assert read(at, "", PICTURES[:5]).json["digits"] == expected(1, PICTURES[:5])
+            return all(row["answers"] > was for row, was in zip(workers(at), before, strict=True))
+
+        assert until(all_answer, 20) and not failed
+        assert {row["ended by"] for row in workers(at)} <= {None, "SIGBUS"}
+
+
+def test_workers_that_die_at_once_are_not_replaced_at_once(tmp_path: Path):
+    with serve(tmp_path, workers=2) as running:
+        watcher, began, killed = psutil.Process(running.pid), time.monotonic(), []
+        _, steady = [child.pid for child in watcher.children()]
+        while time.monotonic() < began + 2 * LONGEST_PAUSE:
+            for child in watcher.children():
+                if child.pid != steady and child.pid not in killed:
+                    os.kill(child.pid, signal.SIGKILL)
+                    killed.append(child.pid)
+            time.sleep(0.005)
+        assert 2 < len(killed) < 10
+        row = until(
+            lambda: next((row for row in workers(running.address) if row["pid"] not in [*killed, steady]), None)
+        )
+        assert (row["ended by"], row["starts"]) == ("SIGKILL", len(killed) + 1)
+
+
+def test_a_worker_that_has_lived_is_replaced_at_once():
+    place = Place()
+    for lived, pause in (
+        (0.5, 0.05),
+        (0.5, 0.15),
+        (0.5, 0.35),
+        (0.5, 0.75),
+        (0.5, 1.0),
+        (0.5, 1.0),
+        (1.5, 0.0),
+        (0.5, 0.05),
+    ):
+        place.taken(os.posix_spawn("/bin/true", ["true"], {}))
+        place.began -= lived
+        assert until(lambda: place.ended() == 0) and place.pause == pytest.approx(pause)
