@@ -11,7 +11,7 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_differ
 from helpers.units import KiB, MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
-KILLS, SMALL = 60, 192 * KiB  # kills at most, and the bytes of the files that are published meanwhile
+KILLS, SMALL = 40, 192 * KiB  # kills at most, and the bytes of the files that are published meanwhile
 NAME = "digits.safetensors"
 FORK, WAIT, LINK = getattr(os, "fork", None), getattr(os, "waitpid", None), getattr(os, "link", None)
 OTHER_DISK = (
@@ -28,6 +28,7 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
     calls, and again. What the name leads to after the kill gets a second name, for the judge.
     """
     import os
+    import signal
     import sys
     import tempfile
 
@@ -46,24 +47,31 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
     published(new, "shared", syncs(step))
     there, step["path"] = os.stat(folder / "shared"), ""
     told = {"on_disk": step["on_disk"], "name": bool(step["synced"] & {"all", (there.st_dev, there.st_ino)})}
-    calls = []
-    published(small, "counted", lambda frame, event, called: calls.append(event) if event == "c_call" else None)
-    told |= {"kills": 0, "again": ""}
-    while told["kills"] < min(kills, len(calls)) and not told["again"]:
-        kill = told["kills"]
-        if not (pid := fork()):
-            try:
-                published(small, f"kill-{kill}", killer(kill * len(calls) // min(kills, len(calls))))
-            finally:
-                os._exit(0)
-        wait(pid, 0)
-        if os.path.lexists(folder / f"kill-{kill}" / name):
-            link(folder / f"kill-{kill}" / name, folder / "killed" / str(kill))
+
+    def killed(place, last):
+        """Publishes in a fork, which is killed before call number `last`."""
+        if pid := fork():
+            return wait(pid, 0)
         try:
-            published(small, f"kill-{kill}")
+            published(small, place, calls(lambda number: number == last and os.kill(os.getpid(), signal.SIGKILL)))
+        finally:
+            os._exit(0)
+
+    numbers = []
+    published(small, "counted", calls(numbers.append))
+    kills = min(kills, len(numbers))
+    told |= {"kills": 0, "again": ""}
+    for kill in range(kills):
+        place = f"kill-{kill}"
+        killed(place, kill * len(numbers) // kills)
+        if os.path.lexists(folder / place / name):
+            link(folder / place / name, folder / "killed" / str(kill))
+        told["kills"] += 1
+        try:
+            published(small, place)
         except Exception as error:
             told["again"] = f"{type(error).__name__}: {error}"[:200]
-        told["kills"] += 1
+            break
     no_file_above(small.stat().st_size // 2)
     try:
         published(small, "full")
@@ -72,19 +80,19 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
     return told | {"full": False}
 
 
-def killer(at: int):
-    """A profile function (sys.setprofile) that kills its process before call number `at` of a function in C."""
+def calls(note):
+    """A profile function (sys.setprofile): note(0), note(1), … before each call of a function of `os`, or of a file."""
     import itertools
-    import os
-    import signal
 
     numbers = itertools.count()
 
-    def count(frame, event, called):
-        if event == "c_call" and next(numbers) == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def before(frame, event, called):
+        if event == "c_call":
+            of = type(getattr(called, "__self__", None)).__module__
+            if {of, getattr(called, "__module__", "")} & {"posix", "io", "_io"}:
+                note(next(numbers))
 
-    return count
+    return before
 
 
 def renames(step: dict):
