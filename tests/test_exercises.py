@@ -31,6 +31,7 @@ KEYS = {
     "08": ["keeps", "liar", "reader"],
     "09": ["serve", "six", "snapshot"],
     "10": ["holders", "save", "windows"],
+    "11": ["cache", "publish", "report", "resume"],
 }
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, on less
 

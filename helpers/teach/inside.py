@@ -79,6 +79,19 @@ def no_file_above(most: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
+def not_on_the_disk(path: str) -> int | None:
+    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where nothing can tell."""
+    import ctypes
+    import sys
+
+    if sys.platform != "linux":
+        return None
+    counts = (ctypes.c_uint64 * 5)()  # in the cache, dirty, being written, …
+    with open(path, "rb") as file:
+        failed = ctypes.CDLL(None).syscall(451, file.fileno(), (ctypes.c_uint64 * 2)(), counts, 0)
+    return None if failed or not counts[0] else counts[1] + counts[2]
+
+
 def _as_data(value):
     if isinstance(value, tuple | list) and len(value) <= 8:
         return tuple(v if type(v) in (float, str) or _is_short(v) else repr(v)[:200] for v in map(_plain, value))

@@ -9,7 +9,7 @@ from secrets import randbelow
 import numpy as np
 
 from helpers.make import random_file
-from helpers.teach.inside import no_file_above
+from helpers.teach.inside import no_file_above, not_on_the_disk
 from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, within
 from helpers.units import MiB
 
@@ -134,19 +134,6 @@ def syncs(step: dict):
             step["synced"] |= {file.path for file in there if file.stat().st_size == step["size"]}
 
     return noted
-
-
-def not_on_the_disk(path: str) -> int | None:
-    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where nothing can tell."""
-    import ctypes
-    import sys
-
-    if sys.platform != "linux":
-        return None
-    counts = (ctypes.c_uint64 * 5)()  # in the cache, dirty, being written, …
-    with open(path, "rb") as file:
-        failed = ctypes.CDLL(None).syscall(451, file.fileno(), (ctypes.c_uint64 * 2)(), counts, 0)
-    return None if failed or not counts[0] else counts[1] + counts[2]
 
 
 # --- outside of it --------------------------------------------------------------------------------------------

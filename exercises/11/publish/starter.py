@@ -1,0 +1,6 @@
+import shutil
+
+
+def publish(new, path):
+    """Puts the bytes of the file `new` in the place of the file `path`."""
+    shutil.copyfile(new, path)

@@ -1,0 +1,19 @@
+# expect: swallowed
+def publish(new, path):
+    import os
+    import shutil
+
+    beside = path.with_suffix(".new")
+    try:
+        with open(new, "rb") as source, open(beside, "wb") as target:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(target.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        print(error)
+    finally:
+        beside.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)

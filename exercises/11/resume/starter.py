@@ -1,0 +1,19 @@
+from http.client import HTTPException
+
+from helpers.ideas.upload import checksum
+
+
+def resume(path, connect):
+    """Sends the file to the server, which may have a part of it already."""
+    size, headers = path.stat().st_size, {"Repr-Digest": checksum(path)}
+    while True:
+        line = connect()
+        try:
+            more = {"Content-Range": f"bytes 0-{size - 1}/{size}", "Content-Length": str(size)}
+            line.request("PUT", f"/models/{path.name}", path.read_bytes(), headers | more)
+            if line.getresponse().status == 201:
+                return
+        except (ConnectionError, HTTPException):
+            pass
+        finally:
+            line.close()
