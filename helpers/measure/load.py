@@ -29,14 +29,15 @@ class Tick:
 class Look:
     """What all workers together had in memory at a moment, in bytes; None where the system doesn't tell.
 
-    file     pages of the models' files, each page counted once
-    workers  their processes' numbers: a new number means that a worker has died
+    file    pages of the models' files, each page counted once
+    starts  how often a worker was started; and how those ended that were replaced: "SIGBUS"
     """
 
     at: float
     anonymous: int | None
     file: int | None
-    workers: tuple[int, ...] = ()
+    starts: int = 0
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -89,9 +90,13 @@ class Load:
 
     @property
     def died(self) -> int:
-        """How many workers were replaced meanwhile."""
-        known = {pid for look in self.looks for pid in look.workers}
-        return len(known) - len(self.looks[0].workers) if self.looks else 0
+        """How many workers died, and were replaced."""
+        return self.looks[-1].starts - self.looks[0].starts if self.looks else 0
+
+    @property
+    def ended(self) -> set[str]:
+        """How they ended, as far as we looked."""
+        return {how for look in self.looks for how in look.ended}
 
     @property
     def missing(self) -> tuple[str, ...]:

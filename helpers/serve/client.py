@@ -90,5 +90,5 @@ def _gather(lines: Iterable[str], load: Load) -> None:
 
 def _look(address: str, at: float) -> Look:
     found = metrics(address)
-    together, pids = found["together"], tuple(row["pid"] for row in found["workers"])
-    return Look(at, together["anonymous"], together.get("mapped pss"), pids)
+    together, ended = found["together"], tuple(row["ended by"] for row in found["workers"] if row["ended by"])
+    return Look(at, together["anonymous"], together["mapped pss"], together["starts"], ended)

@@ -4,7 +4,6 @@ Whoever writes there holds a lock on that file (flock(2)), which the kernel take
 """
 
 import asyncio
-import fcntl
 import os
 import time
 from collections.abc import AsyncIterator
@@ -12,6 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from .asked import Refused
+
+try:
+    import fcntl
+except ImportError:  # Windows, where the lessons show this module but nobody serves
+    fcntl = None
 
 PATIENCE = 10.0  # seconds for the next bytes, or for another request to let go of the file
 
