@@ -23,7 +23,6 @@ load       the process that does it again and again
 ...     print(server.address)
 """
 
-from .client import ask, asking, metrics, put
 from .start import Running, serve
 
-__all__ = ["Running", "ask", "asking", "metrics", "put", "serve"]
+__all__ = ["Running", "serve"]  # nothing here imports numpy: `__main__` says what that would break

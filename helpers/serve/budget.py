@@ -9,7 +9,6 @@ and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/
 """
 
 import ctypes
-import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +18,11 @@ import numpy as np
 
 from ..measure.plain import fields
 from ..units import KiB, MiB
+
+try:
+    import resource
+except ImportError:  # Windows, where `why_not` says so
+    resource = None
 
 LEAST = 8 * MiB  # for an upload, and for the little things of every request
 M_MMAP_THRESHOLD = -3  # malloc.h

@@ -30,10 +30,12 @@ def serve(
     """Serves the models in `folder`. port 0: any that is free. `memory`: how much a worker may take of its own beyond
     what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
 
-    OSError if it doesn't start: no such folder, a port that is taken, or Windows, which can't fork.
+    OSError if it doesn't start: no such folder, or a port that is taken. NotMeasuredHere on Windows, which can't fork.
     """
     if not hasattr(os, "fork"):
-        raise OSError("the server forks its workers, which Windows can't: use Linux, macOS or WSL")
+        from ..measure import NotMeasuredHere
+
+        raise NotMeasuredHere("the server forks its workers, which Windows can't: use Linux, macOS or WSL")
     arguments = [str(Path(folder)), "--workers", str(workers), "--port", str(port), "--until-stdin-ends"]
     if memory is not None:
         arguments += ["--memory", str(memory)]

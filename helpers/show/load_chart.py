@@ -1,6 +1,7 @@
 """A server under load, also while it runs: answers per second, and memory below, on the same scale of time."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..measure.load import Load
-from ..units import MiB, in_words
+from ..units import NOT_MEASURED, MiB, in_words
 from .figure import ANONYMOUS, FILE, INK, PAGE, QUIET, WARNING, Picture, key, legend, look, paint, picture
 
 SMOOTH = 3  # ticks
@@ -18,8 +19,9 @@ FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "ma
 
 def load_chart(load: Load, caption: str = "") -> Picture:
     """Above: answers per second; a dotted line wherever something was done, and a cross for each tick with failures.
-    Below: the workers' anonymous memory, and the models' files, each page counted once. ValueError if nothing has been
-    asked yet."""
+    Below: the models' files, each page counted once, and how much anonymous memory the workers have taken since the
+    first look. ValueError if nothing has been asked yet."""
+    load = replace(load, ticks=load.ticks.copy(), looks=load.looks.copy())  # it may be growing
     if not load.ticks:
         raise ValueError("nothing to show: nobody has asked yet")
     with look():
@@ -30,7 +32,7 @@ def load_chart(load: Load, caption: str = "") -> Picture:
         _draw_memory(below, load)
         above.set_xlim(0, load.ticks[-1].at)
         below.set_xlabel("time, s")
-        keys = [key(ANONYMOUS), key(FILE)]
+        keys = [key(FILE), key(ANONYMOUS)]
         keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
         keys += [Line2D([], [], label="failed", **FAILED)] * bool(load.failed)
         legend(fig, *keys)
@@ -38,12 +40,12 @@ def load_chart(load: Load, caption: str = "") -> Picture:
 
 
 def watched(loads: Iterable[Load]) -> Iterator[Load]:
-    """Passes them on, and shows each as a chart in place of all that this cell has shown. In the end it's cleared, and
-    the cell's result takes its place."""
+    """Passes them on, and shows every second as a chart in place of all that this cell has shown: drawing takes time from
+    the server. In the end that's cleared, and the cell's result takes its place."""
     from IPython.display import clear_output, display
 
-    for load in loads:
-        if load.ticks:
+    for number, load in enumerate(loads):
+        if load.ticks and not number % 2:
             clear_output(wait=True)
             display(load_chart(load, "It is running."))
         yield load
@@ -52,9 +54,8 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
 
 def _draw_answers(ax: Axes, load: Load) -> None:
     ax.set_title("answers per second")
-    times = np.array([tick.at for tick in load.ticks])
     rates = np.array([tick.answers / tick.took for tick in load.ticks])
-    ax.plot(times, _smooth(rates), color=INK, linewidth=1.3)
+    ax.plot([tick.at for tick in load.ticks], _smooth(rates), color=INK, linewidth=1.3)
     top = 1.25 * max(rates.max(), 1)
     ax.set_ylim(0, top)
     for at, what in load.marks:
@@ -71,18 +72,23 @@ def _smooth(values: np.ndarray) -> np.ndarray:
 
 
 def _draw_memory(ax: Axes, load: Load) -> None:
-    ax.set_title("memory of all workers, MiB")
-    seen = [one for one in load.looks if one.anonymous is not None and one.file is not None]
+    ax.set_title("the models' files, and memory that all workers have taken since the beginning, MiB")
+    seen = _seen(load)
     if not seen:
-        ax.text(0.5, 0.5, "not measured here", ha="center", va="center", transform=ax.transAxes, color=QUIET)
+        ax.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET)
         return
-    times = [one.at for one in seen]
-    anonymous, file = (np.array([getattr(one, kind) for one in seen]) / MiB for kind in ("anonymous", "file"))
-    for low, high, kind in ((0, anonymous, ANONYMOUS), (anonymous, anonymous + file, FILE)):
-        ax.fill_between(times, low, high, linewidth=0, step="post", **paint(kind))
-    ax.set_ylim(0, 1.15 * max(anonymous + file))
+    times, file, taken = (np.array(column) for column in zip(*seen, strict=True))
+    for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
+        ax.fill_between(times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind))
+    ax.set_ylim(0, 1.15 * max(file + taken) / MiB or 1)
     for at, _ in load.marks:
         ax.axvline(at, **DONE)
+
+
+def _seen(load: Load) -> list[tuple[float, int, int]]:
+    """For each look that saw memory: when, bytes of files, and bytes of anonymous memory beyond those of the first."""
+    looks = [one for one in load.looks if one.anonymous is not None and one.file is not None]
+    return [(one.at, one.file, max(0, one.anonymous - looks[0].anonymous)) for one in looks]
 
 
 def _alt(load: Load) -> str:
@@ -93,9 +99,8 @@ def _alt(load: Load) -> str:
     )
     if load.marks:
         told += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
-    for kind, word in (("anonymous", "Anonymous memory of all workers"), ("file", "Models' files")):
-        sizes = [getattr(one, kind) for one in load.looks if getattr(one, kind) is not None]
-        if sizes:
-            low, high = (in_words(size, "bytes") for size in (min(sizes), max(sizes)))
-            told += f" {word}: {low} to {high}."
+    if seen := _seen(load):
+        _, file, taken = zip(*seen, strict=True)
+        low, high, most = (in_words(size, "bytes") for size in (min(file), max(file), max(taken)))
+        told += f" The models' files: {low} to {high}. Taken by all workers since the beginning: {most} at most."
     return told
