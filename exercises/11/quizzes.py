@@ -26,7 +26,7 @@ def renamed(path: Path) -> int | None:
     after_rename, second = first[:9], mapped()
     with path.open("r+b") as file:
         file.write(b"overwrote")
-    return 2 if (after_rename, second[:9]) == (old, b"overwrote") else None
+    return 2 if (after_rename, second[:9]) == (old, b"overwrote") else 0
 
 
 @on_a_file
@@ -46,7 +46,7 @@ def asked(path: Path) -> int | None:
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ):
         os.replace(beside, path)
         found = measure(inode, str(path)).value
-    return 1 if found == new != old else None
+    return 1 if found == new != old else 2
 
 
 @on_a_file
@@ -74,4 +74,4 @@ def kept(path: Path) -> int | None:
             return len({line.split()[4] for line in lines if line.endswith(f"{path} (deleted)\n")})
 
     seen = measure(ten_swaps, str(path))
-    return 0 if seen.value == 10 and seen.peak.anonymous < seen.peak.file / 4 else None
+    return 0 if seen.value == 10 and seen.peak.anonymous < seen.peak.file / 4 else 2
