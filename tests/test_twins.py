@@ -121,6 +121,15 @@ def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
     assert list(figures["Rc count"].values()) == [1, 2, 1]
 
 
+def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
+    figures = made("swap").figures
+    threads = [figures[name] for name in ("thread 1", "thread 2")]
+    assert all(one["answers"] > 0 and one["torn"] == 0 for one in threads)
+    after = {"current version": 10, "the slow request's": 0, "its owners": 1}
+    assert figures["after the swaps"] == after
+    assert figures["models mapped"] == {"as it goes on": 2, "when it has ended": 1}
+
+
 @needs_rust
 @pytest.mark.parametrize("name", TWINS)
 def test_what_is_recorded_is_what_runs(name: str):
@@ -289,7 +298,7 @@ def test_errors_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 
 def test_names_are_checked():
-    with pytest.raises(ValueError, match="no Rust program 'cows'; there are: copy, cow, dispatch, yoke"):
+    with pytest.raises(ValueError, match="no Rust program 'cows'; there are: copy, cow, dispatch, swap, yoke"):
         twin("cows")
     with pytest.raises(ValueError, match="there are: dangling"):
         refusal("cow")

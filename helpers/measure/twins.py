@@ -25,7 +25,7 @@ from .. import folders
 from ..scratch import scratch
 
 RUST = folders.NOTEBOOKS / "rust"
-TWINS = ("copy", "cow", "dispatch", "yoke")  # these run
+TWINS = ("copy", "cow", "dispatch", "swap", "yoke")  # these run
 REFUSED = {"dangling": {"E0505", "E0515"}}  # these must not compile, for exactly these errors
 ASK_LIMIT = 15  # seconds for `rustc -vV`: a lesson has 60 in all, and a rustc that takes longer is stuck
 TIME_LIMIT = 60  # seconds, for the compiler and for the program
