@@ -1,10 +1,9 @@
-from http.client import HTTPException
-
-from helpers.ideas.upload import checksum
-
-
 def resume(path, connect):
     """Sends the file to the server, which may have a part of it already."""
+    from http.client import HTTPException
+
+    from helpers.ideas.upload import checksum
+
     size, headers = path.stat().st_size, {"Repr-Digest": checksum(path)}
     while True:
         line = connect()
