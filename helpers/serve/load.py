@@ -5,6 +5,7 @@ standard input, whose first line has the pictures.
 """
 
 import json
+import signal
 import sys
 import threading
 import time
@@ -65,6 +66,7 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally)
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends this
     address, model = sys.argv[1:]
     pictures, tally = bytes.fromhex(sys.stdin.readline()), Tally()
     for _ in range(CONNECTIONS):

@@ -12,7 +12,6 @@ from ..measure.load import Load
 from ..units import NOT_MEASURED, MiB, in_words
 from .figure import ANONYMOUS, FILE, INK, PAGE, QUIET, WARNING, Picture, key, legend, look, paint, picture
 
-SMOOTH = 3  # ticks
 DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
 FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
 
@@ -67,8 +66,8 @@ def _draw_answers(ax: Axes, load: Load) -> None:
 
 def _smooth(values: np.ndarray) -> np.ndarray:
     """The mean of each value and its neighbours."""
-    weights = np.ones(SMOOTH)
-    return np.convolve(values, weights, "same") / np.convolve(np.ones(len(values)), weights, "same")
+    sums, counts = (np.convolve(each, np.ones(3))[1:-1] for each in (values, np.ones(len(values))))
+    return sums / counts
 
 
 def _draw_memory(ax: Axes, load: Load) -> None:
