@@ -15,7 +15,7 @@ from helpers.teach.recorded import NEEDED, read
 from helpers.units import GiB, in_words
 
 # Seconds and bytes on two cores, at the lesson's default size: what a class can wait for, what a small laptop has.
-BUDGETS = {"02": (60, 2 * GiB)} | dict.fromkeys(("00", "01", *(f"{n:02}" for n in range(3, 11))), (60, 1 * GiB))
+BUDGETS = {"02": (60, 2 * GiB)} | dict.fromkeys(("00", "01", *(f"{n:02}" for n in range(3, 12))), (60, 1 * GiB))
 
 ELSEWHERE = """
 
