@@ -46,7 +46,10 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 
 async def write(request: Request, file: int, at: int) -> None:
-    """Writes the body to the file, piece by piece as it arrives: what has arrived when the connection breaks stays."""
+    """Writes the body to the file, piece by piece as it arrives.
+
+    What has arrived when the connection breaks stays.
+    """
     try:
         async with asyncio.timeout(PATIENCE) as limit:
             async for piece in request.stream():
@@ -55,14 +58,17 @@ async def write(request: Request, file: int, at: int) -> None:
                     at, piece = at + count, piece[count:]
                 limit.reschedule(asyncio.get_running_loop().time() + PATIENCE)
     except TimeoutError:
-        raise Refused(408, f"no byte came for {PATIENCE:.0f} s", headers={"Connection": "close"}) from None
+        why = f"no byte came for {PATIENCE:.0f} s"
+        raise Refused(408, why, headers={"Connection": "close"}) from None
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
-    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it.
+    """Checks the file, and renames it to `path`.
 
-    Synced before and after (fsync(2), rename(2)), so that a power cut leaves the old file or the new one. The time of
-    the last change is set, because that the clock sets is coarse, and two versions must not look alike.
+    Whoever has the old file open or mapped keeps it. Synced before and after (fsync(2),
+    rename(2)), so that a power cut leaves the old file or the new one. The time of the
+    last change is set, because that the clock sets is coarse, and two versions must not
+    look alike.
     """
     try:
         if sha256(parts) != digest:

@@ -47,7 +47,10 @@ class Digits:
         return sum(array.nbytes for array in self.weights.values())
 
     def changed(self, changes: Mapping[str, list]) -> "Digits":
-        """These weights with a tenant's own in some places. Only what changes is copied: the rest is borrowed."""
+        """These weights with a tenant's own in some places.
+
+        Only what changes is copied: the rest is borrowed.
+        """
         cows = {name: Cow.borrowed(array) for name, array in self.weights.items()}
         for name, values in changes.items():
             own = cows[name].to_mut()
