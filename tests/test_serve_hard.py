@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from chosen import commit, everything, some
+from chosen import commit, some
 from serving import PICTURES, ask, expected, model, part, put, raw, read, sha, unfinished, until
 
 from helpers.folders import ROOT
@@ -180,13 +180,6 @@ def test_a_hostile_request_gets_the_right_status(at: str, number: int):
     request, status = HOSTILE[number]
     half = len(request) // 2
     assert raw(at, request[:half], request[half:]).partition(b"\r\n")[0].split()[1:2] == [b"%d" % status]
-
-
-@pytest.mark.skipif(not everything(), reason="it takes ten seconds")
-def test_who_begins_a_body_and_stops_is_told_in_the_end(at: str):
-    with socket.create_connection(tuple(at.split(":"))) as line:
-        line.sendall(b"PUT /models/slow HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1000\r\n\r\n")
-        assert line.recv(1000).startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):

@@ -3,17 +3,19 @@
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 
 import psutil
 import pytest
-from serving import PICTURES, ask, expected, model, part, put, read, until
+from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
 from helpers.serve import Running, serve
 from helpers.serve.places import LONGEST_PAUSE, Place
@@ -233,3 +235,108 @@ def test_a_worker_that_has_lived_is_replaced_at_once():
         place.taken(os.posix_spawn("/bin/true", ["true"], {}))
         place.began -= lived
         assert until(lambda: place.ended() == 0) and place.pause == pytest.approx(pause)
+
+
+# --- slow clients -----------------------------------------------------------------------------------------
+HASTY = (
+    "import sys; from helpers.serve.__main__ import main; from helpers.serve import wire; "
+    "wire.PATIENCE, wire.PIECE = 1.0, 1 << 16; sys.argv[1:4] = []; main()"
+)
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that waits a second where others wait ten."""
+    folder = tmp_path_factory.mktemp("hasty")
+    (folder / "m").write_bytes(model(folder.parent, 1))
+    (folder / "large").touch()
+    os.truncate(folder / "large", 64 * MiB)
+    with serve(folder, workers=1, command=(sys.executable, "-c", HASTY)) as running:
+        yield running.address
+
+
+def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
+    """Sends `begin`, and then a byte ten times a second. What the server said until it hung up; None if it goes on."""
+    with socket.create_connection(tuple(at.split(":"))) as line:
+        line.sendall(begin)
+        line.settimeout(0.1)
+        said, end = b"", time.monotonic() + 10
+        while time.monotonic() < end:
+            try:
+                if not (more := line.recv(65536)):
+                    return said
+                said += more
+            except TimeoutError:
+                line.sendall(rest[:1])
+                rest = rest[1:]
+            except ConnectionError:
+                return said
+    return None
+
+
+WHOLE = b"GET /no/thing HTTP/1.1\r\nHost: x\r\n\r\n"
+BODY = b"Host: x\r\nContent-Length: 10000\r\n\r\n"
+DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "statuses"),
+    [
+        (b"GET /metrics HTTP/1.1\r\nX: ", []),
+        (WHOLE + b"GET /metrics HTTP/1.1\r\nX: ", [b"404"]),
+        (b"PUT /models/slow HTTP/1.1\r\n" + DIGEST + BODY, [b"408"]),
+        (b"POST /models/m/answers HTTP/1.1\r\n" + BODY, [b"408"]),
+        (b"POST /no/thing HTTP/1.1\r\n" + BODY, [b"404"]),
+    ],
+    ids=["head", "second head", "upload", "pictures", "unread body"],
+)
+def test_who_sends_slowly_is_cut_off(hasty: str, begin: bytes, statuses: list[bytes]):
+    with ThreadPoolExecutor(1) as slow:
+        said = slow.submit(dripped, hasty, begin)
+        while not said.done():
+            assert read(hasty).json["digits"] == expected(1), "nobody else waits"
+        assert said.result() is not None
+        assert [head.split()[0] for head in said.result().split(b"HTTP/1.1 ")[1:]] == statuses
+
+
+@pytest.mark.parametrize("query", ["", "?through=user"])
+def test_who_reads_slowly_is_cut_off(hasty: str, query: str):
+    worker = psutil.Process(workers(hasty)[0]["pid"])
+
+    def sending() -> bool:
+        return any(file.path.endswith("/large") for file in worker.open_files())
+
+    with socket.create_connection(tuple(hasty.split(":"))) as line, suppress(ConnectionResetError):
+        line.sendall(f"GET /models/large{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert until(sending)
+        count, end = len(line.recv(1000)), time.monotonic() + 10
+        while sending():
+            assert time.monotonic() < end
+            count += len(line.recv(1000))
+            time.sleep(0.05)
+            assert read(hasty).json["digits"] == expected(1), "nobody else waits"
+        while got := len(line.recv(MiB)):
+            count += got
+    assert count < 64 * MiB
+    assert len(ask(hasty, "GET", f"/models/large{query}").body) == 64 * MiB
+
+
+def test_what_came_slowly_is_kept_and_can_be_finished(hasty: str, tmp_path: Path):
+    data = model(tmp_path, 2)
+    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
+    begin = f"PUT /models/kept HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode()
+    assert dripped(hasty, begin + data[:5000], data[5000:]).startswith(b"HTTP/1.1 408 ")
+    first = int(ask(hasty, "HEAD", "/models/kept", headers=sha(data)).headers["upload-offset"])
+    assert 5000 <= first < 6000
+    assert ask(hasty, "PUT", "/models/kept", data[first:], part(data, first, len(data))).status == 201
+
+
+def test_who_has_to_wait_for_another_is_not_slow(hasty: str, tmp_path: Path):
+    """The server stops reading what it can't write yet."""
+    data = model(tmp_path, 3, hidden=4000)
+    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
+    with socket.create_connection(tuple(hasty.split(":"))) as line:
+        line.sendall(f"PUT /models/both HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n1".encode())
+        assert until(lambda: ask(hasty, "HEAD", "/models/both", headers=sha(data)).headers["upload-offset"] == "1")
+        refused = put(hasty, data, "both")
+    assert refused.status in (409, 416) and refused.headers["upload-offset"] == "1"
