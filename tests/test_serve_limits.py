@@ -1,5 +1,6 @@
 """The model server within limits: of memory, of patience, of what may lie about. And a file that was cut off."""
 
+import fcntl
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
 
@@ -17,7 +18,8 @@ import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
-from helpers.serve import Running, serve
+from helpers.serve import Running, parts, serve
+from helpers.serve.parts import MOST
 from helpers.serve.places import LONGEST_PAUSE, Place
 from helpers.units import MiB
 
@@ -340,3 +342,52 @@ def test_who_has_to_wait_for_another_is_not_slow(hasty: str, tmp_path: Path):
         assert until(lambda: ask(hasty, "HEAD", "/models/both", headers=sha(data)).headers["upload-offset"] == "1")
         refused = put(hasty, data, "both")
     assert refused.status in (409, 416) and refused.headers["upload-offset"] == "1"
+
+
+# --- unfinished uploads -----------------------------------------------------------------------------------
+def test_the_oldest_unfinished_file_goes_when_there_are_too_many(tmp_path: Path):
+    (folder := tmp_path / "models").mkdir()
+    with serve(folder, workers=2) as running:
+        for number in range(MOST + 3):
+            data = b"%03d" % number
+            assert ask(running.address, "PUT", f"/models/m{number:02}", data[:2], part(data, 0, 2)).status == 202
+        assert sorted(path.name.split(".")[1] for path in folder.glob(".*.part")) == sorted(
+            f"m{n:02}" for n in range(3, MOST + 3)
+        )
+        data = b"003"
+        assert ask(running.address, "PUT", "/models/m03", data[2:], part(data, 2, 3)).status == 422, "all is there"
+
+
+def test_what_is_arriving_stays_and_another_file_has_to_wait(tmp_path: Path):
+    (folder := tmp_path / "models").mkdir()
+    with serve(folder, workers=2) as running, ExitStack() as lines:
+        for number in range(MOST):
+            line = lines.enter_context(socket.create_connection(tuple(running.address.split(":"))))
+            head = f"{DIGEST.decode()}Host: x\r\nContent-Length: 9\r\n\r\n".encode()
+            line.sendall(f"PUT /models/m{number} HTTP/1.1\r\n".encode() + head + b"x")
+        assert until(lambda: sum(path.stat().st_size for path in folder.glob(".*.part")) == MOST)
+        refused = put(running.address, b"one too many")
+        assert refused.status == 503 and refused.headers["retry-after"]
+        assert len(list(folder.glob(".*.part"))) == MOST
+        line.close()
+        assert until(lambda: put(running.address, model(tmp_path)).status == 201)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_published_before_it_was_locked_is_not_written_to(
+    tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch
+):
+    collecting, lock = tmp_path / ".m.0.part", fcntl.flock
+
+    def published_first(file: int, how: int) -> None:
+        os.replace(collecting, tmp_path / "m")
+        if replaced:
+            collecting.touch()
+        lock(file, how)
+
+    monkeypatch.setattr(parts.fcntl, "flock", published_first)
+    assert parts.locked(collecting) is None
+    monkeypatch.undo()
+    file = parts.locked(collecting)
+    assert file is not None and os.path.samestat(os.fstat(file), collecting.stat())
+    os.close(file)
