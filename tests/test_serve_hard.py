@@ -78,7 +78,7 @@ def test_parts_must_follow_each_other(at: str, tmp_path: Path):
     assert ask(at, "PUT", "/models/row", data[:100], part(data, 0, 100)).status == 202
     for first, end in ((0, 100), (50, 200), (200, 300), (len(data) - 1, len(data))):
         refused = ask(at, "PUT", "/models/row", data[first:end], part(data, first, end))
-        assert (refused.status, refused.headers["upload-offset"]) == (416, "100")
+        assert (refused.status, refused.headers["upload-offset"]) == (409, "100")
     assert ask(at, "PUT", "/models/row", data[100:], part(data, 100, len(data))).status == 201
 
 
@@ -149,16 +149,16 @@ HOSTILE = [  # what is sent, and which statuses are right
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\nRepr-Digest: md5=x\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", 411),
-    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 0\r\n\r\n", 416),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 0\r\n\r\n", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: -1\r\n\r\n", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 99999999999999\r\n\r\nx", 413),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
-     + b"Content-Range: bytes 0-99/100\r\nContent-Length: 1\r\n\r\nx", 416),
+     + b"Content-Range: bytes 0-99/100\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
-     + b"Content-Range: bytes 5-5/3\r\nContent-Length: 1\r\n\r\nx", 416),
+     + b"Content-Range: bytes 5-5/3\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
-     + b"Content-Range: bytes 7-7/9\r\nContent-Length: 1\r\n\r\nx", 416),
+     + b"Content-Range: bytes 7-7/9\r\nContent-Length: 1\r\n\r\nx", 409),
     (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nxyz", 422),
     (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 64\r\n\r\n" + b"\xff" * 64, 422),
     (b"POST /models/m/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n" + b"\0" * 2_000_000, 413),

@@ -30,7 +30,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
         again = part.first == part.last == part.size - 1 == there - 1  # all is there, and was never checked
         if part.first != there and not again:
             why = f"byte {there} comes next, not {part.first}"
-            raise Refused(416, why, headers={"Upload-Offset": str(there)})
+            raise Refused(409, why, headers={"Upload-Offset": str(there)})
         try:
             if part.size - there > disk_usage(parts.parent).free:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
