@@ -1,6 +1,7 @@
 """Parts of a file are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`.
 
-Whoever writes there holds a lock on that file (flock(2)), which the kernel takes back when the process ends.
+Whoever writes there holds a lock on that file (flock(2)), which the kernel takes back when the process ends. A folder
+has at most MOST of them, so that nobody can fill it by beginning more and more files.
 """
 
 import asyncio
