@@ -16,6 +16,7 @@ import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, unfinished, until
 
+from helpers.ideas.upload import upload
 from helpers.ideas.yoke import Yoke
 from helpers.ideas.yoke_cache import YokeCache
 from helpers.serve import Running, serve
@@ -117,10 +118,12 @@ def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tm
 
 
 def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tmp_path: Path):
-    upload = pytest.importorskip("helpers.ideas.upload")
-    (tmp_path / "from_02").write_bytes(data := model(tmp_path, 7))
-    upload.upload(tmp_path / "from_02", at, part=9_000)
+    (tmp_path / "made").write_bytes(data := model(tmp_path, 7))
+    upload(tmp_path / "made", at, part=9_000, to="/models/from_02")
     assert (folder / "from_02").read_bytes() == data
+    (tmp_path / "made").write_bytes(b"no model")
+    with pytest.raises(ValueError, match="refuses made: 422"):
+        upload(tmp_path / "made", at, to="/models/from_02")
 
 
 def test_an_upload_needs_little_memory(at: str, folder: Path, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000]` serves the models in a folder."""
+"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000] [--memory "64 MiB"]` serves the models in a folder."""
 
 import argparse
 import os

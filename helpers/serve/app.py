@@ -7,7 +7,7 @@ POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|h
 PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
 GET  /metrics                  what each worker has in memory
 
-HEAD and PUT are served at /NAME too: so speaks the client of lesson 02.
+The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m").
 """
 
 import asyncio
@@ -49,7 +49,6 @@ class Service:
                 Route(f"{models}/answers", self.answer, methods=["POST"]),
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
-                Route("/{name}", self.from_lesson_02, methods=["PUT", "HEAD"]),
             ],
             exception_handlers={
                 Refused: refused,
@@ -81,9 +80,6 @@ class Service:
             complete = bool(version) and await asyncio.to_thread(sha256_of, path, version) == digest
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
-
-    async def from_lesson_02(self, request: Request) -> Response:
-        return await (self.put if request.method == "PUT" else self.get)(request)
 
     async def answer(self, request: Request) -> Response:
         path, backend = self.path(request), request.query_params.get("backend", "mapped")

@@ -34,7 +34,8 @@ GRACE = 2.0  # seconds for requests to end when the server does
 def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
     tidy(folder)
-    warm()
+    if budget is not None:
+        warm()
     gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
     board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
     for sign in (signal.SIGTERM, signal.SIGINT):
