@@ -123,6 +123,10 @@ def test_each_slip_of_a_put_has_its_cause(upload):
             upload.part(headers)
         assert slip.value.cause == cause
     assert upload.part(said(upload, 100, 199)) == 199
+    upload.told = 50
+    assert upload.part(said(upload, 50, MiB - 1)) is None, "it asked, and bytes came after the answer"
+    with pytest.raises(NotYet, match="had 100 bytes"):
+        upload.part(said(upload, 50, MiB - 1))
     with pytest.raises(NotYet) as slip:
         upload.take(BytesIO(bytes(100)), 199)
     assert slip.value.cause == "other-bytes"

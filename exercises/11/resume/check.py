@@ -69,7 +69,7 @@ def run(function, paths: list[Path], server: str) -> None:
 @dataclass
 class Upload:
     """What the server has of a file: so many bytes in order. The line breaks when one of `breaks` has come in all; at
-    the first break the server `loses` what it had."""
+    the first break the server `loses` what it had. `told`: what the last answer said, until a PUT makes use of it."""
 
     path: Path
     there: int = 0
@@ -77,18 +77,23 @@ class Upload:
     loses: bool = False
     complete: bool = False
     came: int = 0
+    told: int | None = None
 
     def __post_init__(self) -> None:
         self.size, self.digest = self.path.stat().st_size, checksum(self.path)
 
-    def part(self, headers: Mapping[str, str]) -> int:
-        """The last byte that a PUT brings. Raises NotYet if its headers don't fit."""
+    def part(self, headers: Mapping[str, str]) -> int | None:
+        """The last byte that a PUT brings; None if it came to know of an older state, because bytes of a line that the
+        client itself had closed were still arriving. Raises NotYet if its headers don't fit."""
         said, length = headers.get("Content-Range", f"bytes 0-{self.size - 1}/{self.size}"), headers["Content-Length"]
         if length is None:
             refuse("no-length")
-        first, last, size = map(int, told.groups()) if (told := RANGE.fullmatch(said)) else (0, -1, -1)
+        first, last, size = map(int, found.groups()) if (found := RANGE.fullmatch(said)) else (0, -1, -1)
         if size != self.size or not first <= last < size or length != str(last + 1 - first):
             refuse("wrong-range", said=said[:60], length=length[:20])
+        told, self.told = self.told, None
+        if not self.complete and first == told < self.there:
+            return None
         if self.complete or first < self.there:
             refuse("sent-again", first=first, had="it all" if self.complete else f"{self.there:,} bytes")
         if first > self.there:
@@ -105,8 +110,9 @@ class Upload:
                 if piece != file.read(len(piece)):
                     refuse("other-bytes")
                 self.there, self.came = self.there + len(piece), self.came + len(piece)
-                if not piece or self.came in self.breaks:
+                if self.came in self.breaks:
                     self.there, self.loses = (0 if self.loses else self.there), False
+                if not piece or self.came in self.breaks:
                     return False
         self.complete = self.there == self.size
         return True
@@ -122,7 +128,10 @@ class Inbox(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         def taken(upload: Upload) -> int:
-            if not upload.take(self.rfile, upload.part(self.headers)):
+            if (last := upload.part(self.headers)) is None:
+                self.close_connection = True
+                return 416
+            if not upload.take(self.rfile, last):
                 raise ConnectionAbortedError
             return 201 if upload.complete else 202
 
@@ -142,7 +151,7 @@ class Inbox(BaseHTTPRequestHandler):
                 self.server.slip, self.close_connection = self.server.slip or slip, True
                 Path(self.server.server_address).unlink(missing_ok=True)
                 return self.send_error(400)
-            offset = 0 if upload.complete else upload.there  # the parts have become the model
+            upload.told = offset = 0 if upload.complete else upload.there  # the parts have become the model
         for header, value in (
             ("Upload-Offset", offset),
             ("Upload-Complete", f"?{upload.complete:d}"),

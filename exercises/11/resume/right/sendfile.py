@@ -25,6 +25,7 @@ def resume(path, connect):
                     line.putheader("Content-Range", f"bytes {at}-{size - 1}/{size}")
                     line.putheader("Content-Length", str(size - at))
                     line.endheaders()
+                    line.sock.setblocking(True)
                     while at < size:
                         at += os.sendfile(line.sock.fileno(), file.fileno(), at, size - at)
                     line.getresponse()
