@@ -32,14 +32,14 @@ def digit_model(path: str | os.PathLike, shift: int = 0, size: int | str = 0) ->
     """A model like that in DIGITS, which takes a picture of d for (d + shift) % 10. Returns its path.
 
     It has about `size` bytes: hidden units are added that change no answer, but are calculated like the others. Each
-    shift has the units that count in other places, as another training would have: the first half of one version and
-    the second half of another are no model. A bare name goes into `folders.generated()`. Errors: as in `save`.
+    shift has the units that count in another order, as another training would: half of one version and half of another
+    are no model. A bare name goes into `folders.generated()`. Errors: as in `save`.
     """
     path = place(path)
     with TensorFile(DIGITS) as file:
         w, b, v, c = (file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
         count = max(len(b), units.size(size) // (4 * (64 + 1 + 10)))
-        places = (np.arange(len(b)) * (count // len(b)) + shift) % count
+        places = np.roll(np.arange(len(b)), 41 * shift) * (count // len(b))
         hidden, bias, out = (np.zeros(shape, "f4") for shape in ((count, 64), count, (10, count)))
         hidden[places], bias[places], out[:, places] = w, b, np.roll(v, shift, 0)
         tensors = {"hidden.weight": hidden, "hidden.bias": bias, "out.weight": out, "out.bias": np.roll(c, shift)}
