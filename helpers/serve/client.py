@@ -62,22 +62,20 @@ def asking(address: str, model: str, pictures: np.ndarray, looks: int) -> Iterat
     times, and yields what came of it until then; in the end once more."""
     command = [sys.executable, "-m", f"{__package__}.load", address, model]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        print(pictures.tobytes().hex(), file=process.stdin, flush=True)
+        load = Load(here(None), began=float(process.stdout.readline()))
+        told = threading.Thread(target=_gather, args=(process.stdout, load))
+        told.start()
         try:
-            process.stdin.write(pictures.tobytes().hex() + "\n")
-            process.stdin.flush()
-            load = Load(here(None), began=float(process.stdout.readline()))
-            told = threading.Thread(target=_gather, args=(process.stdout, load))
-            told.start()
             for _ in range(looks):
                 load.looks.append(_look(address, load.now))
                 yield load
                 time.sleep(EVERY)
+        finally:
             process.stdin.close()  # that ends it
             told.join()
-            load.looks.append(_look(address, load.now))
-            yield load
-        finally:
-            process.kill()
+        load.looks.append(_look(address, load.now))
+        yield load
 
 
 def _gather(lines: Iterable[str], load: Load) -> None:
