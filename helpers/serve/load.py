@@ -5,6 +5,7 @@ standard input, whose first line has the pictures.
 """
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -67,6 +68,8 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally)
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends this
+    if hasattr(os, "nice"):
+        os.nice(10)  # whoever watches comes first
     address, model = sys.argv[1:]
     pictures, tally = bytes.fromhex(sys.stdin.readline()), Tally()
     for _ in range(CONNECTIONS):
