@@ -23,10 +23,9 @@ from .metrics import Board
 from .parts import tidy
 from .places import Place
 from .ports import listeners
-from .wire import ZeroCopyProtocol
+from .wire import PATIENCE, ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
-IDLE = 10  # seconds that a connection may stay open between requests
 THREADS = 8  # for what waits for the disk
 GRACE = 2.0  # seconds for requests to end when the server does
 
@@ -96,7 +95,7 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=LONGEST_HEADERS,
-        timeout_keep_alive=IDLE,
+        timeout_keep_alive=int(PATIENCE),
         timeout_graceful_shutdown=int(GRACE),
     )
     await Server(config).serve(sockets=[listening])
