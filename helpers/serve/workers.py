@@ -7,6 +7,7 @@ other end of its pipe closes: by the watcher, or by the watcher's death.
 import asyncio
 import gc
 import os
+import resource
 import select
 import signal
 import socket
@@ -35,6 +36,7 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
     tidy(folder)
     if budget is not None:
         warm()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
     gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
     board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
     for sign in (signal.SIGTERM, signal.SIGINT):
