@@ -184,8 +184,9 @@ def test_a_worker_that_reads_beyond_the_end_is_replaced_and_nobody_else_sees_it(
             client.join()
         return any(row["ended by"] == "SIGBUS" for row in workers(at))
 
-    with serve(folder, workers=3) as running:
+    with serve(folder, workers=3, command=("sh", "-c", 'ulimit -S -c "$(ulimit -H -c)"; exec "$@"', "sh")) as running:
         at = running.address
+        assert all(psutil.Process(row["pid"]).rlimit(psutil.RLIMIT_CORE)[0] == 0 for row in workers(at))
         other = threading.Thread(target=load)
         other.start()
         assert until(cut_off_while_they_read, 20) and lost

@@ -4,6 +4,7 @@ asked      what a request may say, and how one that says anything else is refuse
 parts      what has arrived of a file
 arriving   PUT: a file arrives in parts, is checked, and takes the old file's place at once
 digits     the model: a recogniser of digits, from mapped, copied or halved weights
+opening    what a version is, and how it's opened
 versions   which version a request gets, and when the old one is unmapped
 bodies     POST: pictures, or a tenant's weights
 sending    GET: the file, or a range of it

@@ -28,9 +28,10 @@ from .asked import Refused, digest_in, gone, name_of, part_in, refused
 from .bodies import body_of, changes_in, keep, pictures_in
 from .digits import BACKENDS
 from .metrics import Board
+from .opening import version_at
 from .parts import collected, parts_of
 from .sending import FileAnswer
-from .versions import Versions, version_at
+from .versions import Versions
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
 INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take without a thread
@@ -42,6 +43,7 @@ class Service:
         self.versions = Versions()
         self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
         models = "/models/{name}"
+        handlers = {Refused: refused, SafetensorsError: refused, MemoryError: self.full, ClientDisconnect: gone}
         self.app = Starlette(
             routes=[
                 Route(models, self.put, methods=["PUT"]),
@@ -50,12 +52,7 @@ class Service:
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
             ],
-            exception_handlers={
-                Refused: refused,
-                SafetensorsError: refused,
-                MemoryError: self.no_room,
-                ClientDisconnect: gone,
-            },
+            exception_handlers=handlers,
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
@@ -105,7 +102,7 @@ class Service:
         await asyncio.to_thread(keep, changes, own)
         return JSONResponse({"version": version_at(own)}, 201)
 
-    async def no_room(self, request: Request, error: Exception) -> Response:
+    async def full(self, request: Request, error: Exception) -> Response:
         self.versions.let_go()  # so that it may fit the next time
         return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 

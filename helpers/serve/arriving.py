@@ -18,8 +18,8 @@ from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from .asked import Part, Refused
 from .digits import digits_in
+from .opening import version_of
 from .parts import alone, parts_of
-from .versions import version_of
 
 
 async def receive(request: Request, path: Path, part: Part) -> str | None:

@@ -65,3 +65,4 @@ def warm() -> None:
     other.start()
     while other.is_alive():
         square[:20] @ square
+    other.join()

@@ -49,11 +49,12 @@ class Board:
         row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None if code == NEVER else ended_by(code),
                "versions": None, "mapped": None, "mapped pss": None, "anonymous": None, "pss": None}  # fmt: skip
         try:
-            shares, models = sharing([pid]).rows, files_in_memory(folder.resolve(), pid)
-            row["versions"] = len({(region.device, region.inode) for region, _ in models})
-            row["mapped"] = sum(region.end - region.start for region, _ in models)
-            row["mapped pss"] = sum(held["Pss"] for _, held in models)
-            row["anonymous"], row["pss"] = shares[0].anonymous, shares[0].pss
+            for shares in sharing([pid]).rows:  # one, or none
+                models = files_in_memory(folder.resolve(), pid)
+                row["versions"] = len({(region.device, region.inode) for region, _ in models})
+                row["mapped"] = sum(region.end - region.start for region, _ in models)
+                row["mapped pss"] = sum(held["Pss"] for _, held in models)
+                row["anonymous"], row["pss"] = shares.anonymous, shares.pss
         except (ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
             pass
         return row

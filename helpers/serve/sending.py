@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from ..units import KiB
 from ..whole import regular_file
 from .asked import range_in
-from .versions import version_of
+from .opening import version_of
 
 CHUNK = 256 * KiB  # through user space
 

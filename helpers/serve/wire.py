@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 PIECE = 4 << 20  # bytes for one sendfile
-PATIENCE = 10.0  # seconds for all headers of a request, or for the next bytes
+PATIENCE = 10.0  # seconds until all headers of a request have come, or the next bytes
 SLOWEST = 100 << 10  # bytes per second: whoever sends or reads less is cut off
 LINGER = 1.0  # seconds for a refused client to read why
 

@@ -7,6 +7,7 @@ other end of its pipe closes: by the watcher, or by the watcher's death.
 import asyncio
 import gc
 import os
+import resource
 import select
 import signal
 import socket
@@ -23,10 +24,9 @@ from .metrics import Board
 from .parts import tidy
 from .places import Place
 from .ports import listeners
-from .wire import ZeroCopyProtocol
+from .wire import PATIENCE, ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
-IDLE = 10  # seconds that a connection may stay open between requests
 THREADS = 8  # for what waits for the disk
 GRACE = 2.0  # seconds for requests to end when the server does
 
@@ -36,6 +36,7 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
     tidy(folder)
     if budget is not None:
         warm()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
     gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
     board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
     for sign in (signal.SIGTERM, signal.SIGINT):
@@ -96,7 +97,7 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=LONGEST_HEADERS,
-        timeout_keep_alive=IDLE,
+        timeout_keep_alive=int(PATIENCE),
         timeout_graceful_shutdown=int(GRACE),
     )
     await Server(config).serve(sockets=[listening])
