@@ -24,7 +24,7 @@ from ..measure import Load, here
 from ..measure.load import Look, Tick
 
 PATIENCE = 20.0  # seconds
-EVERY = 0.25  # seconds between two looks
+EVERY = 0.2  # seconds between two looks
 
 
 class Answer(NamedTuple):
