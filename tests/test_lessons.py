@@ -22,7 +22,15 @@ ELSEWHERE = """
 import os
 import shutil
 from helpers.measure import cache, maps, sampler
+from helpers.serve import client
 
+
+def told(address, metrics=client.metrics):
+    found = metrics(address)
+    return found | {"together": found["together"] | dict.fromkeys(("anonymous", "mapped pss", "pss"))}
+
+
+client.metrics = told
 cache.PATIENCE = 0  # seconds: pages that nobody can ask the kernel to drop are not waited for
 maps.why_not = lambda: "this is a test of a machine without /proc"
 sampler.choose = lambda: sampler.Portable
