@@ -8,8 +8,10 @@ def resume(path, connect):
     while True:
         line = connect()
         try:
-            more = {"Content-Range": f"bytes 0-{size - 1}/{size}", "Content-Length": str(size)}
-            line.request("PUT", f"/models/{path.name}", path.read_bytes(), headers | more)
+            more = {"Content-Range": f"bytes 0-{size - 1}/{size}"}
+            more["Content-Length"] = str(size)
+            data, to = path.read_bytes(), f"/models/{path.name}"
+            line.request("PUT", to, data, headers | more)
             if line.getresponse().status == 201:
                 return
         except (ConnectionError, HTTPException):
