@@ -1,3 +1,3 @@
 def explain(folder, workers):
-    """(bytes of disk held by old versions, a word) from each worker's /proc/PID/maps."""
+    """(bytes of disk held by old versions, a word) from workers' /proc/PID/maps."""
     ...
