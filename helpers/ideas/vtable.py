@@ -54,7 +54,7 @@ class FatPointer(ctypes.Structure):
 
 @cache  # one table per type; Rust makes one per type and trait, and sometimes several copies
 def vtable_of(kind: type[ctypes.Structure]) -> VTable:
-    """The table of a type with a method `infer`, and perhaps `drop` to destroy a value (by default, zeros in its bytes).
+    """The table of a type with a method `infer`, and perhaps `drop` to destroy a value (by default: zeros its bytes).
 
     ctypes turns both into C functions (ctypes, "Callback functions"). They receive an address, not an object.
     """
