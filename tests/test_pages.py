@@ -37,7 +37,7 @@ from helpers.measure import (
     where,
 )
 from helpers.measure.advice import prefault
-from helpers.measure.maps import region_at
+from helpers.measure.maps import files_in_memory, region_at
 from helpers.units import NOT_MEASURED, MiB
 
 PAGE = mmap.PAGESIZE
@@ -108,6 +108,19 @@ def test_a_region_is_found_by_address_with_its_file(file, private):
     assert region.end - region.start == PAGES * PAGE
     file.unlink()
     assert region_at(region.start).deleted
+
+
+def test_what_is_in_memory_of_a_folders_files(tmp_path):
+    path, size = tmp_path / "with a space", 64 * mmap.PAGESIZE
+    path.write_bytes(bytes(size))
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        path.unlink()
+        ((region, held),) = files_in_memory(tmp_path)
+        assert (region.end - region.start, region.deleted, held["Rss"]) == (size, True, 0)
+        assert not max(mapping[:: mmap.PAGESIZE])
+        ((_, held),) = files_in_memory(tmp_path)
+        assert held["Rss"] == held["Pss"] == size and not held["Anonymous"]
+        assert files_in_memory(tmp_path / "other") == ()
 
 
 def test_the_kinds_of_regions_are_told(bare):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -16,9 +17,12 @@ import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, unfinished, until
 
+from helpers.ideas.upload import upload
 from helpers.ideas.yoke import Yoke
 from helpers.ideas.yoke_cache import YokeCache
+from helpers.measure import maps
 from helpers.serve import Running, serve
+from helpers.serve.metrics import Board
 from helpers.serve.versions import Key, Superseded, Versions, opened
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
@@ -117,10 +121,12 @@ def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tm
 
 
 def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tmp_path: Path):
-    upload = pytest.importorskip("helpers.ideas.upload")
-    (tmp_path / "from_02").write_bytes(data := model(tmp_path, 7))
-    upload.upload(tmp_path / "from_02", at, part=9_000)
+    (tmp_path / "made").write_bytes(data := model(tmp_path, 7))
+    upload(tmp_path / "made", at, part=9_000, to="/models/from_02")
     assert (folder / "from_02").read_bytes() == data
+    (tmp_path / "made").write_bytes(b"no model")
+    with pytest.raises(ValueError, match="refuses made: 422"):
+        upload(tmp_path / "made", at, to="/models/from_02")
 
 
 def test_an_upload_needs_little_memory(at: str, folder: Path, tmp_path: Path):
@@ -320,18 +326,33 @@ def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
 
 
 @linux
-def test_workers_share_one_file(at: str, folder: Path, tmp_path: Path):
-    data = model(tmp_path, hidden=100_000)
+@pytest.mark.parametrize("backend", ["mapped", "copied"])
+def test_workers_share_one_mapped_file_and_have_a_copy_each(at: str, tmp_path: Path, backend: str):
+    data = model(tmp_path, hidden=170_000)  # 48 MiB
     before = ask(at, "GET", "/metrics").json
     put(at, data)
     answered = [row["answers"] for row in before["workers"]]
 
     def all_have_answered() -> bool:
         for _ in range(8):
-            read(at, pictures=PICTURES[:1])
+            read(at, f"?backend={backend}", PICTURES[:1])
         return all(row["answers"] > was for row, was in zip(workers(at), answered, strict=True))
 
     assert until(all_have_answered, 20)
     after = ask(at, "GET", "/metrics").json["together"]
-    assert after["mapped"] >= 4 * len(data)
-    assert after["pss"] - before["together"]["pss"] < 2 * len(data)
+    files = {key: after[key] / len(data) for key in ("mapped", "mapped pss")}
+    own = (after["anonymous"] - before["together"]["anonymous"]) / len(data)
+    if backend == "mapped":
+        assert files["mapped"] >= 4 and 0.9 < files["mapped pss"] < 1.1 and own < 1
+    else:
+        assert files["mapped"] < 0.1 and own > 3.5
+
+
+def test_metrics_leave_out_what_the_kernel_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(maps, "why_not", lambda: "not here")
+    board = Board(2)
+    board.started(0, os.getpid())
+    board.ended(1, -signal.SIGBUS)
+    first, second = board.figures(tmp_path)["workers"]
+    assert (first["starts"], first["pss"], first["mapped"], first["ended by"]) == (1, None, None, None)
+    assert second["ended by"] == "SIGBUS"

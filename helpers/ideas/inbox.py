@@ -6,8 +6,8 @@ HEAD asks how much of a file is there; Upload-Offset answers. PUT brings the par
 Content-Range says which part it is. Every request has the checksum of the whole file, Repr-Digest. Parts are collected
 beside the file's place, and renamed to it when the last one is there and the checksum is right.
 
-Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete: an IETF draft,
-"Resumable Uploads for HTTP".
+Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete, and 409 for a
+part that begins too late: an IETF draft, "Resumable Uploads for HTTP".
 """
 
 import os
@@ -22,9 +22,9 @@ from socketserver import TCPServer
 from ..units import GiB
 from .upload import PATIENCE, checksum
 
-NAME = re.compile(r"/(\w[\w.-]{0,99})", re.ASCII)  # no folder, no hidden file
+NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
-RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
+CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
 
 
 Answer = tuple[int, int, bool]  # status, how many bytes have arrived, and whether they are the whole file, checked
@@ -83,14 +83,16 @@ class Inbox(BaseHTTPRequestHandler):
 
     def places(self) -> tuple[Path, Path, str]:
         """Where the file goes, where its parts are collected, and its checksum."""
-        name, digest = NAME.fullmatch(self.path), DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))
-        if not (name and digest) or (path := self.server.folder / name[1]).is_dir():
-            raise Refused(400, "the path must be a file's name, and Repr-Digest its SHA-256")
-        return path, path.with_name(f".{name[1]}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
+        path = self.server.folder / self.path[1:]
+        if not NAME.fullmatch(self.path[1:]) or path.is_dir():
+            raise Refused(404, "the path must be a file's name")
+        if not (digest := DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))):
+            raise Refused(400, "Repr-Digest must be the SHA-256 of the whole file")
+        return path, path.with_name(f".{path.name}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
 
     def part(self) -> tuple[int, int, int]:
         """The part's first and last byte, and the size of the file."""
-        told = RANGE.fullmatch(self.headers.get("Content-Range", ""))
+        told = CONTENT_RANGE.fullmatch(self.headers.get("Content-Range", ""))
         first, last, size = map(int, told.groups()) if told else (0, -1, -1)
         length = last + 1 - first
         if not first <= last < size or self.headers.get("Content-Length") != str(length):

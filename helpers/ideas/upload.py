@@ -30,8 +30,12 @@ def read_and_send(line: socket.socket, file: BinaryIO, at: int, count: int) -> N
     line.sendall(data)
 
 
-def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Send = read_and_send) -> None:
-    """Sends the file in parts of `part` bytes. After a lost connection it asks where to go on.
+def upload(
+    path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Send = read_and_send, to: str = ""
+) -> None:
+    """Sends the file in parts of `part` bytes to the path `to` of the server, which is /NAME of the file if not given.
+
+    After a lost connection it asks where to go on.
 
     ValueError for an empty file, and if the server refuses this one. ConnectionError, with the last cause, if the
     connection can't be made, or is lost, more than len(WAITS) times.
@@ -43,7 +47,7 @@ def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Sen
         time.sleep(wait)
         try:
             with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
-                return send_parts(line, path, digest, part, send)
+                return send_parts(line, path, to or f"/{path.name}", digest, part, send)
         except (ConnectionError, TimeoutError, HTTPException) as error:
             lost = error
     raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
@@ -52,19 +56,20 @@ def upload(path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Sen
 def send_parts(
     line: HTTPConnection,
     path: Path,
+    to: str,
     digest: str,
     part: int,
     send: Send,
 ) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
-    line.request("HEAD", f"/{name}", headers={"Repr-Digest": digest})
+    line.request("HEAD", to, headers={"Repr-Digest": digest})
     offset, complete = answered(line, name)
     with path.open("rb") as file:
         while not complete:
             at = min(offset, size - 1)  # all there, but unchecked: the last byte again
             count = min(part, size - at)
-            line.putrequest("PUT", f"/{name}")
+            line.putrequest("PUT", to)
             line.putheader("Repr-Digest", digest)
             line.putheader("Content-Range", f"bytes {at}-{at + count - 1}/{size}")
             line.putheader("Content-Length", str(count))

@@ -5,14 +5,18 @@ import errno
 import mmap
 import operator
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .plain import fields
+
 DELETED = " (deleted)"
 SHARED_MEMORY = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage", "[anon_shmem:")
+HEAD = re.compile(r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE)  # a line of maps, between the lines of smaps
 NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
 
 
@@ -69,6 +73,20 @@ def regions(pid: int | str = "self") -> tuple[Region, ...]:
         if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
             raise ProcessLookupError(errno.ESRCH, "no memory")
     return tuple(_region(line) for line in text.split("\n") if line)
+
+
+def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region, dict[str, int]], ...]:
+    """The mappings of files in a folder, deleted ones too, and what of each is in memory: {"Rss": bytes, "Pss": …}.
+
+    proc_pid_smaps(5). The kernel walks all pages of the process for that. Errors as for `regions`.
+    """
+    with told(pid):
+        text = Path(f"/proc/{pid}/smaps").read_bytes().decode(errors="surrogateescape")
+        if not text:
+            raise ProcessLookupError(errno.ESRCH, "no memory")
+    _, *pieces = HEAD.split(text)
+    pairs = zip(pieces[::2], pieces[1::2], strict=True)
+    return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)
 
 
 def region_at(address: int, pid: int | str = "self") -> Region | None:

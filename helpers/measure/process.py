@@ -187,7 +187,7 @@ class Process:
             return self.stopped or self.message["ended"]
         if self.code in (None, LOST):
             return "lost contact"
-        return _ended_by(128 - self.code if self.by_another and self.code > 128 else self.code)
+        return ended_by(128 - self.code if self.by_another and self.code > 128 else self.code)
 
     @property
     def error(self) -> str | None:
@@ -328,7 +328,7 @@ def show(printed: BinaryIO) -> None:
     sys.stdout.write(text)
 
 
-def _ended_by(code: int) -> str:
+def ended_by(code: int) -> str:
     """How a process ended by itself, from `subprocess.Popen.returncode`, which is negative for a signal."""
     if code >= 0:
         return f"exited {code}"

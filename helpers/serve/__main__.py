@@ -1,4 +1,4 @@
-"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000]` serves the models in a folder."""
+"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000] [--memory "64 MiB"]` serves the models in a folder."""
 
 import argparse
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
 
+from ..units import in_words, size  # noqa: E402
+from .budget import LEAST, why_not  # noqa: E402
 from .workers import watch  # noqa: E402  numpy reads them when it's imported
 
 
@@ -16,13 +18,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--memory", type=size, help='what a worker may take of its own: "64 MiB"')
     parser.add_argument("--until-stdin-ends", action="store_true")
     asked = parser.parse_args()
     if not asked.folder.is_dir():
         parser.error(f"{asked.folder} is no folder")
     if asked.workers < 1:
         parser.error(f"{asked.workers} workers; use at least 1")
-    watch(asked.folder.resolve(), asked.workers, asked.port, sys.stdin.fileno() if asked.until_stdin_ends else None)
+    if asked.memory is not None and (why := why_not()):
+        parser.error(why)
+    if asked.memory is not None and asked.memory < LEAST:
+        parser.error(f"a budget of {in_words(asked.memory, 'bytes')}; use at least {in_words(LEAST, 'bytes')}")
+    until = sys.stdin.fileno() if asked.until_stdin_ends else None
+    watch(asked.folder.resolve(), asked.workers, asked.port, until, asked.memory)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,15 @@ POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|h
 PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
 GET  /metrics                  what each worker has in memory
 
-HEAD and PUT are served at /NAME too: so speaks the client of lesson 02.
+The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m").
 """
 
+import asyncio
+from concurrent.futures import Executor
 from functools import lru_cache
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -27,18 +28,22 @@ from .asked import Refused, digest_in, gone, name_of, part_in, refused
 from .bodies import body_of, changes_in, keep, pictures_in
 from .digits import BACKENDS
 from .metrics import Board
+from .opening import version_at
 from .parts import collected, parts_of
 from .sending import FileAnswer
-from .versions import Versions, version_at
+from .versions import Versions
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
 INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take without a thread
 
 
 class Service:
-    def __init__(self, folder: Path, board: Board, me: int) -> None:
-        self.folder, self.board, self.me, self.versions = folder, board, me, Versions()
+    def __init__(self, folder: Path, board: Board, me: int, budget: int | None = None) -> None:
+        self.folder, self.board, self.me, self.budget = folder, board, me, budget
+        self.versions = Versions()
+        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
         models = "/models/{name}"
+        handlers = {Refused: refused, SafetensorsError: refused, MemoryError: self.full, ClientDisconnect: gone}
         self.app = Starlette(
             routes=[
                 Route(models, self.put, methods=["PUT"]),
@@ -46,9 +51,8 @@ class Service:
                 Route(f"{models}/answers", self.answer, methods=["POST"]),
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
-                Route("/{name}", self.from_lesson_02, methods=["PUT", "HEAD"]),
             ],
-            exception_handlers={Refused: refused, SafetensorsError: refused, ClientDisconnect: gone},
+            exception_handlers=handlers,
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
@@ -70,12 +74,9 @@ class Service:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
             version, offset = version_at(path), collected(parts_of(path, digest))
-            complete = bool(version) and await run_in_threadpool(sha256_of, path, version) == digest
+            complete = bool(version) and await asyncio.to_thread(sha256_of, path, version) == digest
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
-
-    async def from_lesson_02(self, request: Request) -> Response:
-        return await (self.put if request.method == "PUT" else self.get)(request)
 
     async def answer(self, request: Request) -> Response:
         path, backend = self.path(request), request.query_params.get("backend", "mapped")
@@ -89,7 +90,7 @@ class Service:
             if digits.nbytes * len(pictures) < INLINE:
                 found = digits.read(pictures)
             else:
-                found = await run_in_threadpool(digits.read, pictures)
+                found = await asyncio.get_running_loop().run_in_executor(self.reading, digits.read, pictures)
         del digits
         self.board.answered(self.me)
         return JSONResponse({"version": version, "digits": found.tolist()})
@@ -98,15 +99,19 @@ class Service:
         path = self.path(request)
         changes = changes_in(await body_of(request, LARGEST_BODY))
         own = self.own(path.name, request.path_params["tenant"])
-        await run_in_threadpool(keep, changes, own)
+        await asyncio.to_thread(keep, changes, own)
         return JSONResponse({"version": version_at(own)}, 201)
+
+    async def full(self, request: Request, error: Exception) -> Response:
+        self.versions.let_go()  # so that it may fit the next time
+        return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
     def own(self, name: str, tenant: str) -> Path:
         """Where a tenant's weights are."""
         return self.folder / f".{name}@{name_of(tenant)}.json"
 
     async def metrics(self, request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self.board.figures, self.folder))
+        return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
 
 
 @lru_cache(16)

@@ -18,8 +18,8 @@ from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from .asked import Part, Refused
 from .digits import digits_in
-from .parts import PATIENCE, alone, parts_of
-from .versions import version_of
+from .opening import version_of
+from .parts import alone, parts_of
 
 
 async def receive(request: Request, path: Path, part: Part) -> str | None:
@@ -30,7 +30,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
         again = part.first == part.last == part.size - 1 == there - 1  # all is there, and was never checked
         if part.first != there and not again:
             why = f"byte {there} comes next, not {part.first}"
-            raise Refused(416, why, headers={"Upload-Offset": str(there)})
+            raise Refused(409, why, headers={"Upload-Offset": str(there)})
         try:
             if part.size - there > disk_usage(parts.parent).free:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -47,15 +47,10 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 async def write(request: Request, file: int, at: int) -> None:
     """Writes the body to the file, piece by piece as it arrives: what has arrived when the connection breaks stays."""
-    try:
-        async with asyncio.timeout(PATIENCE) as limit:
-            async for piece in request.stream():
-                while piece:
-                    count = await asyncio.to_thread(os.pwrite, file, piece, at)
-                    at, piece = at + count, piece[count:]
-                limit.reschedule(asyncio.get_running_loop().time() + PATIENCE)
-    except TimeoutError:
-        raise Refused(408, f"no byte came for {PATIENCE:.0f} s", headers={"Connection": "close"}) from None
+    async for piece in request.stream():
+        while piece:
+            count = await asyncio.to_thread(os.pwrite, file, piece, at)
+            at, piece = at + count, piece[count:]
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:

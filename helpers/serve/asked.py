@@ -1,7 +1,7 @@
 """What a request may say. Anything else is refused: `Refused` says with which status, and why.
 
-The headers of an upload are those of lesson 02. Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530.
-Upload-Offset and Upload-Complete: an IETF draft, "Resumable Uploads for HTTP".
+The headers and statuses of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped
+there, and kept here.
 """
 
 import re
@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ..ideas.inbox import CONTENT_RANGE, DIGEST, NAME
 from ..ideas.safetensors import SafetensorsError
 
-NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
-DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
-CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)  # "bytes=100-199", "bytes=100-", "bytes=-100"
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
@@ -61,9 +59,9 @@ def part_in(request: Request, largest: int) -> Part:
     elif told := CONTENT_RANGE.fullmatch(ranged):
         first, last, size = map(int, told.groups())
     else:
-        raise Refused(416, f"Content-Range is {ranged[:100]!r}; it would be 'bytes 0-99/200'")
+        raise Refused(400, f"Content-Range is {ranged[:100]!r}; it would be 'bytes 0-99/200'")
     if not first <= last < size or length != last + 1 - first:
-        raise Refused(416, f"bytes {first} to {last} of {size} are not the {length} bytes of this part")
+        raise Refused(400, f"bytes {first} to {last} of {size} are not the {length} bytes of this part")
     if size > largest:
         raise Refused(413, f"{size:,} bytes are too many; {largest:,} is the limit")
     return Part(first, last, size, digest_in(request))

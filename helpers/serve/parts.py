@@ -1,6 +1,7 @@
 """Parts of a file are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`.
 
-Whoever writes there holds a lock on that file (flock(2)), which the kernel takes back when the process ends.
+Whoever writes there holds a lock on that file (flock(2)), which the kernel takes back when the process ends. A folder
+has at most MOST of them, so that nobody can fill it by beginning more and more files.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from .asked import Refused
 
+MOST = 16  # unfinished files in a folder
 PATIENCE = 10.0  # seconds for the next bytes, or for another request to let go of the file
 
 
@@ -33,6 +35,8 @@ async def alone(parts: Path) -> AsyncIterator[int]:
             raise Refused(409, "another request is bringing this file")
         await asyncio.sleep(0.02)
     try:
+        if not os.fstat(file).st_size:
+            make_room(parts)
         yield file
     finally:
         if not os.fstat(file).st_size:
@@ -49,6 +53,22 @@ def locked(parts: Path) -> int | None:
             return file
     os.close(file)
     return None
+
+
+def make_room(new: Path) -> None:
+    """If there are too many unfinished files, the oldest that nobody is adding to go. Refused if that's not enough."""
+    unfinished = []
+    for parts in new.parent.glob(".*.part"):
+        with suppress(FileNotFoundError):  # it has just been published
+            unfinished.append((parts.stat().st_mtime_ns, parts))
+    too_many = len(unfinished) - MOST
+    for _, parts in sorted(unfinished):
+        if too_many > 0 and (file := locked(parts)) is not None:
+            parts.unlink()
+            os.close(file)
+            too_many -= 1
+    if too_many > 0:
+        raise Refused(503, f"{MOST} files are arriving already", headers={"Retry-After": f"{PATIENCE:.0f}"})
 
 
 def tidy(folder: Path) -> None:

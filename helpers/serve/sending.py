@@ -1,11 +1,11 @@
 """GET: a file, or a range of it. The kernel copies it to the socket, or, to compare, this process does."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from ..units import KiB
 from ..whole import regular_file
 from .asked import range_in
-from .versions import version_of
+from .opening import version_of
 
 CHUNK = 256 * KiB  # through user space
 
@@ -49,6 +49,6 @@ class FileAnswer(Response):
 
 async def pieces(file: BinaryIO, at: int, count: int) -> AsyncIterator[bytes]:
     file.seek(at)
-    while count and (data := await run_in_threadpool(file.read, min(count, CHUNK))):
+    while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
         count -= len(data)
         yield data

@@ -21,15 +21,22 @@ class Running:
 
 @contextmanager
 def serve(
-    folder: str | os.PathLike[str], workers: int = 4, port: int = 0, command: Sequence[str] = ()
+    folder: str | os.PathLike[str],
+    workers: int = 4,
+    port: int = 0,
+    memory: int | str | None = None,
+    command: Sequence[str] = (),
 ) -> Iterator[Running]:
-    """Serves the models in `folder`. port 0: any that is free. `command` starts it, and must become it (exec).
+    """Serves the models in `folder`. port 0: any that is free. `memory`: how much a worker may take of its own beyond
+    what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
 
     OSError if it doesn't start: no such folder, a port that is taken, or Windows, which can't fork.
     """
     if not hasattr(os, "fork"):
         raise OSError("the server forks its workers, which Windows can't: use Linux, macOS or WSL")
     arguments = [str(Path(folder)), "--workers", str(workers), "--port", str(port), "--until-stdin-ends"]
+    if memory is not None:
+        arguments += ["--memory", str(memory)]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with subprocess.Popen(
         [*command, sys.executable, "-m", "helpers.serve", *arguments],

@@ -6,47 +6,18 @@ one to end unmaps it. Nobody waits for a swap, because a new version is opened i
 """
 
 import asyncio
-import json
-import os
+import gc
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from ..ideas.carts import EmptyFile
-from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..ideas.yoke_cache import YokeCache
 from ..units import GiB
 from .asked import Refused
-from .digits import BACKENDS
+from .budget import short
+from .opening import Key, Superseded, opened, version_at
 
 SWEEP = 0.25  # seconds between looks for versions that nobody asks for any more
-
-
-class Superseded(Exception):
-    """While a version was opened, another one took its name."""
-
-
-class Key(NamedTuple):
-    """What a yoke in the cache was made from. `own` and `own_version`: a tenant's changes, or None and ""."""
-
-    path: Path
-    version: str
-    backend: str
-    own: Path | None
-    own_version: str
-
-
-def version_of(found: os.stat_result) -> str:
-    """A name for the bytes that a file has: no two files at one path have the same, one after the other."""
-    return f"{found.st_ino:x}-{found.st_size:x}-{found.st_mtime_ns:x}"
-
-
-def version_at(path: Path) -> str:
-    """The version that the name leads to now; "" if there's no such file."""
-    try:
-        return version_of(os.stat(path))
-    except FileNotFoundError:
-        return ""
 
 
 class Versions:
@@ -66,42 +37,41 @@ class Versions:
                 raise Refused(404, "there is no such tenant")
             if key in self.cache:
                 return key.version, self.cache.get(key)
+            self.drop_outdated()
             try:
                 yoke = await asyncio.to_thread(self.cache.get, key)
             except Superseded:
                 continue
+            except MemoryError:
+                if not self.let_go():
+                    raise
+                continue
             self.keys.add(key)
-            self.drop_outdated()
+            if short():
+                self.let_go()
             return key.version, yoke
 
     def drop_outdated(self) -> None:
         """Drops what a name no longer leads to. It's unmapped when the last request on it ends."""
-        for key in list(self.keys):
-            if key.version != version_at(key.path) or (key.own and key.own_version != version_at(key.own)):
-                self.cache.drop(key)
-                self.keys.discard(key)
+        self._drop(Key.outdated)
+
+    def let_go(self) -> bool:
+        """Drops copies and tenants' weights, to make room. Was there any?"""
+        return self._drop(Key.private)
+
+    def _drop(self, which: Callable[[Key], bool]) -> bool:
+        dropped = set(filter(which, self.keys))
+        self.keys -= dropped
+        for key in dropped:
+            self.cache.drop(key)
+        return bool(dropped)
 
     async def sweep(self) -> None:
-        """For a worker that no request wakes: it lets go of old versions too."""
+        """Lets go of old versions in a worker that no request wakes. If memory is short, also of copies, and of what
+        broken connections have left."""
         while True:
             await asyncio.sleep(SWEEP)
             self.drop_outdated()
-
-
-def opened(key: Key) -> Yoke:
-    """Opens what the key says. Superseded if that's no longer there, which is found out afterwards."""
-    try:
-        yoke = BACKENDS[key.backend](key.path)
-        changes = json.loads(key.own.read_bytes()) if key.own else {}
-    except FileNotFoundError:
-        raise Superseded from None
-    except (SafetensorsError, EmptyFile, Refused) as error:  # somebody overwrote what had been checked
-        raise Refused(503, f"the file of {key.path.name} is damaged: {error}") from None
-    if changes:
-        try:
-            yoke = yoke.map_project(lambda digits: digits.changed(changes))
-        except ValueError:
-            raise Refused(409, "the tenant's weights don't fit this version") from None
-    if key.version != version_at(key.path) or (key.own and key.own_version != version_at(key.own)):
-        raise Superseded
-    return yoke
+            if short():
+                self.let_go()
+                gc.collect()

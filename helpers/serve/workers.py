@@ -5,7 +5,9 @@ other end of its pipe closes: by the watcher, or by the watcher's death.
 """
 
 import asyncio
+import gc
 import os
+import resource
 import select
 import signal
 import socket
@@ -17,42 +19,50 @@ from uvicorn import Config, Server
 
 from ..units import KiB
 from .app import Service
+from .budget import keep_to, threads, warm
 from .metrics import Board
 from .parts import tidy
+from .places import Place
 from .ports import listeners
-from .wire import ZeroCopyProtocol
+from .wire import PATIENCE, ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
-IDLE = 10  # seconds that a connection may stay open between requests
+THREADS = 8  # for what waits for the disk
 GRACE = 2.0  # seconds for requests to end when the server does
 
 
-def watch(folder: Path, workers: int, port: int, until: int | None) -> None:
+def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
     tidy(folder)
+    if budget is not None:
+        warm()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
+    gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
     board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, _end)
-    pids: dict[int, int] = {}
+    places = [Place() for _ in range(workers)]
     said = 0
     try:
         while True:
-            for worker in set(range(workers)) - set(pids.values()):
-                pids[pid := start(worker, folder, sockets[worker], board, alive)] = worker
-                board.started(worker, pid)
+            for worker, place in enumerate(places):
+                if not place.pid and time.monotonic() >= place.due:
+                    place.taken(start(Service(folder, board, worker, budget), sockets[worker], alive))
+                    board.started(worker, place.pid)
             if not said:
                 print(said := sockets[0].getsockname()[1], flush=True)
             if until is not None and select.select([until], [], [], 0.02)[0] and not os.read(until, 1):
                 return
             if until is None:
                 time.sleep(0.02)
-            while ended := next((pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]), None):
-                del pids[ended]
+            for worker, place in enumerate(places):
+                if (code := place.ended()) is not None:
+                    board.ended(worker, code)
     finally:
-        stop(pids)
+        stop([place for place in places if place.pid])
 
 
-def start(worker: int, folder: Path, listening: socket.socket, board: Board, alive: tuple[int, int]) -> int:
+def start(service: Service, listening: socket.socket, alive: tuple[int, int]) -> int:
     """Forks a worker, and returns its process's number."""
     if pid := os.fork():
         return pid
@@ -61,7 +71,7 @@ def start(worker: int, folder: Path, listening: socket.socket, board: Board, ali
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, signal.SIG_DFL)
         os.close(alive[1])
-        asyncio.run(work(Service(folder, board, worker), listening, alive[0]))
+        asyncio.run(work(service, listening, alive[0]))
         code = 0
     except Exception:
         traceback.print_exc()
@@ -71,7 +81,12 @@ def start(worker: int, folder: Path, listening: socket.socket, board: Board, ali
 
 async def work(service: Service, listening: socket.socket, alive: int) -> None:
     """Serves until it's told to end."""
-    asyncio.get_running_loop().add_reader(alive, os._exit, 1)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(alive, os._exit, 1)
+    loop.set_default_executor(threads(THREADS))
+    service.reading = threads(1)
+    if service.budget is not None:
+        keep_to(service.budget)
     sweeping = asyncio.create_task(service.versions.sweep())
     config = Config(
         service.app,
@@ -82,26 +97,22 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=LONGEST_HEADERS,
-        timeout_keep_alive=IDLE,
+        timeout_keep_alive=int(PATIENCE),
         timeout_graceful_shutdown=int(GRACE),
     )
     await Server(config).serve(sockets=[listening])
     sweeping.cancel()
 
 
-def stop(pids: dict[int, int]) -> None:
+def stop(places: list[Place]) -> None:
     """Lets the workers finish what they answer; then kills them."""
     end = time.monotonic() + GRACE + 0.5
-    for pid in pids:
-        os.kill(pid, signal.SIGTERM)
-    while pids:
-        for pid in list(pids):
-            if time.monotonic() > end:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                del pids[pid]
-            elif os.waitpid(pid, os.WNOHANG)[0]:
-                del pids[pid]
+    for place in places:
+        os.kill(place.pid, signal.SIGTERM)
+    while places := [place for place in places if place.ended() is None]:
+        if time.monotonic() > end:
+            for place in places:
+                os.kill(place.pid, signal.SIGKILL)
         time.sleep(0.01)
 
 

@@ -1,0 +1,64 @@
+"""A worker's budget: how much memory of its own it may take. The kernel refuses more (RLIMIT_DATA, setrlimit(2)).
+
+The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
+stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
+
+Two things must be there before the limit is set, because later they couldn't fail without harm: threads, and the
+buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
+and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
+"""
+
+import ctypes
+import resource
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier, Thread
+
+import numpy as np
+
+from ..measure.plain import fields
+from ..units import KiB, MiB
+
+LEAST = 8 * MiB  # for an upload, and for the little things of every request
+M_MMAP_THRESHOLD = -3  # malloc.h
+
+
+def why_not() -> str:
+    """Why a budget can't be kept here; "" if it can."""
+    return "" if sys.platform == "linux" else f"only Linux keeps a memory budget, and this is {sys.platform}"
+
+
+def keep_to(budget: int) -> None:
+    """From now on this process can take `budget` bytes more, and no others."""
+    # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
+    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 64 * KiB)
+    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (taken() + budget, highest))
+
+
+def taken() -> int:
+    return fields(Path("/proc/self/status").read_text())["VmData"]
+
+
+def short() -> bool:
+    """Is so little left that nothing more should be kept?"""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return limit != resource.RLIM_INFINITY and limit - taken() < LEAST
+
+
+def threads(count: int) -> ThreadPoolExecutor:
+    """A pool whose threads are all there already."""
+    pool, all_there = ThreadPoolExecutor(count), Barrier(count)
+    list(pool.map(lambda _: all_there.wait(), range(count)))
+    return pool
+
+
+def warm() -> None:
+    """Makes OpenBLAS take two buffers, for two threads that multiply. A forked process has them too."""
+    square = np.ones((1000, 1000), np.float32)
+    other = Thread(target=np.matmul, args=(square, square))
+    other.start()
+    while other.is_alive():
+        square[:20] @ square
+    other.join()
