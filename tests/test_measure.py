@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -43,9 +44,9 @@ def write(memory, size: int) -> None:
 
 
 @pytest.fixture(autouse=True)
-def samples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def samples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A file that grows by a byte with each sample. Its name is in the environment, for `hold`."""
-    with (tmp_path / "samples").open("ab", buffering=0) as taken:
+    with tempfile.NamedTemporaryFile(buffering=0) as taken:
         monkeypatch.setenv("SAMPLES", taken.name)
         for kind in (sampler.ProcStatus, sampler.Portable):
             monkeypatch.setattr(kind, "read", counting(kind.read, taken))
@@ -784,6 +785,7 @@ def test_a_memfd_is_shared_memory(mapped):
             os.write(file, b"x" * MiB)
         kept = mmap.mmap(file, SIZE) if mapped else None
         hold(30)  # memfds are looked up every 10 ms only
+        os.close(file)
         return kept and touch(kept, SIZE)
 
     assert measure(writes).peak.shared == pytest.approx(SIZE, rel=0.05)
