@@ -65,7 +65,7 @@ def test_what_is_not_of_memory_profiler_is_refused(tmp_path: Path):
 
 def test_of_several_calls_the_first_is_taken(tmp_path: Path):
     samples = tmp_path / "out.dat"
-    samples.write_text("FUNC a 10.0 1.0 11.0 2.0 0\nFUNC b 12.0 5.0 13.0 6.0 0\nMEM 11.0 1.5\nMEM 13.0 5.5\n")
+    samples.write_text("FUNC a 10.0 1.0 11.0 2.0 0\nFUNC b 12.0 5.0 13.0 6.0 0\nMEM 11.0 1.5\nMEM 15.0 5.7\n")
     assert mprof_samples(samples) == [(0.5, MiB)]
 
 
