@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from functools import cache
@@ -178,6 +179,16 @@ def wanted() -> dict[str, str]:
     versions = {name: told if isinstance(told, str) else told["version"] for name, told in asked.items()}
     assert all(re.fullmatch(r"=\d+\.\d+\.\d+", version) for version in versions.values())
     return {name: version[1:] for name, version in versions.items()}
+
+
+def test_a_change_in_what_they_share_is_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    compiler = twins.Compiler("rustc", "1.95.0", "x86_64-unknown-linux-gnu")
+    before = crates._folder(compiler)
+    monkeypatch.setattr(twins, "RUST", Path(shutil.copytree(twins.RUST, tmp_path / "rust")))
+    assert crates._folder(compiler) == before, "it is the content that counts"
+    with (tmp_path / "rust" / "counting.rs").open("a") as module:
+        module.write("// changed\n")
+    assert crates._folder(compiler) != before, "an old program would run"
 
 
 def test_the_record_is_of_the_versions_that_the_project_asks_for():
