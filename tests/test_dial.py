@@ -35,9 +35,9 @@ def texts(shown) -> list[str]:
 
 def test_the_chosen_position_is_marked_and_its_numbers_are_said():
     shown = dial_figure("Types", COSTS, NS, 4, "Calls.")
-    assert shown.caption == "Calls. Types 4: a method 20 ns (2.0 times the lowest); a table 40 ns."
-    assert "Marked: Types 4" in shown.alt and "Types 1: a method 10 ns (the lowest)" in shown.alt
-    assert "Types 64: a method 30 ns (3.0 times the lowest); a table not measured here." in shown.alt
+    assert shown.caption == "Calls. Types 4: a method 20 ns (2.0 times its lowest); a table 40 ns."
+    assert "Marked: Types 4" in shown.alt and "Types 1: a method 10 ns (its lowest)" in shown.alt
+    assert "Types 64: a method 30 ns (3.0 times its lowest); a table not measured here." in shown.alt
     for ax, curve, mark in zip(shown.figure.axes, ([10, 20, 30], [40, 40]), (20, 40), strict=True):
         _, line, ring = ax.lines
         assert list(line.get_ydata()) == curve and line.get_color() == INK
@@ -52,7 +52,7 @@ def test_texts_keep_their_order_and_numbers_are_sorted():
     shares = {"all": {"wall": 3.0}, "half": {"wall": 2.0}, "none": {"wall": 2.0}}
     shown = dial("Share", shares, ["wall"], first="half")
     assert [word for word, _ in shown.widget.children[0].options] == list(shares)
-    assert "time 2 s (the lowest)" in shown.picture.caption
+    assert "time 2 s (its lowest)" in shown.picture.caption
     alike = dial("Share", {share: {"wall": 2.0} for share in shares}, ["wall"]).picture
     assert alike.caption.strip() == "Share all: time 2 s."
 
@@ -76,14 +76,14 @@ def test_the_slider_changes_the_picture(chunks):
     assert slider.value == "64 KiB" and page.value == shown.picture._repr_html_()
     slider.value = "16 MiB"
     assert page.value != shown.picture._repr_html_()
-    assert 'alt="' in page.value and "Marked: Chunk size 16 MiB: time 0.5 s (2.5 times the lowest)" in page.value
+    assert 'alt="' in page.value and "Marked: Chunk size 16 MiB: time 0.5 s (2.5 times its lowest)" in page.value
     bundle = shown._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle and "Chunk size 64 KiB" in bundle["text/html"]
 
 
 def test_a_sweep_starts_at_the_fastest_whatever_the_sizes_are_called(chunks):
     shown = sweep(chunks).picture
-    said = "Chunk size 64 KiB: time 0.2 s (the lowest); anonymous, peak 64 KiB; read calls 4,096. Measured on Linux 6.1"
+    said = "Chunk size 64 KiB: time 0.2 s (its lowest); anonymous, peak 64 KiB; read calls 4,096. Measured on Linux 6.1"
     assert said in shown.caption and said.partition(" Measured")[0] in shown.alt
     by_words = Comparison({f"{n // 1024} KiB": [one] for n, one in chunks.items()})
     assert sweep(by_words).picture.alt == shown.alt

@@ -8,8 +8,9 @@ import pytest
 import sample_lessons
 
 from helpers import folders
+from helpers.edition import CLASS_EDITION
 from helpers.teach import exercise, exercise_files, quiz
-from helpers.teach.exercise_files import CLASS_EDITION, Malformed
+from helpers.teach.exercise_files import Malformed
 from helpers.teach.exercises import Exercise, exercises, read
 
 
@@ -94,7 +95,7 @@ def test_only_a_class_edition_may_lack_what_the_teacher_has(root: Path):
     shutil.rmtree(folder / "wrong")
     with pytest.raises(Malformed, match=r"solution.py is missing"):
         exercise("02.sample")
-    (root / CLASS_EDITION).write_text('day = "2026-11-22"\ncommit = "1a2b3c4"\n')
+    (root / CLASS_EDITION.name).write_text('day = "2026-11-22"\ncommit = "1a2b3c4"\n')
     one = exercise("02.sample")
     all_of(one)
     assert one.right == one.wrong == [] and one.solution_source is None

@@ -73,7 +73,7 @@ def test_starter_is_the_notebook_s_cell(one: Exercise):
     assert cells[0].source == one.cell
 
 
-@each
+@pytest.mark.parametrize("one", some(exercises(), 8, "full size"), ids=lambda one: one.key)
 def test_solution_is_right_at_full_size(one: Exercise):
     verdict = one.check(one.made(one.solution_source))
     assert verdict.outcome == "right", repr(verdict)
@@ -91,13 +91,13 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, m
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("right", 15)
+@answers("right", 8)
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("wrong", 20)
+@answers("wrong", 12)
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL), timeout=SOON)
     assert (verdict.outcome, verdict.cause) == ("not yet", answer.expect), repr(verdict)

@@ -9,6 +9,9 @@ from helpers.show import experts
 def test_it_says_the_share_at_every_doubling_of_the_tokens():
     shown = experts({"even": [0.25, 0.44, 0.58, 0.68, 0.76], "the same two": [0.25] * 5})
     assert "even: 25% after 1, 44% after 2, 68% after 4; the same two: 25% after 1" in shown.alt
+    line, marks, *_ = shown.figure.axes[0].lines
+    assert list(line.get_xdata()) == [1, 2, 3, 4, 5] and list(line.get_ydata()) == [0.25, 0.44, 0.58, 0.68, 0.76]
+    assert list(marks.get_xdata()) == [1, 2, 4] and list(marks.get_ydata()) == [0.25, 0.44, 0.68]
     assert_fits(shown)
 
 

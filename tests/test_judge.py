@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from helpers.classroom import judge
-from helpers.classroom.judge import CannotBeGraded, as_given, check_hash, code_cells, names, verdicts
+from helpers.classroom.judge import as_given, check_hash, code_cells, names, verdicts
+from helpers.classroom.reading import CannotBeGraded
 from helpers.edition import edition
 from helpers.folders import ROOT
 from helpers.teach import exercise

@@ -14,7 +14,10 @@ def test_the_alternative_text_has_every_number_in_order():
         "new: 74,581 bytes at 1, 109,542 bytes at 8. Dashed, published: 172,952 bytes."
     )
     (ax,) = shown.figure.axes
-    assert [len(line.get_xdata()) for line in ax.lines] == [3, 2, 2] and ax.get_yscale() == "linear"
+    old, new, level = ax.lines
+    assert list(old.get_xdata()) == [1, 4, 8] and list(old.get_ydata()) == [68_240, 102_263, 138_843]
+    assert len(new.get_xdata()) == 2 and set(level.get_ydata()) == {172_952} and ax.get_yscale() == "linear"
+    assert not any(tick % 2**15 for tick in ax.get_yticks()), "bytes have round numbers of KiB"
     assert ax.get_ylim()[1] > 172_952 and [text.get_text() for text in ax.get_xticklabels()] == ["1", "4", "8"]
     assert shown.caption == "Recorded." and shown.png.startswith(b"\x89PNG")
 
@@ -22,7 +25,7 @@ def test_the_alternative_text_has_every_number_in_order():
 def test_sizes_stand_on_powers_of_two_and_far_values_on_a_logarithmic_axis():
     shown = lines("chunk size", {"plain": {4096: 0.5, 2**20: 0.2}, "async": {4096: 40, 2**20: 1}}, "seconds", "Time")
     (ax,) = shown.figure.axes
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log") and ax.get_ylim()[0] < 0.2 < 40 < ax.get_ylim()[1]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["4 KiB", "1 MiB"]
     assert "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
 

@@ -9,10 +9,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from inspect import getsource
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import psutil
@@ -39,9 +43,31 @@ def write(memory, size: int) -> None:
         memory[at] = 1
 
 
-def hold() -> None:
-    """Long enough for a sample, also where other tests keep the processors busy."""
-    time.sleep(0.25)
+@pytest.fixture(autouse=True)
+def samples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A file that grows by a byte with each sample. Its name is in the environment, for `hold`."""
+    with tempfile.NamedTemporaryFile(buffering=0) as taken:
+        monkeypatch.setenv("SAMPLES", taken.name)
+        for kind in (sampler.ProcStatus, sampler.Portable):
+            monkeypatch.setattr(kind, "read", counting(kind.read, taken))
+        yield
+
+
+def counting(read: Callable, taken: BinaryIO) -> Callable:
+    def counted(*args, **options):
+        sample = read(*args, **options)
+        taken.write(b".")
+        return sample
+
+    return counted
+
+
+def hold(samples=2):
+    """Waits until so many samples have been taken. The first may have begun before, so two are the least."""
+    path = os.environ["SAMPLES"]
+    enough = os.path.getsize(path) + samples
+    while os.path.getsize(path) < enough:
+        time.sleep(0.01)
 
 
 # --- ground truth ------------------------------------------------------------------------------------------
@@ -686,14 +712,15 @@ def fills_in_a_fork_of_a_thread():
     thread.join()
 
 
+PROGRAM = f"import os, time\n{getsource(hold)}\nblock = bytearray(b'x') * {SIZE}\nhold()"
+
+
 def fills_in_a_program():
-    subprocess.run([sys.executable, "-c", f"import time; b = bytearray(b'x') * {SIZE}; time.sleep(0.25)"], check=True)
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
 
 
 def fills_in_a_grandchild():
-    subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -c 'import time; b = bytearray(b\"x\") * {SIZE}; time.sleep(.25)'; :"]
-    )
+    subprocess.run(["sh", "-c", '"$0" -c "$1"; :', sys.executable, PROGRAM])
 
 
 def fills_in_a_pool():
@@ -718,7 +745,7 @@ def test_pages_shared_with_a_fork_count_once():
         block = bytearray(b"x") * SIZE
         children = [os.fork() for _ in "12"]
         if 0 in children:
-            time.sleep(0.25)
+            hold()
             os._exit(len(block) % 1)
         for child in children:
             os.waitpid(child, 0)
@@ -733,7 +760,7 @@ def test_memory_that_nobody_may_look_into_counts():
         if (pid := os.fork()) == 0:
             ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
             block = bytearray(SIZE)
-            time.sleep(0.25)
+            hold()
             os._exit(len(block) % 1)
         os.waitpid(pid, 0)
 
@@ -757,7 +784,8 @@ def test_a_memfd_is_shared_memory(mapped):
         for _ in range(SIZE // MiB):
             os.write(file, b"x" * MiB)
         kept = mmap.mmap(file, SIZE) if mapped else None
-        hold()
+        hold(30)  # memfds are looked up every 10 ms only
+        os.close(file)
         return kept and touch(kept, SIZE)
 
     assert measure(writes).peak.shared == pytest.approx(SIZE, rel=0.05)

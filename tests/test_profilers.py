@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_show import recording
 
-from helpers.measure import line_increments, measure, mprof_samples
+from helpers.measure import line_increments, mprof_samples
 from helpers.show import curves_and_samples
 from helpers.units import MiB
 
@@ -22,6 +23,8 @@ def grow():
 if __name__ == "__main__":
     before = b"1" * (8 * 2**20)
     grow()
+    after = b"1" * (48 * 2**20)
+    time.sleep(0.1)
 """
 
 
@@ -60,13 +63,20 @@ def test_what_is_not_of_memory_profiler_is_refused(tmp_path: Path):
         mprof_samples(samples)
 
 
-def test_samples_are_drawn_in_the_unit_of_the_curves():
-    run = measure(bytes, MiB)
-    drawn = curves_and_samples(run, [(0, 0), (2 * run.wall, 3 * MiB)], "a profiler")
+def test_of_several_calls_the_first_is_taken(tmp_path: Path):
+    samples = tmp_path / "out.dat"
+    samples.write_text("FUNC a 10.0 1.0 11.0 2.0 0\nFUNC b 12.0 5.0 13.0 6.0 0\nMEM 11.0 1.5\nMEM 15.0 5.7\n")
+    assert mprof_samples(samples) == [(0.5, MiB)]
+
+
+@pytest.mark.parametrize(("wall", "unit"), [(0.2, 1000), (20, 1)])
+@pytest.mark.parametrize("last", [0.5, 2])
+def test_samples_are_drawn_in_the_unit_of_the_curves(wall: float, unit: int, last: float):
+    run = recording("read", 2, 1, wall=wall)
+    drawn = curves_and_samples(run, [(0, 0), (last * wall, 3 * MiB)], "a profiler")
     (ax,), (labels,) = drawn.figure.axes, drawn.figure.legends
     dots = ax.get_lines()[-1]
-    factor = 1000 if "ms" in ax.get_xlabel() else 1
-    assert dots.get_xdata()[1] == pytest.approx(2 * run.wall * factor) and dots.get_ydata()[1] == 3
-    assert ax.get_xlim()[1] >= dots.get_xdata()[1], "the last sample is outside the picture"
+    assert dots.get_xdata()[1] == pytest.approx(last * wall * unit) and dots.get_ydata()[1] == 3
+    assert ax.get_xlim()[1] >= max(last, 1) * wall * unit, "a sample, or the curve's end, is outside the picture"
     assert labels.get_texts()[-1].get_text() == "a profiler"
-    assert "Dots, a profiler: 2 samples, 3 MiB at their peak" in drawn.alt
+    assert "Dots, a profiler: 2 samples, 3 MiB at their peak; all kinds add up to 3 MiB" in drawn.alt

@@ -11,6 +11,7 @@ from helpers.measure import measure
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mmap(2)")
 ELSEWHERE = AT + 2**32
+MAPS = Path("/proc/self/maps")
 
 
 def build(path: Path) -> int:
@@ -44,12 +45,16 @@ def test_elsewhere_the_same_addresses_kill(tmp_path: Path):
 def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
     first = build(tmp_path / "heap")
     with SavedHeap.open(tmp_path / "heap"):
+        mapped = MAPS.read_text().count(str(tmp_path)) if MAPS.exists() else 0
         with pytest.raises(FileExistsError, match=f"already mapped at {AT:#x}"):
             SavedHeap.open(tmp_path / "heap")
+        assert not mapped or MAPS.read_text().count(str(tmp_path)) == mapped == 1, "what was refused is still mapped"
         assert list(follow(first)) == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap", ELSEWHERE) as heap:
         assert (heap.base, heap.home) == (ELSEWHERE, AT)
         assert heap.last - ELSEWHERE == first - AT
+        heap.add(0)
+        assert heap.home == AT
 
 
 def test_a_full_heap_keeps_what_it_has(tmp_path: Path):

@@ -318,6 +318,22 @@ def test_ten_swaps_under_load(at: str, tmp_path: Path):
 
 
 @linux
+def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
+    files = [model(tmp_path, turn, hidden=8_000) for turn in range(2)]
+    with serve(folder, workers=1) as alone:
+        (pid,) = (row["pid"] for row in workers(alone.address))
+
+        def swapped(often: int) -> int:
+            for turn in range(often):
+                assert put(alone.address, files[turn % 2]).status == 201
+                assert read(alone.address, pictures=PICTURES[:1]).status == 200
+            return anonymous(pid)
+
+        first = swapped(4)
+        assert swapped(40) - first < 1 << 19
+
+
+@linux
 def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
     put(at, model(tmp_path, 1))
     assert until(lambda: [read(at) for _ in range(10)] and sum(row["versions"] for row in workers(at)) > 1, 10)

@@ -25,9 +25,9 @@ def mispredicted() -> int:
     """1 if calls of three types cost more in random order than sorted, and a call through a table next to nothing more
     than any other call; by the Rust twin, run here or recorded."""
     ns = twin("dispatch").figures["ns per call"]
-    order = ns["Box<dyn>, shuffled"] - ns["Box<dyn>, sorted"]
-    table = ns["&dyn"] - ns["static, not inlined"]
-    return 1 if ns["Box<dyn>, shuffled"] > 1.5 * ns["Box<dyn>, sorted"] and order > table else 0
+    order = ns["Box<dyn> (shuffled)"] - ns["Box<dyn> (sorted)"]
+    table = ns["&dyn"] - ns["static (not inlined)"]
+    return 1 if ns["Box<dyn> (shuffled)"] > 1.5 * ns["Box<dyn> (sorted)"] and order > table else 0
 
 
 def fastest() -> int:

@@ -30,6 +30,7 @@ from ..teach.statements import NOT_PYTHON, Cell
 from ..teach.words import short
 from ..units import GiB
 from . import sandbox
+from .reading import CannotBeGraded
 
 try:
     import resource
@@ -40,10 +41,6 @@ CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the
 READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
 NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
-
-
-class CannotBeGraded(Exception):
-    """Why a notebook cannot be graded, and what would be right."""
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini
 
 
 class CannotBeGraded(Exception):
-    """Why we can't read a file, in words for the student who handed it in."""
+    """Why we can't read what a student handed in, in words for the student."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The bytes of dynamic dispatch: a table of functions and a pointer of two words, as in Rust's `&dyn Backend`.
 
     the pointer            the table for Affine as a backend, shared by all Affines
-    data   ──► a value     + 0  drop    ──► code that ends a value
+    data   ──► a value     + 0  drop    ──► code that destroys a value
     vtable ──────────────► + 8  size    16
                            +16  align    8
                            +24  infer   ──► code
@@ -54,7 +54,7 @@ class FatPointer(ctypes.Structure):
 
 @cache  # one table per type; Rust makes one per type and trait, and sometimes several copies
 def vtable_of(kind: type[ctypes.Structure]) -> VTable:
-    """The table of a type with a method `infer`, and optionally `drop` to end a value (by default, zeros in its bytes).
+    """The table of a type with a method `infer`, and perhaps `drop` to destroy a value (by default: zeros its bytes).
 
     ctypes turns both into C functions (ctypes, "Callback functions"). They receive an address, not an object.
     """
@@ -78,6 +78,8 @@ class DynBackend:
     """A backend whose type is erased, like `Box<dyn Backend>`: `DynBackend.of(Scale(2.0))`.
 
     ctypes.addressof keeps nothing alive, so DynBackend holds the value and the table next to the pointer to them.
+    C has no exceptions: if the code behind the table raises, ctypes prints the error to stderr ("Callback functions"),
+    and the number you get back is garbage.
     """
 
     def __init__(self, fat: FatPointer, owned: tuple[ctypes.Structure, VTable]):
@@ -90,14 +92,13 @@ class DynBackend:
         return cls(FatPointer(ctypes.addressof(value), ctypes.addressof(table)), (value, table))
 
     def infer(self, x: float) -> float:
-        """Calls `infer` through the table; ValueError after `drop`. C has no exceptions: if the code behind the table
-        raises, ctypes prints the error to stderr ("Callback functions"), and the number you get back is garbage."""
+        """Calls `infer` through the table; ValueError after `drop`."""
         self._check()
         code = ctypes.c_void_p.from_address(self.fat.vtable + VTable.infer.offset).value
         return INFER(code)(self.fat.data, x)
 
     def drop(self) -> None:
-        """Ends the value, through the table; ValueError the second time. Rust does it where the owner's scope ends."""
+        """Destroys the value by its table; ValueError the second time. Rust does it where the owner's scope ends."""
         self._check()
         code = ctypes.c_void_p.from_address(self.fat.vtable + VTable.drop.offset).value
         DROP(code)(self.fat.data)

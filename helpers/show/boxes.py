@@ -1,8 +1,12 @@
-"""A sheet to draw on in the page's pixels, from the upper left corner; and boxes with a band for their memory."""
+"""A sheet to draw on in the page's pixels, from the upper left corner; boxes with a band for their memory; arrows."""
+
+from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.path import Path
 
 from .figure import INK, PAGE, Kind, paint
 from .fitting import width
@@ -23,6 +27,12 @@ def banded(ax: Axes, left: float, top: float, wide: float, tall: float, kind: Ki
     """A white box for text. The band at its top has the look of the memory that the box stands for."""
     ax.add_patch(Rectangle((left, top), wide, tall, facecolor="white", edgecolor=INK, linewidth=1))
     ax.add_patch(Rectangle((left + 0.5, top + 0.5), wide - 1, BAND, linewidth=0, **paint(kind)))
+
+
+def pointed(ax: Axes, corners: Sequence[tuple[float, float]], color: str = INK, line: Any = "-") -> None:
+    """An arrow along the corners, with its head at the last; `line` is a line style of matplotlib."""
+    how = {"arrowstyle": "-|>,head_length=5,head_width=2.6", "joinstyle": "miter", "linewidth": 1.3}
+    ax.add_patch(FancyArrowPatch(path=Path(corners), color=color, linestyle=line, **how))
 
 
 def shortened(text: str, room: float, size: float = 8.5, bold: bool = False, family: str | None = None) -> str:

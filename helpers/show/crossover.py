@@ -1,6 +1,6 @@
 """Which method is faster, by how often it writes: one line per method, the crossing point, and a slider over sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -143,20 +143,26 @@ def _guess(predicted: float | Mapping[int | str, float] | None, chosen: int) -> 
     return predicted
 
 
+def vertical(ax: Axes, values: Sequence[float], far: bool, above: float) -> None:
+    """A vertical axis for `values`, from 0 or, if they are `far` apart, logarithmic. `above`: the part left free."""
+    if far:
+        bottom = min(values) / 1.5
+        ax.set_yscale("log")
+        ax.set_ylim(bottom, bottom * (max(values) / bottom) ** (1 / (1 - above)))
+        ax.yaxis.set_major_locator(LogLocator())
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_ylim(0, max(values) / (1 - above))
+        ax.yaxis.set_major_locator(MaxNLocator(5))
+
+
 def _draw(ax: Axes, methods: Mapping[str, Curve], guess: float | None) -> None:
     times = [seconds for curve in methods.values() for seconds in curve.values()]
     highest = [max(curve.values()) for curve in methods.values()]
     far = max(highest) > FAR * min(highest)
     ax.set(xlim=(-0.02, 1.02), xlabel="probability of a write" + ", logarithmic scale of time" * far)
     ax.set_xticks([i / 10 for i in range(11)], [_percent(i / 10) for i in range(11)])
-    if far:
-        ax.set_yscale("log")
-        ax.set_ylim(min(times) / 1.5, max(times) * 3)
-        ax.yaxis.set_major_locator(LogLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, 1.25 * max(times))
-        ax.yaxis.set_major_locator(MaxNLocator(5))
+    vertical(ax, times, far, above=0.2)
     ax.yaxis.set_major_formatter(lambda seconds, _: _time(seconds) if seconds else "0")
     for (_, curve), mark in zip(methods.items(), MARKS, strict=False):
         ax.plot(*zip(*sorted(curve.items()), strict=True), **_line(mark), clip_on=False)

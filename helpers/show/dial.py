@@ -63,8 +63,7 @@ def dial_figure(
             _draw(fig.add_subplot(place), rows, meter, units, chosen)
             fig.axes[-1].set_xlabel(label.lower(), labelpad=2)
         said = {position: f"{label} {_word(position)}: {_told(rows, units, position)}." for position in rows}
-        first, *_, last = rows
-        others = " ".join(said[end] for end in (first, last) if end != chosen)
+        others = " ".join(said[position] for position in rows if position != chosen)
         alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {said[chosen]} {others}"
         recordings = {_word(position): one for position, one in positions.items() if isinstance(one, Recording)}
         caption = f"{caption} {said[chosen]}"
@@ -111,7 +110,7 @@ def _told(rows: Rows, units: Mapping[str, str], position: Position) -> str:
     first = next(iter(units))
     value, known = rows[position][first], [row[first] for row in rows.values() if row[first] is not None]
     if value is not None and 0 < min(known) < max(known):
-        figures[0] += f" ({'the lowest' if value == min(known) else f'{value / min(known):.1f} times the lowest'})"
+        figures[0] += f" ({'its lowest' if value == min(known) else f'{value / min(known):.1f} times its lowest'})"
     return "; ".join(figures)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.ticker import MultipleLocator, NullLocator
 
 from ..units import in_words
-from .crossover import FAR, MARKS
+from .crossover import FAR, MARKS, vertical
 from .figure import PAGE, PREDICTED, Picture, legend, look, picture
 
 Lines = Mapping[str, Mapping[float, float]]
@@ -37,7 +37,11 @@ def lines(
         ax = fig.add_axes((0.095, 0.155, 0.88, 0.645))
         ax.set(title=title, xlabel=by)
         _scale(ax, sorted({number for line in results.values() for number in line}), sizes)
-        _height(ax, values + ([level[1]] if level else []), unit)
+        values += [level[1]] if level else []
+        vertical(ax, values, far := max(values) > FAR * min(values), above=0.1)
+        if unit == "bytes" and not far:
+            ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(max(values) / 8))))
+        ax.yaxis.set_major_formatter(lambda value, _: in_words(value, unit))
         keys = []
         for (name, line), (marker, color, dashes) in zip(results.items(), MARKS, strict=False):
             style = {"marker": marker, "color": color, "linestyle": dashes, "linewidth": 1.3, "markersize": 4.5}
@@ -57,19 +61,6 @@ def _scale(ax: Axes, numbers: list[float], sizes: bool) -> None:
         ax.set_xscale("log", base=2)
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(numbers, [_number(number, sizes) for number in numbers])
-
-
-def _height(ax: Axes, values: list[float], unit: str) -> None:
-    if max(values) > FAR * min(values):
-        ax.set_yscale("log")
-        ax.set_ylim(min(values) / 1.5, max(values) * 1.5)
-        ax.yaxis.set_major_locator(LogLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, 1.1 * max(values))
-        binary = MultipleLocator(2 ** math.ceil(math.log2(max(values) / 8)))
-        ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(5))
-    ax.yaxis.set_major_formatter(lambda value, _: in_words(value, unit))
 
 
 def _number(number: float, sizes: bool) -> str:

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Rectangle
-from matplotlib.path import Path
+from matplotlib.patches import Rectangle
 
-from .figure import INK, PAGE, QUIET, Picture, look, picture
+from .boxes import LINE, pointed, sheet, shortened
+from .figure import INK, QUIET, Picture, look, picture
 from .fitting import MONO, width, wrapped
 
 WORD = 8  # bytes
-LEFT, ACROSS, EACH, BOX, LINE, LANE = 116, 130, 4, 46, 15, 9  # the page's pixels; EACH words side by side
+LEFT, ACROSS, EACH, BOX, LANE = 116, 130, 4, 46, 9  # the page's pixels; EACH words side by side
 RIGHT = LEFT + EACH * ACROSS
 SMALL = 2**20  # a smaller word is more likely a count than an address, so it's shown in decimal too
 
@@ -97,10 +97,7 @@ def _drawn(rows: Rows, at: Mapping[str, int], arrows: list[Arrow]) -> Figure:
         tall = LINE * (len(labels[line.row]) + (line.row in at)) if line.first == 0 else 0
         y += max(BOX, tall) + LANE * len(leaving[line]) + (12 if line.first + EACH >= len(rows[line.row]) else 4)
     with look():
-        fig = Figure(figsize=(PAGE, y / 96))
-        ax = fig.add_axes((0, 0, 1, 1))
-        ax.set(xlim=(0, 680), ylim=(y, 0))
-        ax.set_axis_off()
+        fig, ax = sheet(y)
         for line, top in tops.items():
             if line.first == 0:
                 _label(ax, labels[line.row], at.get(line.row), top)
@@ -117,7 +114,7 @@ def _drawn(rows: Rows, at: Mapping[str, int], arrows: list[Arrow]) -> Figure:
             else:
                 head, lane = top - 10 - LANE * (len(into) - 1 - into.index(arrow)), RIGHT + 8 + number * LANE % 32
                 corners += [(lane, foot), (lane, head), (end, head)]
-            _pointed(ax, [*corners, (end, top)])
+            pointed(ax, [*corners, (end, top)])
         return fig
 
 
@@ -130,17 +127,10 @@ def _label(ax: Axes, lines: list[str], address: int | None, top: float) -> None:
 def _word(ax: Axes, left: float, top: float, offset: int, name: str, value: int) -> None:
     ax.add_patch(Rectangle((left, top), ACROSS, BOX, facecolor="white", edgecolor=INK, linewidth=1))
     place = f"+{offset}"
-    title, room = name, ACROSS - 18 - width(place, 7.5)
-    while len(title) > 1 and width(title, bold=True) > room:
-        title = title.removesuffix("…")[:-1] + "…"
+    title = shortened(name, ACROSS - 18 - width(place, 7.5), bold=True)
     ax.text(left + 6, top + 15, title, va="center_baseline", fontweight="bold")
     ax.text(left + ACROSS - 6, top + 15, place, ha="right", va="center_baseline", color=QUIET, fontsize=7.5)
     ax.text(left + 6, top + 32, _value(value), va="center_baseline", family=MONO, fontsize=7.5)
-
-
-def _pointed(ax: Axes, corners: list[tuple[float, float]]) -> None:
-    head = "-|>,head_length=5,head_width=2.6"
-    ax.add_patch(FancyArrowPatch(path=Path(corners), arrowstyle=head, color=INK, linewidth=1.2, joinstyle="miter"))
 
 
 def _value(value: int) -> str:

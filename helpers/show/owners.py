@@ -5,17 +5,17 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 from ..measure.keeps import Box, Tie, boxes_of
 from ..units import in_words
+from .boxes import WIDE, pointed, sheet
 from .figure import (
     ABSENT,
     ANONYMOUS,
     FILE,
     INK,
     LOOK,
-    PAGE,
     QUIET,
     SHARED,
     UNKNOWN,
@@ -73,23 +73,20 @@ def _drawn(boxes: list[Box]) -> Figure:
     height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
     with look():
-        fig = Figure(figsize=(PAGE, height / 96))
-        ax = fig.add_axes((0, 0, 1, 1))
-        ax.set(xlim=(0, 680), ylim=(height, 0))
-        ax.set_axis_off()
+        fig, ax = sheet(height)
         for index, handles in enumerate(keys):
             place = (0.005, 1 - index * KEYS / height)
             fig.legend(handles=handles, ncols=len(handles), loc="upper left", bbox_to_anchor=place, handlelength=2.6)
-        sheet, top = _Sheet(ax, width, gaps, row, lines), KEYS * len(keys) + 4
+        placed, top = _Placed(ax, width, gaps, row, lines), KEYS * len(keys) + 4
         for root in roots:
-            sheet.tree(root, top)
+            placed.tree(root, top)
             top += row * len(root.sources())
             if root in files:
-                top = sheet.file(files[root], top - BETWEEN)
+                top = placed.file(files[root], top - BETWEEN)
         return fig
 
 
-class _Sheet:
+class _Placed:
     """Where everything goes: named objects in the first column, owners in the last."""
 
     def __init__(self, ax: Axes, width: float, gaps: list[float], row: float, lines: dict[Box, Written]):
@@ -112,7 +109,7 @@ class _Sheet:
     def file(self, words: list[str], top: float) -> float:
         """Draws the file below an owner whose box ends at `top`. Returns where the next box may begin."""
         left, middle, tall = self.lefts[-1], self.lefts[-1] + self.width / 2, LINE * len(words) + PAD
-        self._pointed((middle, top), (middle, top + 20), INK, "-")
+        pointed(self.ax, [(middle, top), (middle, top + 20)])
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
         self.ax.add_patch(Rectangle((left, top + 20), self.width, tall, linewidth=0, **paint(ABSENT)))
         self.ax.text(middle, top + 20 + tall / 2, "\n".join(words), ha="center", va="center", linespacing=1.3)
@@ -131,16 +128,11 @@ class _Sheet:
 
     def _arrow(self, box: Box, start: float, end: float, y: float) -> None:
         color = INK if box.tie == "kept" else WARNING
-        self._pointed((start, y), (end, y), color, LINES[box.tie])
+        pointed(self.ax, [(start, y), (end, y)], color, LINES[box.tie])
         x = end - self.gap_before[end] / 2  # clear of the arrow's head
         self.ax.text(x, y - 4, box.attribute, ha="center", va="bottom", color=QUIET)
         if box.tie != "kept":
             self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
-
-    def _pointed(self, start: tuple[float, float], end: tuple[float, float], color: str, line: Any) -> None:
-        head = "-|>,head_length=5,head_width=2.6"
-        arrow = {"arrowstyle": head, "color": color, "linewidth": 1.3, "linestyle": line, "shrinkA": 0, "shrinkB": 0}
-        self.ax.add_patch(FancyArrowPatch(start, end, **arrow))
 
 
 def _lines(box: Box, width: float) -> Written:
@@ -176,7 +168,7 @@ def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
         for tie in ties
     ]
     kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
-    if sum(width_of(handle.get_label()) + 60 for handle in (*arrows, *kinds)) < 680:
+    if sum(width_of(handle.get_label()) + 60 for handle in (*arrows, *kinds)) < WIDE:
         return [[*arrows, *kinds]] * bool(arrows or kinds)
     return [arrows, kinds]
 

@@ -12,11 +12,11 @@ from ..measure.cache import PageCache
 from ..measure.film import Film, Step
 from ..measure.pages import PageMap
 from ..units import NOT_MEASURED, in_words
-from .cells import KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
+from .boxes import shortened
+from .cells import DOT, KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
 from .figure import GRID, INK, QUIET, Picture, look, picture
 
 MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the margin; lines of text, small text, page numbers
-WIDEST = 31  # a bold W
 TEXT, BETWEEN = 332, 34  # at the left of a film's row; between its columns
 
 
@@ -38,7 +38,8 @@ def page_grid(pages: PageMap | PageCache, caption: str = "", title: str | None =
     y = 20 + KEY * len(legends) + 46 * bool(title)
     with look():
         fig, ax = canvas(y + layout.tall + (TINY + 4) * layout.numbered + 12)
-        ax.text(MARGIN, y - 18, _shortened(title, (WIDE - 2 * MARGIN) // WIDEST), va="baseline", fontweight="bold")
+        named = shortened(title, (WIDE - 2 * MARGIN) / DOT, bold=True)
+        ax.text(MARGIN, y - 18, named, va="baseline", fontweight="bold")
         _grid(ax, seen, layout, x, y, WIDE - 2 * MARGIN)
         if layout.numbered:
             _numbers(ax, len(seen.states), layout, x, y + layout.tall + TINY)
@@ -180,12 +181,6 @@ def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **
     """Writes line by line from the baseline `y`; matplotlib would place a block by its tallest letters."""
     for index, words in enumerate(lines):
         ax.text(x, y + index * line, words, va="baseline", **how)
-
-
-def _shortened(text: str, letters: int) -> str:
-    """Cuts the middle out of a text that's too long for a line."""
-    half = letters // 2
-    return text if len(text) <= letters else f"{text[: half - 1]}…{text[-half:]}"
 
 
 def _wrapped(text: str, letters: int) -> list[str]:

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import FancyArrowPatch, Rectangle
-from matplotlib.path import Path
+from matplotlib.patches import Rectangle
 
 from ..measure.recording import Comparison, Recording
 from ..units import NOT_MEASURED, in_words
-from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, PAGE, QUIET, Kind, Picture, key, legend, look, paint, picture
+from .boxes import LINE, pointed, sheet
+from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, paint, picture
 from .words import by_name, ended, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
@@ -51,13 +50,10 @@ def copy_paths(
             raise ValueError(f"how[{name!r}] is {how.get(name)!r}; it should be one of: {', '.join(moves)}")
     size = size or max(_most(recording, destination is None) for recording in methods.values())
     words = {name: _words(name, recording, how[name], size, destination) for name, recording in methods.items()}
-    tall = max(ROW, *(15 * (len(title) + len(note)) + 22 for title, note in words.values()))
+    tall = max(ROW, *(LINE * (len(title) + len(note)) + 22 for title, note in words.values()))
     height = KEYS + HEADS + tall * len(methods)
     with look():
-        fig = Figure(figsize=(PAGE, height / 96))
-        ax = fig.add_axes((0, 0, 1, 1))
-        ax.set(xlim=(0, 680), ylim=(height, 0))
-        ax.set_axis_off()
+        fig, ax = sheet(height)
         heads = {"disk": "disk", "source": "page cache,\nthe file", "user": "user\nmemory"}
         if destination == "file":
             heads |= {"copy": "page cache,\nthe copy", "to disk": "disk"}
@@ -111,7 +107,7 @@ class _Row:
     def write(self, title: list[str], note: list[str]) -> None:
         self.ax.plot((4, 676), (self.top - 9, self.top - 9), color=GRID, linewidth=0.6)
         self.ax.text(4, self.top + 2, "\n".join(title), va="top", fontweight="bold", linespacing=1.25)
-        under = self.top + 2 + 15 * len(title)
+        under = self.top + 2 + LINE * len(title)
         self.ax.text(4, under, "\n".join(note), va="top", color=QUIET, linespacing=1.25)
 
     def draw(self, recording: Recording, move: Move) -> None:
@@ -156,7 +152,7 @@ class _Row:
         """An arrow to the next place; none if no bytes moved, and a question mark if nothing counted them."""
         x = self.places[start][1], self.places[end][0]
         if moved is None or moved >= 0.02 * self.size > 0:
-            self._pointed([(x[0], self.middle), (x[1], self.middle)], known=moved is not None)
+            pointed(self.ax, [(x[0], self.middle), (x[1], self.middle)], _color(moved))
         if words:
             said = "?" if moved is None else in_words(moved, "bytes")
             self.ax.text(sum(x) / 2, self.middle - 4, said, ha="center", va="bottom")
@@ -169,17 +165,16 @@ class _Row:
         bottom = self.top + BOX
         if moved is None or moved >= 0.02 * self.size > 0:
             corners = [(start, bottom), (start, bottom + LANE), (end, bottom + LANE), (end, bottom)]
-            self._pointed(corners, known=moved is not None)
+            pointed(self.ax, corners, _color(moved))
         said = "?" if moved is None else in_words(moved, "bytes")
         self.ax.text(
             sum(PLACES["user"]) / 2, bottom + LANE, f"{said}, {_calls(calls)}" if calls is not None else said,
             ha="center", va="center", bbox={"facecolor": "white", "linewidth": 0, "pad": 2},
         )  # fmt: skip
 
-    def _pointed(self, corners: list[tuple[float, float]], known: bool) -> None:
-        head = "-|>,head_length=5,head_width=2.6"
-        color = INK if known else ABSENT.edge
-        self.ax.add_patch(FancyArrowPatch(path=Path(corners), arrowstyle=head, color=color, linewidth=1.3))
+
+def _color(moved: int | None) -> str:
+    return ABSENT.edge if moved is None else INK
 
 
 def _words(

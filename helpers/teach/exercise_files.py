@@ -20,11 +20,11 @@ import cloudpickle
 import yaml
 
 from .. import folders, units
+from ..edition import CLASS_EDITION
 
 FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
 ANSWERS = ("right", "wrong")
 FRONT = {"title": (str, "a text"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
-CLASS_EDITION = "class-edition.toml"  # if it lies in exercises/, only the teacher has solutions and answers
 EXPECT = re.compile(r"# expect: ([a-z]+(?:-[a-z]+)*)")
 ON = re.compile(r"# on: (linux|darwin|win32)")
 
@@ -184,7 +184,7 @@ def measured_by(lesson: Path, name: str) -> int | None:
 
 def is_class_edition(folder: Path) -> bool:
     """Does `folder`, of an exercise, belong to an edition for a class?"""
-    return (folder.parent.parent / CLASS_EDITION).exists()
+    return (folder.parent.parent / CLASS_EDITION.name).exists()
 
 
 def source(path: Path, name: str | None = None) -> str:

@@ -15,15 +15,9 @@ fn abs_all(numbers: &mut Cow<[i32]>) {
 }
 
 // part: address
-/// Where the second number lies: `&numbers[1]` refers to it, and that is cast.
+/// Where the second number lies.
 fn address(numbers: &[i32]) -> *const i32 {
     &numbers[1] as *const i32
-}
-
-/// This looks alike, but casts the number's VALUE to a pointer: printed, it is the
-/// number in hex, as if that were an address.
-fn cast(numbers: &[i32]) -> *const i32 {
-    *&numbers[1] as *const i32
 }
 
 // part: show
@@ -32,7 +26,6 @@ fn show(section: &str, numbers: &[i32], change: fn(&mut Cow<[i32]>)) {
     let before = numbers.to_vec();
     let mut cow = Cow::Borrowed(numbers);
     println!("{section}\taddress before\t{:p}", address(&cow));
-    println!("{section}\tcast, by mistake\t{:p}", cast(&cow));
     let ((), heap) = counting::during(|| change(&mut cow));
     println!("{section}\taddress after\t{:p}", address(&cow));
     let is = match cow {

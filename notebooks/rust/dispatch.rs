@@ -57,7 +57,7 @@ impl Backend for Any {
 /// A `&dyn Backend` is two words: the value's address, and the address of a table
 /// for the value's type and this trait. The order of the table's words is today's
 /// compiler's; the language promises none. (drop is 0 where there is nothing to do;
-/// in older ones an empty function.)
+/// older compilers put an empty function there.)
 fn vtable(section: &str, backend: &dyn Backend) {
     // SAFETY: two words (the compiler checks it), and any word is a valid address.
     let [_value, table]: [*const usize; 2] = unsafe { transmute(backend) };
@@ -134,16 +134,16 @@ fn main() {
     let enums = |order: &[usize]| order.iter().map(any).collect::<Vec<_>>();
     let through_box = |one: &Box<dyn Backend>, x: f64| one.infer(x);
 
-    ns("static, inlined", scales(), Scale::infer);
-    ns("static, not inlined", scales(), far);
+    ns("static (inlined)", scales(), Scale::infer);
+    ns("static (not inlined)", scales(), far);
     let lent = scales();
     let lent = lent.iter().map(|one| one as &dyn Backend).collect();
     ns("&dyn", lent, |one, x| one.infer(x));
-    ns("Box<dyn>, one type", boxes(&[0; N]), through_box);
-    ns("Box<dyn>, sorted", boxes(&sorted), through_box);
-    ns("Box<dyn>, shuffled", boxes(&shuffled), through_box);
-    ns("enum, sorted", enums(&sorted), Any::infer);
-    ns("enum, shuffled", enums(&shuffled), Any::infer);
+    ns("Box<dyn> (one type)", boxes(&[0; N]), through_box);
+    ns("Box<dyn> (sorted)", boxes(&sorted), through_box);
+    ns("Box<dyn> (shuffled)", boxes(&shuffled), through_box);
+    ns("enum (sorted)", enums(&sorted), Any::infer);
+    ns("enum (shuffled)", enums(&shuffled), Any::infer);
 }
 // end
 

@@ -33,10 +33,10 @@ impl<const N: i32> Describe for Power<N> {
 }
 
 // part: tables
-/// The second word of a reference to a trait object: where its table lies.
+/// The second word of a fat pointer: where its table lies.
 fn table_of<T: ?Sized>(object: &T) -> *const usize {
     assert_eq!(size_of::<&T>(), size_of::<[*const usize; 2]>());
-    // SAFETY: a reference to a trait object is two words, as was just checked.
+    // SAFETY: it is two words, as was just checked.
     let [_value, table]: [*const usize; 2] = unsafe { transmute_copy(&object) };
     table
 }
@@ -55,22 +55,30 @@ fn tables() {
 }
 
 // part: functions
-/// Four functions with one text. The first three are compiled for each type that they
-/// are called with; the last is compiled once. (Each adds a number of its own, or the
-/// compiler would notice that two are the same, and keep one of them.)
-macro_rules! sum_of_squares {
-    ($name:ident, $backend:ty, $own:literal $(, $B:ident)?) => {
-        #[inline(never)]
-        fn $name$(<$B: Backend>)?(backend: $backend, numbers: &[f64]) -> f64 {
-            let squares = numbers.iter().map(|x| backend.infer(*x)).map(|y| y * y);
-            squares.sum::<f64>() + $own
-        }
-    };
+/// The first three are compiled for each type that they are called with, the last is
+/// compiled once. (Each of the three adds a number of its own, or the compiler would
+/// see that two are the same, and keep one of them.)
+#[inline(never)]
+fn generic_over_1<B: Backend>(backend: &B, numbers: &[f64]) -> f64 {
+    sum_of_squares(backend, numbers) + 1.0
 }
-sum_of_squares!(generic_over_1, &B, 1.0, B);
-sum_of_squares!(generic_over_4, &B, 4.0, B);
-sum_of_squares!(generic_over_16, &B, 16.0, B);
-sum_of_squares!(through_dyn, &dyn Backend, 16.0);
+#[inline(never)]
+fn generic_over_4<B: Backend>(backend: &B, numbers: &[f64]) -> f64 {
+    sum_of_squares(backend, numbers) + 4.0
+}
+#[inline(never)]
+fn generic_over_16<B: Backend>(backend: &B, numbers: &[f64]) -> f64 {
+    sum_of_squares(backend, numbers) + 16.0
+}
+#[inline(never)]
+fn through_dyn(backend: &dyn Backend, numbers: &[f64]) -> f64 {
+    sum_of_squares(backend, numbers) + 16.0
+}
+
+#[inline(always)] // its code is part of each of the four
+fn sum_of_squares<B: Backend + ?Sized>(backend: &B, numbers: &[f64]) -> f64 {
+    numbers.iter().map(|x| backend.infer(*x)).map(|y| y * y).sum()
+}
 
 // part: code
 macro_rules! each {

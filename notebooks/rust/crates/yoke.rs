@@ -3,18 +3,16 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::{env, mem::size_of, process::ExitCode, rc::Rc, str::from_utf8};
 
 use memmap2::Mmap;
-use stable_deref_trait::StableDeref;
 use yoke::Yoke;
 use zero_copy::{about, counting, ended};
 
 // part: text
-/// 'static is a stand-in: whoever asks gets a Cow<'a, str>, 'a being for how long the
-/// yoke is lent.
+/// 'static is a stand-in: `get` returns a Cow<'a, str>, where 'a is the time for
+/// which the yoke is lent.
 type Text = Yoke<Cow<'static, str>, Rc<[u8]>>;
 
 fn text(bytes: Rc<[u8]>) -> Result<Text, String> {
@@ -22,25 +20,10 @@ fn text(bytes: Rc<[u8]>) -> Result<Text, String> {
         .map_err(about("the cart"))
 }
 
-// part: mapped
-/// Mmap itself promises nothing, so a type of ours has it, and promises.
-struct MappedFile(Mmap);
-
-impl Deref for MappedFile {
-    type Target = [u8]; // *file is the bytes
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-// SAFETY: the kernel chose the address, and moving the Mmap moves only the words that
-// hold it. Nobody here asks for the bytes to write, to remap or to unmap them.
-unsafe impl StableDeref for MappedFile {}
-
 // part: document
 /// What was parsed from a mapped file. No 'a in its name, so it can be kept anywhere.
 #[derive(Clone)]
-struct Document(Yoke<Cow<'static, str>, Rc<MappedFile>>);
+struct Document(Yoke<Cow<'static, str>, Rc<Mmap>>);
 
 impl Document {
     /// Opens, maps and "parses" it: the title is the first line.
@@ -48,8 +31,7 @@ impl Document {
         let file = File::open(path).map_err(about(path.display()))?;
         // SAFETY: nobody cuts the file short, or changes it, while it is mapped.
         let mapping = unsafe { Mmap::map(&file) }.map_err(about(path.display()))?;
-        let cart = Rc::new(MappedFile(mapping));
-        Yoke::try_attach_to_cart(cart, |bytes| {
+        Yoke::try_attach_to_cart(Rc::new(mapping), |bytes| {
             let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
             from_utf8(line).map(Cow::Borrowed)
         })
@@ -71,7 +53,7 @@ impl Cache {
         if !self.0.contains_key(path) {
             self.0.insert(path.into(), Document::open(path)?);
         }
-        Ok(self.0[path].clone()) // a view's words, and one more owner of the mapping
+        Ok(self.0[path].clone()) // copies address and length, counts one more owner
     }
 
     fn evict(&mut self, path: &Path) {
@@ -102,8 +84,8 @@ fn in_mapping(one: &Document) -> bool {
 }
 
 // part: changed
-/// The view is a Cow, so it can be changed. Then it owns its text; the cart is kept,
-/// and no longer looked at.
+/// The view is a Cow, so it can be changed. From then on it owns its text. The cart
+/// is kept, but not used any more.
 fn changes() -> Result<(), String> {
     let cart: Rc<[u8]> = Rc::from(&b"beef"[..]);
     let mut one = text(cart.clone())?;
