@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,18 @@ def test_a_load_counts():
     assert (load.answers, load.failed, load.died, load.ended) == (196, 1, 1, {"SIGBUS"})
     assert load.versions == {"a", "b", "c"}
     assert load.torn == {("b", "[3, 4]"): 2, ("c", "[3, 4]"): 1}, "other digits than that version's, or no such version"
+
+
+def test_a_load_keeps_pace_or_not():
+    load = Load(
+        here(None), ticks=[Tick(0.1 * n, 0.1, n * n, 0, 0.01 * n * n) for n in range(1, 10)], marks=[(0.35, "swap")]
+    )
+    assert load.pace(marked=True) == pytest.approx((77 / 0.3, 0.25)), "ticks 4, 5 and 6"
+    assert load.pace(marked=False) == pytest.approx((208 / 0.6, 0.29)), "ticks 1, 2, 3, 7, 8 and 9"
+    load.ticks[4:6] = [Tick(0.5, 0.1, 5, 1, None), Tick(0.6, 0.1, 4, 0, 0.9)]
+    assert load.pace(marked=True) == pytest.approx((25 / 0.3, 0.53)), "a tick without answers has no slowest"
+    load.marks.clear()
+    assert all(map(isnan, load.pace(marked=True)))
 
 
 def test_a_load_comes_back_from_json():

@@ -4,6 +4,8 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from math import nan
+from statistics import median
 from typing import Any
 
 from .machine import Machine, here
@@ -11,6 +13,7 @@ from .plain import reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy load", 1
+AFTER = 0.2  # seconds that something done to the server may take
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,17 @@ class Load:
         """The answers that aren't what the version that they name reads, and how often each came."""
         right = {version: str(list(digits)) for version, digits in self.right.items()}
         return Counter({each: often for each, often in self.seen.items() if right.get(each[0]) != each[1]})
+
+    def pace(self, marked: bool) -> tuple[float, float]:
+        """Answers per second, and how long the slowest 1 % took in seconds, the median of the ticks. Marked are those
+        that have a part of the AFTER seconds after a mark. NaN where there are none."""
+        ticks = [
+            one for one in self.ticks if marked == any(at < one.at < at + AFTER + one.took for at, _ in self.marks)
+        ]
+        slowest = [one.slowest for one in ticks if one.slowest is not None]
+        took = sum(one.took for one in ticks)
+        rate = sum(one.answers for one in ticks) / took if took else nan
+        return rate, median(slowest) if slowest else nan
 
     @property
     def died(self) -> int:

@@ -61,8 +61,8 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
 
     Whoever has the old file open or mapped keeps it. Synced before and after (fsync(2),
     rename(2)), so that a power cut leaves the old file or the new one. The time of the
-    last change is set, because that the clock sets is coarse, and two versions must not
-    look alike.
+    last change is set here, because the kernel's clock for it is coarse, and two
+    versions must not look alike.
     """
     try:
         if sha256(parts) != digest:

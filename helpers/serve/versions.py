@@ -2,7 +2,8 @@
 
 Each request asks the file's name where it leads now (stat(2)). So as soon as a new file has taken the name, every
 request to any worker gets it. A request borrows a yoke of its version: it ends on the version it began on, and the last
-one to end unmaps it. Nobody waits for a swap, because a new version is opened in a thread.
+one to end unmaps it. No request waits until others have ended. A new version is opened in a thread: what has begun goes
+on meanwhile, and only those that came for the new version wait until it is open.
 """
 
 import asyncio
