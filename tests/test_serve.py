@@ -317,6 +317,14 @@ def test_ten_swaps_under_load(at: str, tmp_path: Path):
         assert turns[version] >= max(swap for when, swap in published if when <= began), "an old version"
 
 
+def test_a_server_that_ends_at_once_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture):
+    """A signal to end may come while a worker is forked."""
+    for _ in range(8):
+        with serve(tmp_path, workers=8):
+            pass
+    assert not capfd.readouterr().err
+
+
 @linux
 def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
     files = [model(tmp_path, turn, hidden=8_000) for turn in range(2)]
