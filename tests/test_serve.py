@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, unfinished, until
 
+from helpers.folders import ROOT
 from helpers.ideas.upload import upload
 from helpers.ideas.yoke import Yoke
 from helpers.ideas.yoke_cache import YokeCache
@@ -315,6 +317,25 @@ def test_ten_swaps_under_load(at: str, tmp_path: Path):
     for began, version, found in seen:
         assert found == expected(turns[version] % 10), "a torn answer"
         assert turns[version] >= max(swap for when, swap in published if when <= began), "an old version"
+
+
+def test_a_worker_can_be_told_to_end_while_it_is_forked():
+    code = """
+import os, signal
+from helpers.serve import workers
+
+def told_to_end(fork=os.fork):
+    pid = fork()
+    if not pid:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return pid
+
+signal.signal(signal.SIGTERM, workers._end)
+os.fork = told_to_end
+print(os.waitstatus_to_exitcode(os.waitpid(workers.start(None, None, os.pipe()), 0)[1]))
+"""
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (said.stdout, said.stderr) == (f"{-signal.SIGTERM}\n", "")
 
 
 @linux

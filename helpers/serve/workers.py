@@ -29,6 +29,7 @@ from .wire import PATIENCE, ZeroCopyProtocol
 LONGEST_HEADERS = 32 * KiB
 THREADS = 8  # for what waits for the disk
 GRACE = 2.0  # seconds for requests to end when the server does
+ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
@@ -39,7 +40,7 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
     gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
     board, sockets, alive = Board(workers), listeners(workers, port), os.pipe()
-    for sign in (signal.SIGTERM, signal.SIGINT):
+    for sign in ENDING:
         signal.signal(sign, _end)
     places = [Place() for _ in range(workers)]
     said = 0
@@ -63,13 +64,17 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
 
 
 def start(service: Service, listening: socket.socket, alive: tuple[int, int]) -> int:
-    """Forks a worker, and returns its process's number."""
-    if pid := os.fork():
+    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    pid = os.fork()
+    if not pid:
+        for sign in ENDING:
+            signal.signal(sign, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    if pid:
         return pid
     code = 1
     try:
-        for sign in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(sign, signal.SIG_DFL)
         os.close(alive[1])
         asyncio.run(work(service, listening, alive[0]))
         code = 0
@@ -117,6 +122,6 @@ def stop(places: list[Place]) -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    for sign in (signal.SIGTERM, signal.SIGINT):
+    for sign in ENDING:
         signal.signal(sign, signal.SIG_IGN)
     raise SystemExit(0)
