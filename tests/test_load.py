@@ -124,7 +124,7 @@ def test_where_memory_is_not_told_a_recorded_load_stands_in(
 def test_the_chart_says_its_numbers():
     shown = load_chart(a_load(), "Try.")
     assert shown.alt == (
-        "A server under load for 1 s: 196 answers; 1 failed. Answers per second: 250 in the middle, from 210 to 280. "
+        "A server under load for 1 s: 196 answers; 1 failed. Answers per second: a median of 250, from 210 to 280. "
         "Done to the server: first at 0.3 s. The models' files: 8 MiB to 16 MiB. "
         "Taken by all workers since the beginning: 3 MiB at most."
     )

@@ -94,7 +94,7 @@ def _alt(load: Load) -> str:
     rates = sorted(tick.answers / tick.took for tick in load.ticks)
     told = (
         f"A server under load for {load.ticks[-1].at:.0f} s: {load.answers:,} answers; {load.failed:,} failed. "
-        f"Answers per second: {rates[len(rates) // 2]:,.0f} in the middle, from {rates[0]:,.0f} to {rates[-1]:,.0f}."
+        f"Answers per second: a median of {rates[len(rates) // 2]:,.0f}, from {rates[0]:,.0f} to {rates[-1]:,.0f}."
     )
     if load.marks:
         told += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
