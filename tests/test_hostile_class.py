@@ -219,7 +219,7 @@ def graded() -> Iterator[Graded]:
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
     """The tricks, and two students who are right, among them in the order of names."""
     found = {}
-    for path in some(ANSWERS, 4, "answers", of_all=10):
+    for path in some(ANSWERS, 3, "answers", of_all=10):
         key = path.parent.name
         student = f"{path.stem} {key}"
         check = f'exercise("{key}").check({exercise(key).name})'
@@ -231,7 +231,7 @@ def hand_in_answers(collected: Path) -> dict[str, Expected]:
 
 
 def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
-    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 3, "notebooks", of_all=8)
+    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 2, "notebooks", of_all=8)
     for name in names:
         content, _ = HOSTILE_NOTEBOOKS[name]
         path = collected / f"notebook {name}" / FILE
@@ -245,7 +245,7 @@ def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
 
 
 def hand_in_archives(collected: Path) -> list[str]:
-    names = some(list(ARCHIVES), 2, "archives")
+    names = some(list(ARCHIVES), 1, "archives")
     for name in names:
         (collected / f"archive {name}").mkdir()
         ARCHIVES[name](collected / f"archive {name}" / "02.zip")
@@ -269,7 +269,7 @@ def hand_in_no_files(collected: Path) -> list[str]:
 
 def hand_in_names(collected: Path) -> int:
     """How many students these are, apart from the twins."""
-    names = some(NAMES, 2, "names")
+    names = some(NAMES, 1, "names")
     for name in names:
         hand_in(collected / name / FILE, "x = 1")
     undecodable = os.fsencode(collected) + b"/\xff\xfe"
