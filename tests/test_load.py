@@ -254,7 +254,7 @@ def test_growth_sees_the_peak_of_all_the_processes():
         with growth([process.pid, os.getpid()]) as grown:
             print(file=process.stdin, flush=True)
             process.stdout.readline()
-        assert 31 * MiB < grown.anonymous < 40 * MiB
+        assert 28 * MiB < grown.anonymous < 40 * MiB, "and what this process takes or frees meanwhile"
         with growth([process.pid]) as later:
             pass
         assert later.anonymous < MiB
