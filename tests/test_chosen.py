@@ -2,6 +2,7 @@
 
 import chosen
 import pytest
+from conftest import LONG
 
 from helpers.folders import ROOT
 
@@ -33,6 +34,10 @@ def test_everything_is_taken_if_asked_for(part: pytest.MonkeyPatch):
     part.setenv("ZERO_COPY_TESTS", "yes")
     with pytest.raises(ValueError, match="ZERO_COPY_TESTS is 'yes'; it is 'all'"):
         chosen.everything()
+
+
+def test_what_is_taken_in_part_is_there():
+    assert all((ROOT / "tests" / f"test_{name}.py").exists() for name in LONG)
 
 
 def test_without_git_the_choice_stands(part: pytest.MonkeyPatch):
