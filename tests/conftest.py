@@ -30,10 +30,9 @@ FIRST = ("holders", "lessons", "measure", "jupyterlab", "exercises", "versions",
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
-
 # What takes long of the rest: `make test` takes a part of these files.
-LONG = ("class_edition", "class_leaks", "class_outputs", "explorer_browser", "grade", "hostile", "hostile_class", "judge",
-        "publish", "sandboxed", "serve_hard", "student_browser", "submissions", "workers")  # fmt: skip
+LONG = ("class_edition", "class_leaks", "class_outputs", "explorer_browser", "grade", "hostile", "hostile_class",
+        "judge", "publish", "sandboxed", "serve_hard", "student_browser", "submissions", "workers")  # fmt: skip
 
 
 def pytest_configure() -> None:
