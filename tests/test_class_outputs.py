@@ -524,7 +524,7 @@ def test_the_time_grows_with_the_class_and_no_faster(tmp_path: Path):
         assert len(again(folder)) == students + 2 + 1 + 3 * 2
         return time.process_time() - start
 
-    few, many = (10, 200) if everything() else (5, 30)
+    few, many = (10, 100) if everything() else (5, 30)
     assert spent(many) < 1.5 * many / few * spent(few)
 
 

@@ -81,7 +81,7 @@ def test_solution_is_right_at_full_size(one: Exercise):
 
 
 @pytest.mark.parametrize("lacks", ["kinds of memory", "all of /proc"])
-@pytest.mark.parametrize("one", some(exercises(), 3, "meters", of_all=12), ids=lambda one: one.key)
+@pytest.mark.parametrize("one", some(exercises(), 3, "meters", of_all=8), ids=lambda one: one.key)
 def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     if lacks == "all of /proc":

@@ -219,7 +219,7 @@ def graded() -> Iterator[Graded]:
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
     """The tricks, and two students who are right, among them in the order of names."""
     found = {}
-    for path in some(ANSWERS, 3, "answers", of_all=10):
+    for path in some(ANSWERS, 3, "answers", of_all=7):
         key = path.parent.name
         student = f"{path.stem} {key}"
         check = f'exercise("{key}").check({exercise(key).name})'
@@ -231,7 +231,7 @@ def hand_in_answers(collected: Path) -> dict[str, Expected]:
 
 
 def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
-    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 2, "notebooks", of_all=8)
+    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 2, "notebooks", of_all=6)
     for name in names:
         content, _ = HOSTILE_NOTEBOOKS[name]
         path = collected / f"notebook {name}" / FILE

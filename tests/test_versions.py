@@ -73,7 +73,7 @@ def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
     assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == version
     imports = run(inside, "-c", "import " + ", ".join(f"helpers.{room}" for room in ROOMS))
     assert imports.returncode == 0, imports.stderr
-    files = (*ALWAYS, *some(DIFFERS, 3, version, of_all=3))
+    files = (*ALWAYS, *some(DIFFERS, 2, version, of_all=2))
     suite = [*(f"tests/test_{name}.py" for name in files), "-k", "not test_exercises or full_size",
              "-m", "not hypothesis", "-q", "-o", f"cache_dir={BUILD / f'cache-{version}'}"]  # fmt: skip
     tests = run(inside, "-m", "pytest", *suite)
