@@ -1,41 +1,21 @@
 """A client of helpers.serve, and models for it whose answers tell them apart."""
 
 import hashlib
-import json
 import socket
 import time
 from base64 import b64encode
 from collections.abc import Callable
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from helpers.ideas.safetensors import TensorFile, save
-from helpers.make.digits import DIGITS, digits
+from helpers.ideas.safetensors import TensorFile
+from helpers.make.digits import DIGITS, digit_model, digits
+from helpers.serve.client import Answer, ask
 
 PICTURES, _ = digits()
 PICTURES = PICTURES.reshape(-1, 64)
-
-
-class Answer(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-def ask(address: str, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
-    """One request over a connection of its own: any worker may answer it."""
-    with closing(HTTPConnection(address, timeout=20)) as line:
-        line.request(method, path, body, headers or {})
-        answer = line.getresponse()
-        return Answer(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
 
 
 def sha(data: bytes) -> dict[str, str]:
@@ -55,17 +35,8 @@ def read(address: str, query: str = "", pictures: np.ndarray = PICTURES[:20]) ->
 
 
 def model(tmp_path: Path, turn: int = 0, hidden: int = 0) -> bytes:
-    """A file of weights which reads d as (d + turn) % 10. With `hidden`, of that many hidden units, most of them 0."""
-    with TensorFile(DIGITS) as file:
-        weights = {name: np.array(file[name]) for name in file}
-    for name in ("out.weight", "out.bias"):
-        weights[name] = np.roll(weights[name], turn, 0)
-    if more := max(0, hidden - 128):
-        weights["hidden.weight"] = np.pad(weights["hidden.weight"], ((0, more), (0, 0)))
-        weights["hidden.bias"] = np.pad(weights["hidden.bias"], (0, more))
-        weights["out.weight"] = np.pad(weights["out.weight"], ((0, 0), (0, more)))
-    save(weights, tmp_path / "made.safetensors")
-    return (tmp_path / "made.safetensors").read_bytes()
+    """A file of weights which reads d as (d + turn) % 10. With `hidden`, of that many hidden units."""
+    return digit_model(tmp_path / "made.safetensors", turn, 300 * hidden).read_bytes()
 
 
 def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:

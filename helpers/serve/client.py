@@ -4,14 +4,12 @@
 ...     print(load.answers, load.failed)
 """
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from http.client import HTTPConnection
@@ -20,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ideas.upload import checksum
 from ..measure import Load, here
 from ..measure.load import Look, Tick
 
@@ -48,9 +47,8 @@ def ask(address: str, method: str, path: str, body: Any = None, headers: Mapping
 
 def put(address: str, name: str, file: str | os.PathLike[str]) -> Answer:
     """Sends a model, whole and in one request. If it was published, `.json["version"]` names it."""
-    data = Path(file).read_bytes()
-    digest = b64encode(hashlib.sha256(data).digest()).decode()
-    return ask(address, "PUT", f"/models/{name}", data, {"Repr-Digest": f"sha-256=:{digest}:"})
+    path = Path(file)
+    return ask(address, "PUT", f"/models/{name}", path.read_bytes(), {"Repr-Digest": checksum(path)})
 
 
 def metrics(address: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .meters import Table
 
 SECTION_UNITS = {"size_of": "bytes", "file": "bytes", "drop": "bytes"}
 FIGURE_UNITS = {"seconds": "seconds", "allocations": "count"} | dict.fromkeys(
-    ("peak heap", "allocated", "live bytes", "peak if old and new counted", "bytes moved", "code"), "bytes"
+    ("peak heap", "allocated", "live bytes", "peak if old and new counted", "code"), "bytes"
 )
 
 
