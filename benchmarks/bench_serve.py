@@ -5,7 +5,6 @@ looks at the memory. `--short` for a try.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -15,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -26,9 +24,10 @@ import numpy as np
 import psutil
 
 from helpers.folders import generated
-from helpers.ideas.safetensors import TensorFile, save
-from helpers.make.digits import DIGITS, digits
+from helpers.ideas.safetensors import save
+from helpers.make import digit_model, digits
 from helpers.serve import serve
+from helpers.serve.client import ask, metrics, put
 from helpers.serve.digits import digits_in
 from helpers.units import MiB
 
@@ -72,23 +71,6 @@ NGINX = """
 events {{}}
 http {{ access_log off; sendfile on; server {{ listen 127.0.0.1:{port}; root {folder}; }} }}
 """
-
-
-def made(folder: Path, turn: int) -> bytes:
-    """A model that reads d as (d + turn) % 10."""
-    with TensorFile(DIGITS) as file:
-        weights = {name: np.array(file[name]) for name in file}
-    for name in ("out.weight", "out.bias"):
-        weights[name] = np.roll(weights[name], turn, 0)
-    save(weights, folder / f"{turn}.safetensors")
-    return (folder / f"{turn}.safetensors").read_bytes()
-
-
-def put(line: HTTPConnection, data: bytes) -> str:
-    """Uploads a model, and returns its version."""
-    digest = b64encode(hashlib.sha256(data).digest()).decode()
-    line.request("PUT", "/models/m", data, {"Repr-Digest": f"sha-256=:{digest}:"})
-    return json.loads(line.getresponse().read())["version"]
 
 
 def load(scratch: Path, url: str, seconds: float) -> subprocess.Popen:
@@ -160,19 +142,18 @@ def backends(scratch: Path, address: str, seconds: float) -> None:
 
 def swaps(scratch: Path, address: str, count: int, seconds: float) -> None:
     """Under full load, an upload every `seconds / count`. Each answer must be that of the version it names."""
-    files = [made(scratch, turn) for turn in range(10)]
+    files = [digit_model(scratch / f"{turn}.safetensors", turn) for turn in range(10)]
     url = f"http://{address}/models/m/answers"
     calm, calm_slowest, *_ = told(load(scratch, url, seconds / 4))
-    line = HTTPConnection(address, timeout=60)
-    turns = {put(line, files[0]): 0}
+    turns = {put(address, "m", files[0]).json["version"]: 0}
     loading, began, took = load(scratch, url, seconds), time.monotonic(), []
     for swap in range(1, count + 1):
         time.sleep(max(0, began + swap * (seconds - 1) / count - time.monotonic()))
         before = time.monotonic()
-        turns[put(line, files[swap % 10])] = swap % 10
+        turns[put(address, "m", files[swap % 10]).json["version"]] = swap % 10
         took.append(time.monotonic() - before)
     rate, slowest, failed, seen = told(loading)
-    right = {turn: right_answers(files[turn]) for turn in range(10)}
+    right = {turn: digits_in(memoryview(file.read_bytes())).read(PICTURES).tolist() for turn, file in enumerate(files)}
     answers = [(json.loads(body), often) for body, often in seen.items()]
     torn = sum(often for answer, often in answers if answer["digits"] != right[turns[answer["version"]]])
     again, again_slowest, *_ = told(load(scratch, url, seconds / 4))
@@ -184,10 +165,6 @@ def swaps(scratch: Path, address: str, count: int, seconds: float) -> None:
     middle, most = (f"{1000 * seconds:.0f} ms" for seconds in (sorted(took)[count // 2], max(took)))
     total = f"{sum(seen.values()):,} answers named {named} versions"
     print(f"\n{total}. An upload took {middle} (median), {most} at most.", flush=True)
-
-
-def right_answers(data: bytes) -> list[int]:
-    return digits_in(memoryview(data)).read(PICTURES).tolist()
 
 
 def downloads(scratch: Path, address: str, pids: list[int], mib: int) -> None:
@@ -263,34 +240,26 @@ def first_answer(models: Path, backend: str) -> tuple[float, float, float]:
     """Seconds for the first answer and for the second, and by how many bytes the worker's own memory has grown."""
     with serve(models, workers=1) as server:
         line, took = HTTPConnection(server.address, timeout=60), []
-        before = metrics(line)["together"]["anonymous"]
+        before = metrics(server.address)["together"]["anonymous"]
         for _ in range(2):
             began = time.perf_counter()
             line.request("POST", f"/models/large/answers?backend={backend}", PICTURES[:1].tobytes())
             line.getresponse().read()
             took.append(time.perf_counter() - began)
-        return *took, metrics(line)["together"]["anonymous"] - before
-
-
-def metrics(line: HTTPConnection) -> dict:
-    line.request("GET", "/metrics")
-    return json.loads(line.getresponse().read())
+        return *took, metrics(server.address)["together"]["anonymous"] - before
 
 
 def memory(scratch: Path, address: str, count: int) -> None:
     """Anonymous memory of all workers, and versions mapped, over many swaps; each version answers."""
-    files, line = [made(scratch, turn) for turn in range(2)], HTTPConnection(address, timeout=60)
+    files = [digit_model(scratch / f"{turn}.safetensors", turn) for turn in range(2)]
     print("\n| swaps | anonymous, all workers | versions mapped |\n|---:|---:|---:|")
     for swap in range(count + 1):
-        put(line, files[swap % 2])
+        put(address, "m", files[swap % 2])
         for _ in range(4):
-            other = HTTPConnection(address, timeout=60)  # a connection of its own: any worker may get it
-            other.request("POST", "/models/m/answers", PICTURES.tobytes())
-            other.getresponse().read()
-            other.close()
+            ask(address, "POST", "/models/m/answers", PICTURES.tobytes())
         if swap % max(1, count // 10) == 0:
             time.sleep(1)  # idle workers let go of old versions
-            found = metrics(line)
+            found = metrics(address)
             versions = sum(worker["versions"] for worker in found["workers"])
             print(f"| {swap:,} | {found['together']['anonymous'] / MiB:.1f} MiB | {versions} |", flush=True)
 
@@ -306,7 +275,7 @@ def main() -> None:
         scratch = Path(folder)
         (models := scratch / "models").mkdir()
         (scratch / "app.py").write_text(APP)
-        (models / "m").write_bytes(made(scratch, 0))
+        digit_model(models / "m")
         servers(scratch, 2 if asked.short else 6)
         with serve(models) as server:
             backends(scratch, server.address, 1 if asked.short else 5)

@@ -257,10 +257,10 @@ def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_pat
             assert any("is running at" in line for line in server.stderr), "JupyterLab did not start"
         finally:
             os.killpg(server.pid, signal.SIGTERM)
-    lesson = student / "my_lessons" / "02_copy_a_big_file.ipynb"
+    lesson = student / "my_lessons" / "00_start_here.ipynb"
     solved = json.loads(lesson.read_text(encoding="utf-8"))
-    (cell,) = [cell for cell in solved["cells"] if 'exercise("02.chunks").check' in "".join(cell["source"])]
-    cell["source"] = exercise("02.chunks").solution_source + '\nexercise("02.chunks").check(copy_small)'
+    (cell,) = [cell for cell in solved["cells"] if 'exercise("00.grow").check' in "".join(cell["source"])]
+    cell["source"] = exercise("00.grow").solution_source + '\nexercise("00.grow").check(grow)'
     lesson.write_text(json.dumps(solved), encoding="utf-8")
     python, ran = student / ".venv/bin/python", tmp_path / "ran.ipynb"
     command = [python, "-m", "nbconvert", "--to", "notebook", "--execute", "--output", ran, lesson]
@@ -268,6 +268,6 @@ def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     outputs = [one for cell in json.loads(ran.read_text("utf-8"))["cells"] for one in cell.get("outputs", ())]
     assert 'data-outcome="right"' in json.dumps(outputs).replace('\\"', '"')
-    assert make(student, "hand-in", "LESSON=02", **own).returncode == 0
-    (handed_in,) = lesson.parent.glob("hand-in/02_*.zip")
+    assert make(student, "hand-in", "LESSON=00", **own).returncode == 0
+    (handed_in,) = lesson.parent.glob("hand-in/00_*.zip")
     assert zipfile.ZipFile(handed_in).read(lesson.name) == lesson.read_bytes()

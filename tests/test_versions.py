@@ -14,11 +14,12 @@ import pytest
 from chosen import everything, some
 
 from helpers.folders import BUILD, ROOT
+from helpers.teach.exercises import exercises
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
 # Reference counts, frames and bytecode, what a view exports, how classes and generics behave, messages that are read.
-ALWAYS = ("exercises", "source")
+SOLVED = "tests/test_exercises.py::test_solution_is_right_at_full_size[{}]"
 DIFFERS = ("arena", "calls", "checks_05", "checks_06", "checks_11", "claims", "cow", "dispatch", "exports", "holders",
            "safetensors", "serve", "teach", "varbuilder", "yoke")  # fmt: skip
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
@@ -62,9 +63,9 @@ def environment(version: str, python: str) -> Path:
 
 
 def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
-    """ALWAYS on that Python, of the exercises the solutions, and a part of DIFFERS, another one with each commit; None
-    where there is none. No random cases: they look for faults of ours, in what a version does not
-    change, and this Python's suite has them.
+    """The source, half of the exercises' solutions and a part of DIFFERS on that Python, others with each commit; None
+    where there is none. No random cases: they look for faults of ours, in what a version does not change, and this
+    Python's suite has them.
     """
     python = find(version)
     if python is None:
@@ -73,8 +74,9 @@ def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
     assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == version
     imports = run(inside, "-c", "import " + ", ".join(f"helpers.{room}" for room in ROOMS))
     assert imports.returncode == 0, imports.stderr
-    files = (*ALWAYS, *some(DIFFERS, 2, version, of_all=2))
-    suite = [*(f"tests/test_{name}.py" for name in files), "-k", "not test_exercises or full_size",
+    files = ("source", *some(DIFFERS, 2, version, of_all=2))
+    solved = some(exercises(), 0, version, of_all=len(exercises()) // 2)
+    suite = [*(f"tests/test_{name}.py" for name in files), *(SOLVED.format(one.key) for one in solved),
              "-m", "not hypothesis", "-q", "-o", f"cache_dir={BUILD / f'cache-{version}'}"]  # fmt: skip
     tests = run(inside, "-m", "pytest", *suite)
     # What failed is asked once more, and named: a measurement suffers from what runs at the same time.

@@ -1,5 +1,6 @@
 """`python -m helpers.publish` runs the lessons that have changed, and writes build/handouts/."""
 
+import gc
 import sys
 
 from tqdm.auto import tqdm
@@ -10,6 +11,7 @@ from .handouts import OWN_CODE
 
 
 def main() -> int:
+    gc.set_threshold(100_000)  # a page is a tree of many small objects, and hardly any of them is garbage
     bar = tqdm(lessons(), desc="running the lessons", unit="lesson")
     try:
         pages = handouts([executed(lesson) for lesson in bar], own_code=executed(OWN_CODE), exercise=exercise)

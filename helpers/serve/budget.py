@@ -11,6 +11,7 @@ and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/
 import ctypes
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -25,12 +26,18 @@ except ImportError:  # Windows, where `why_not` says so
     resource = None
 
 LEAST = 8 * MiB  # for an upload, and for the little things of every request
-M_MMAP_THRESHOLD = -3  # malloc.h
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
 
 
 def why_not() -> str:
     """Why a budget can't be kept here; "" if it can."""
     return "" if sys.platform == "linux" else f"only Linux keeps a memory budget, and this is {sys.platform}"
+
+
+def one_arena() -> None:
+    """The threads of this process, and of those it forks, share what they free: mallopt(3), where there is one."""
+    with suppress(AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def keep_to(budget: int) -> None:

@@ -45,7 +45,7 @@ def serve(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the caller, who ends the server
-        env=os.environ | {"PYTHONPATH": path, "MALLOC_ARENA_MAX": "1"},  # threads share what they free (mallopt(3))
+        env=os.environ | {"PYTHONPATH": path},
     ) as process:
         try:
             if not (said := process.stdout.readline()):

@@ -19,7 +19,7 @@ from uvicorn import Config, Server
 
 from ..units import KiB
 from .app import Service
-from .budget import keep_to, threads, warm
+from .budget import keep_to, one_arena, threads, warm
 from .metrics import Board
 from .parts import tidy
 from .places import Place
@@ -35,6 +35,7 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
     tidy(folder)
+    one_arena()
     if budget is not None:
         warm()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
