@@ -351,8 +351,8 @@ def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
                 assert read(alone.address, pictures=PICTURES[:1]).status == 200
             return anonymous(pid)
 
-        first = swapped(20)  # by then caches are filled
-        assert swapped(40) - first < MiB
+        first = swapped(4)
+        assert swapped(40) - first < 1.1 * MiB  # with an arena for each thread, 1.4 to 1.9
 
 
 @linux

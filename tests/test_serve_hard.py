@@ -73,6 +73,14 @@ def test_a_wrong_checksum_is_refused(at: str, tmp_path: Path):
     assert (refused.status, refused.json["rule"]) == (422, "Repr-Digest")
 
 
+def test_a_folder_is_no_model_and_none_takes_its_place(tmp_path: Path):
+    (tmp_path / "models" / "sub").mkdir(parents=True)
+    with serve(tmp_path / "models", workers=1) as running:
+        assert put(running.address, model(tmp_path, 1), "sub").status == 404
+        assert ask(running.address, "GET", "/models/sub").status == 404
+    assert list((tmp_path / "models" / "sub").iterdir()) == [] and not unfinished(tmp_path / "models")
+
+
 def test_parts_must_follow_each_other(at: str, tmp_path: Path):
     data = model(tmp_path, 3)
     assert ask(at, "PUT", "/models/row", data[:100], part(data, 0, 100)).status == 202
@@ -153,6 +161,8 @@ HOSTILE = [  # what is sent, and which statuses are right
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: -1\r\n\r\n", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 99999999999999\r\n\r\nx", 413),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400),
+    (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
+     + b"Content-Range: bytes 0-0/*\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST
      + b"Content-Range: bytes 0-99/100\r\nContent-Length: 1\r\n\r\nx", 400),
     (b"PUT /models/x HTTP/1.1\r\nHost: x\r\n" + DIGEST

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -18,9 +19,11 @@ import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
+from helpers.folders import ROOT
 from helpers.serve import Running, parts, serve
 from helpers.serve.parts import MOST
 from helpers.serve.places import LONGEST_PAUSE, Place
+from helpers.serve.versions import SWEEP
 from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them")
@@ -43,15 +46,24 @@ def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture
 def at(tight: Running) -> Iterator[str]:
-    (before,) = workers(tight.address)
     yield tight.address
-    (after,) = workers(tight.address)
-    assert after["pid"] == before["pid"], f"the worker ended: {after['ended by']}"
     wait_for_room(tight.address)
+    time.sleep(2 * SWEEP)  # if it has lost memory it ends now, and not in the next test
+    assert no_worker_died(tight.address)
+
+
+def no_worker_died(at: str) -> bool:
+    """None was killed. One that had lost memory may have ended, for another to take its place."""
+    return all(row["ended by"] in (None, "exited 0") for row in workers(at))
 
 
 def wait_for_room(at: str) -> None:
-    assert until(lambda: read(at, "", PICTURES[:9]).status == 200)
+    def answers() -> bool:
+        with suppress(OSError, HTTPException):
+            return read(at, "", PICTURES[:9]).status == 200
+        return False
+
+    assert until(answers)
     assert read(at, "", PICTURES[:9]).json["digits"] == expected(1, PICTURES[:9])
 
 
@@ -84,11 +96,38 @@ def test_refusals_leave_nothing(at: str):
     assert until(lambda: workers(at)[0]["anonymous"] - row["anonymous"] < 2 * MiB and process.num_fds() <= before)
 
 
-def test_many_bodies_at_once_end_no_worker(at: str):
+def test_after_many_bodies_at_once_there_is_room_again(at: str):
+    """Also if CPython lost some where it ran out: then another worker has taken the place."""
     pictures = json.dumps({"pictures": [[16] * 64] * 4000}).encode()
     with ThreadPoolExecutor(24) as clients:
         statuses = list(clients.map(lambda _: answered(at, pictures), range(48)))
     assert set(statuses) <= {200, 503, None}
+    wait_for_room(at)
+
+
+@pytest.mark.parametrize(
+    ("mib", "tasks", "copies", "ends"), [(10, 0, 0, True), (6, 0, 0, False), (10, 1, 0, False), (10, 0, 1, False)]
+)
+def test_a_worker_that_has_lost_its_budget_ends(mib: int, tasks: int, copies: int, ends: bool):
+    """More than a third of it is taken, no request runs, and no copy explains it."""
+    code = f"""
+import asyncio
+from types import SimpleNamespace
+from helpers.serve.budget import keep_to
+from helpers.serve.workers import end_if_lost
+
+async def main():
+    server = SimpleNamespace(should_exit=False, server_state=SimpleNamespace(tasks=[None] * {tasks}))
+    keep_to(24 << 20)
+    lost = bytearray({mib} << 20)
+    asyncio.create_task(end_if_lost(server, SimpleNamespace(copies={copies}), 24 << 20))
+    await asyncio.sleep(0.7)
+    print(server.should_exit)
+
+asyncio.run(main())
+"""
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (said.stdout, said.stderr) == (f"{ends}\n", "")
 
 
 def answered(at: str, pictures: bytes) -> int | None:
@@ -125,7 +164,7 @@ def test_copies_that_are_kept_give_way(tmp_path: Path):
                 assert read(at, f"?backend={backend}", PICTURES[:2]).json["digits"] == expected(turn, PICTURES[:2])
             assert ask(at, "POST", "/models/other/answers?backend=copied", PICTURES[:1].tobytes()).status == 200
         assert until(lambda: read(at, "", PICTURES[:40]).status == 200), "6 MiB for each of the sums"
-        assert workers(at)[0]["starts"] == 1
+        assert no_worker_died(at)
 
 
 def test_an_upload_needs_no_more_than_the_smallest_budget(tmp_path: Path):

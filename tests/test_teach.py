@@ -440,6 +440,21 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="mount tables")
+def test_a_cell_says_once_whose_figures_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    """Five recorded runs of one machine are one line; the next cell says it again."""
+    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    shell = SimpleNamespace(execution_count=1)
+    monkeypatch.setattr(sys.modules[read.__module__], "running_shell", lambda: shell)
+    full = compare({"list": list}, "ab")
+    (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
+    for shell.execution_count, lines in ((1, 1), (2, 1), (1, 1)):
+        for _ in range(2):
+            recorded("run", full, needs="no_such_library")
+        assert capsys.readouterr().out.count("Recorded figures, made on") == lines
+
+
 def test_recorded_figures_stand_in_where_files_live_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):

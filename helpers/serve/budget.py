@@ -48,6 +48,12 @@ def keep_to(budget: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (taken() + budget, highest))
 
 
+def keep_no_more() -> None:
+    """The budget is for serving; to end takes a thread, with its stack."""
+    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))
+
+
 def taken() -> int:
     return fields(Path("/proc/self/status").read_text())["VmData"]
 
@@ -56,6 +62,13 @@ def short() -> bool:
     """Is so little left that nothing more should be kept?"""
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
     return limit != resource.RLIM_INFINITY and limit - taken() < LEAST
+
+
+def lost(budget: int) -> bool:
+    """Is more than a third of the budget taken? If no request runs and no copy is kept, nobody gives it back: CPython
+    and its libraries may leak where memory runs out."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return limit - taken() < budget * 2 // 3
 
 
 def threads(count: int) -> ThreadPoolExecutor:

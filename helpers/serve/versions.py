@@ -60,6 +60,11 @@ class Versions:
         """Drops copies and tenants' weights, to make room. Was there any?"""
         return self._drop(Key.private)
 
+    @property
+    def copies(self) -> bool:
+        """Are copies or tenants' weights kept?"""
+        return any(map(Key.private, self.keys))
+
     def _drop(self, which: Callable[[Key], bool]) -> bool:
         dropped = set(filter(which, self.keys))
         self.keys -= dropped

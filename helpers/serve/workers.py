@@ -19,11 +19,12 @@ from uvicorn import Config, Server
 
 from ..units import KiB
 from .app import Service
-from .budget import keep_to, one_arena, threads, warm
+from .budget import keep_no_more, keep_to, lost, one_arena, threads, warm
 from .metrics import Board
 from .parts import tidy
 from .places import Place
 from .ports import listeners
+from .versions import SWEEP, Versions
 from .wire import PATIENCE, ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
@@ -93,7 +94,6 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
     service.reading = threads(1)
     if service.budget is not None:
         keep_to(service.budget)
-    sweeping = asyncio.create_task(service.versions.sweep())
     config = Config(
         service.app,
         http=ZeroCopyProtocol,
@@ -106,8 +106,23 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
         timeout_keep_alive=int(PATIENCE),
         timeout_graceful_shutdown=int(GRACE),
     )
-    await Server(config).serve(sockets=[listening])
-    sweeping.cancel()
+    server = Server(config)
+    beside = [asyncio.create_task(service.versions.sweep())]
+    if service.budget is not None:
+        beside.append(asyncio.create_task(end_if_lost(server, service.versions, service.budget)))
+    await server.serve(sockets=[listening])
+    for task in beside:
+        task.cancel()
+    keep_no_more()
+
+
+async def end_if_lost(server: Server, versions: Versions, budget: int) -> None:
+    """Ends a worker that has lost much of its budget, so that a new one takes its place."""
+    while not server.should_exit:
+        await asyncio.sleep(SWEEP)
+        if not server.server_state.tasks and not versions.copies and lost(budget):
+            gc.collect()
+            server.should_exit = lost(budget)
 
 
 def stop(places: list[Place]) -> None:

@@ -15,6 +15,7 @@ from .. import folders
 from ..measure import Comparison, Film, Load, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
 from ..measure.plain import in_json
 from ..units import GiB, in_words
+from .source import running_shell
 
 Measured = Comparison | Recording | Film | Sharing | Load
 M = TypeVar("M", Comparison, Recording, Film, Sharing, Load)
@@ -30,6 +31,8 @@ ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, an
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
+_said: dict[str, int | None] = {}  # in which cell it was said last
+
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
     """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds.
@@ -38,8 +41,8 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
     The recorded run stands in if one of NEEDED is in `made.missing`, if the measured files live in memory, or if the
     function raises NotMeasuredHere. It also stands in, and the function isn't called, if a library that it `needs`,
     one or several, isn't installed, or if a container gives less than ROOM.
-    One printed line says whose figures are shown. Without such a file the result is `made` itself, whatever it lacks;
-    only a function that made nothing is an error then: NotMeasuredHere.
+    One printed line says whose figures are shown; a cell with several such runs says it once. Without such a file the
+    result is `made` itself, whatever it lacks; only a function that made nothing is an error then: NotMeasuredHere.
 
     With ZERO_COPY_RECORD=1 (`make record`) it works the other way round: what was made becomes the recorded run, with
     at most MOST_SAMPLES samples per run, and what the function returned if that is plain data and short.
@@ -68,7 +71,7 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             raise refused from None
         print(f"{why}, and there is no recorded run {name!r}: some figures are missing.")
         return value
-    print(f"{why}. Recorded figures, made on: {machine}")
+    _say(f"{why}. Recorded figures, made on: {machine}")
     return found
 
 
@@ -83,6 +86,14 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
             found = kind.from_json(plain)
             return found, machine or found.machine
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
+
+
+def _say(words: str) -> None:
+    """Prints them, once in a cell."""
+    cell = getattr(running_shell(), "execution_count", None)
+    if cell is None or _said.get(words) != cell:
+        print(words)
+    _said[words] = cell
 
 
 def _narrow(limit: int) -> str:
