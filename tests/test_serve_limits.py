@@ -1,5 +1,6 @@
 """The model server within limits: of memory, of patience, of what may lie about. And a file that was cut off."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -21,6 +22,7 @@ from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
 from helpers.folders import ROOT
 from helpers.serve import Running, parts, serve
+from helpers.serve.asked import Refused
 from helpers.serve.parts import MOST
 from helpers.serve.places import LONGEST_PAUSE, Place
 from helpers.serve.versions import SWEEP
@@ -410,6 +412,20 @@ def test_what_is_arriving_stays_and_another_file_has_to_wait(tmp_path: Path):
         assert len(list(folder.glob(".*.part"))) == MOST
         line.close()
         assert until(lambda: put(running.address, model(tmp_path)).status == 201)
+
+
+def test_who_has_waited_too_long_for_another_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parts, "PATIENCE", 0.1)
+
+    async def bring() -> None:
+        async with parts.alone(tmp_path / "m.part"):
+            pytest.fail("two bring the same file")
+
+    with open(tmp_path / "m.part", "wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match="another request") as refused:
+            asyncio.run(bring())
+    assert refused.value.status == 409
 
 
 @pytest.mark.parametrize("replaced", [False, True])
