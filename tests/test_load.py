@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import isnan
@@ -15,11 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.folders import ROOT
 from helpers.ideas.safetensors import TensorFile
 from helpers.make import DIGITS, digit_model, digits
 from helpers.measure import Load, growth, here, sampler
 from helpers.measure.load import Look, Tick
-from helpers.serve import serve
+from helpers.serve import client, serve
 from helpers.serve.client import ask, asking, metrics, put
 from helpers.serve.digits import BACKENDS
 from helpers.show import load_chart, watched
@@ -171,7 +173,8 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
 
 @contextmanager
 def stub(answers: list[bytes]) -> Iterator[str]:
-    """A server whose answers to POST are these, again and again; b"short" breaks off, b"" closes the connection."""
+    """A server whose answers to POST are these, again and again; b"short" breaks off, b"" closes the connection,
+    b"slow" comes after a second."""
     turn = iter(range(10**9))
 
     class Handler(BaseHTTPRequestHandler):
@@ -184,6 +187,7 @@ def stub(answers: list[bytes]) -> Iterator[str]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             body = answers[next(turn) % len(answers)]
+            time.sleep(body == b"slow")
             if body:
                 self.tell(503 if body == b"busy" else 200, body, more=body == b"short")
             self.close_connection = body in (b"", b"short")
@@ -212,6 +216,31 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
     assert set(load.refused) == {"503", "connection lost"} and load.failed == sum(load.refused.values())
     assert load.seen == Counter({("v", "[1, 2]"): load.answers}) and load.answers > 4
     assert load.missing == ("anonymous", "file")
+
+
+def test_who_has_lost_patience_asks_over_a_new_connection():
+    good = json.dumps({"version": "v", "digits": [1]}).encode()
+    code = "from helpers.serve import load; load.PATIENCE = 0.2; load.main()"
+    with stub([b"slow"] * 4 + [good] * 1000) as address:
+        command = [sys.executable, "-c", code, address, "m"]
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            print(TEN.tobytes().hex(), file=process.stdin, flush=True)
+            process.stdout.readline()
+            ticks = [json.loads(process.stdout.readline())[0] for _ in range(10)]
+            process.stdin.close()
+    assert sum(failed for _, _, _, failed, _ in ticks) == 4 and ticks[-1][2] > 0
+
+
+def test_the_last_look_has_every_tick_until_then(monkeypatch: pytest.MonkeyPatch):
+    def slowly(lines: Iterator[str], load: Load, gather: Callable = client._gather) -> None:
+        for line in lines:
+            time.sleep(0.15)
+            gather([line], load)
+
+    monkeypatch.setattr(client, "_gather", slowly)
+    with stub([json.dumps({"version": "v", "digits": [1]}).encode()]) as address:
+        *_, load = asking(address, "m", TEN, looks=6)
+    assert load.ticks[-1].at > load.looks[-2].at - 0.2
 
 
 def test_the_asking_ends_with_whoever_wanted_it():

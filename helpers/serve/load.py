@@ -15,6 +15,7 @@ from http.client import HTTPConnection, HTTPException
 
 TICK = 0.1  # seconds
 PAUSE = 0.01  # seconds after a failure
+PATIENCE = 5.0  # seconds for an answer
 CONNECTIONS = 4
 
 
@@ -47,7 +48,7 @@ class Tally:
 
 
 def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally) -> None:
-    line = HTTPConnection(address, timeout=5)
+    line = HTTPConnection(address, timeout=PATIENCE)
     while True:
         began = time.monotonic()
         try:
