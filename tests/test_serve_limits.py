@@ -15,13 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
 from helpers.folders import ROOT
-from helpers.serve import Running, parts, serve
+from helpers.serve import Running, parts, serve, versions
+from helpers.serve import workers as serve_workers
 from helpers.serve.asked import Refused
 from helpers.serve.parts import MOST
 from helpers.serve.places import LONGEST_PAUSE, Place
@@ -139,6 +141,29 @@ def answered(at: str, pictures: bytes) -> int | None:
     except (OSError, HTTPException):
         return None
     return said.status
+
+
+def test_who_looks_after_memory_goes_on_where_it_runs_out(monkeypatch: pytest.MonkeyPatch):
+    looks: list[str] = []
+
+    def runs_out(who: str) -> bool:
+        looks.append(who)
+        if looks.count(who) == 1:
+            raise MemoryError
+        return True
+
+    async def both() -> None:
+        service = versions.Versions()
+        monkeypatch.setattr(service, "drop_outdated", lambda: runs_out("sweep"))
+        sweeping = asyncio.create_task(service.sweep())
+        await serve_workers.end_if_lost(server, service, 1)
+        await asyncio.sleep(SWEEP)
+        sweeping.cancel()
+
+    monkeypatch.setattr(serve_workers, "lost", lambda budget: runs_out("end"))
+    server = SimpleNamespace(should_exit=False, server_state=SimpleNamespace(tasks=set()))
+    asyncio.run(asyncio.wait_for(both(), 5))
+    assert server.should_exit and looks.count("sweep") >= 2
 
 
 def test_threads_that_multiply_end_no_worker(at: str):

@@ -2,6 +2,8 @@
 
 The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
 stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
+Where memory runs out in the middle of something, CPython and its libraries may lose some. A worker that has lost a
+third of its budget ends, and a new one takes its place (`end_if_lost` in workers.py).
 
 Two things must be there before the limit is set, because later they couldn't fail without harm: threads, and the
 buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
@@ -65,8 +67,7 @@ def short() -> bool:
 
 
 def lost(budget: int) -> bool:
-    """Is more than a third of the budget taken? If no request runs and no copy is kept, nobody gives it back: CPython
-    and its libraries may leak where memory runs out."""
+    """Is more than a third of the budget taken? If no request runs and no copy is kept, nobody will give it back."""
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
     return limit - taken() < budget * 2 // 3
 

@@ -9,6 +9,7 @@ on meanwhile, and only those that came for the new version wait until it is open
 import asyncio
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ..ideas.yoke import Yoke
@@ -77,7 +78,8 @@ class Versions:
         broken connections have left."""
         while True:
             await asyncio.sleep(SWEEP)
-            self.drop_outdated()
-            if short():
-                self.let_go()
-                gc.collect()
+            with suppress(MemoryError):  # until the next look
+                self.drop_outdated()
+                if short():
+                    self.let_go()
+                    gc.collect()

@@ -13,6 +13,7 @@ import signal
 import socket
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from uvicorn import Config, Server
@@ -120,9 +121,10 @@ async def end_if_lost(server: Server, versions: Versions, budget: int) -> None:
     """Ends a worker that has lost much of its budget, so that a new one takes its place."""
     while not server.should_exit:
         await asyncio.sleep(SWEEP)
-        if not server.server_state.tasks and not versions.copies and lost(budget):
-            gc.collect()
-            server.should_exit = lost(budget)
+        with suppress(MemoryError):  # until the next look
+            if not server.server_state.tasks and not versions.copies and lost(budget):
+                gc.collect()
+                server.should_exit = lost(budget)
 
 
 def stop(places: list[Place]) -> None:
