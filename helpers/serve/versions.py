@@ -31,6 +31,7 @@ class Versions:
 
     async def lend(self, path: Path, backend: str, own: Path | None = None) -> tuple[str, Yoke]:
         """The version that `path` leads to, and a yoke of it, the caller's to release."""
+        waited = False
         while True:
             key = Key(path, version_at(path), backend, own, version_at(own) if own else "")
             if not key.version:
@@ -41,17 +42,28 @@ class Versions:
                 return key.version, self.cache.get(key)
             self.drop_outdated()
             try:
-                yoke = await asyncio.to_thread(self.cache.get, key)
+                yoke = await asyncio.to_thread(self._fitting, key)
             except Superseded:
                 continue
-            except MemoryError:
+            if yoke is None:
                 if not self.let_go():
-                    raise
+                    if waited:
+                        raise MemoryError
+                    await asyncio.sleep(0.1)  # a thread that has just answered may still hold what it answered from
+                    waited = True
                 continue
             self.keys.add(key)
             if short():
                 self.let_go()
             return key.version, yoke
+
+    def _fitting(self, key: Key) -> Yoke | None:
+        """A yoke, or None if the version doesn't fit. A MemoryError that left this thread would keep what was copied
+        until then, by its traceback, and there would be no room for another try."""
+        try:
+            return self.cache.get(key)
+        except MemoryError:
+            return None
 
     def drop_outdated(self) -> None:
         """Drops what a name no longer leads to. It's unmapped when the last request on it ends."""
