@@ -41,7 +41,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):  # one of several processes, pytest-xdist
-        left_out = {f"test_{name}" for name in set(LONG) - set(some(LONG, 5, "files"))}
+        left_out = {f"test_{name}" for name in set(LONG) - set(some(LONG, 4, "files"))}
         items[:] = [item for item in items if item.path.stem not in left_out]
         order = [f"test_{name}" for name in FIRST]
         items.sort(key=lambda item: order.index(item.path.stem) if item.path.stem in order else len(order))
