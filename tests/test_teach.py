@@ -443,7 +443,7 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
 def test_a_cell_says_once_whose_figures_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    """Five recorded runs of one machine are one line; the next cell says it again."""
+    """Several recorded runs of one machine are one line; the next cell says it again."""
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     shell = SimpleNamespace(execution_count=1)
     monkeypatch.setattr(sys.modules[read.__module__], "running_shell", lambda: shell)
