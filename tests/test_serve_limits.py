@@ -22,12 +22,12 @@ import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, until
 
 from helpers.folders import ROOT
-from helpers.serve import Running, parts, serve, versions
+from helpers.serve import Running, parts, serve
 from helpers.serve import workers as serve_workers
 from helpers.serve.asked import Refused
 from helpers.serve.parts import MOST
 from helpers.serve.places import LONGEST_PAUSE, Place
-from helpers.serve.versions import SWEEP
+from helpers.serve.workers import SWEEP, look_after
 from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them")
@@ -50,15 +50,12 @@ def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture
 def at(tight: Running) -> Iterator[str]:
+    (before,) = workers(tight.address)
     yield tight.address
     wait_for_room(tight.address)
     time.sleep(2 * SWEEP)  # if it has lost memory it ends now, and not in the next test
-    assert no_worker_died(tight.address)
-
-
-def no_worker_died(at: str) -> bool:
-    """None was killed. One that had lost memory may have ended, for another to take its place."""
-    return all(row["ended by"] in (None, "exited 0") for row in workers(at))
+    (after,) = workers(tight.address)
+    assert after["pid"] == before["pid"]
 
 
 def wait_for_room(at: str) -> None:
@@ -100,13 +97,16 @@ def test_refusals_leave_nothing(at: str):
     assert until(lambda: workers(at)[0]["anonymous"] - row["anonymous"] < 2 * MiB and process.num_fds() <= before)
 
 
-def test_after_many_bodies_at_once_there_is_room_again(at: str):
+def test_after_many_bodies_at_once_there_is_room_again(tight: Running):
     """Also if CPython lost some where it ran out: then another worker has taken the place."""
+    at = tight.address
     pictures = json.dumps({"pictures": [[16] * 64] * 4000}).encode()
     with ThreadPoolExecutor(24) as clients:
         statuses = list(clients.map(lambda _: answered(at, pictures), range(48)))
     assert set(statuses) <= {200, 503, None}
+    time.sleep(2 * SWEEP)
     wait_for_room(at)
+    assert workers(at)[0]["ended by"] in (None, "exited 0")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,14 @@ def test_a_worker_that_has_lost_its_budget_ends(mib: int, tasks: int, copies: in
 import asyncio
 from types import SimpleNamespace
 from helpers.serve.budget import keep_to
-from helpers.serve.workers import end_if_lost
+from helpers.serve.workers import look_after
 
 async def main():
     server = SimpleNamespace(should_exit=False, server_state=SimpleNamespace(tasks=[None] * {tasks}))
+    versions = SimpleNamespace(copies={copies}, drop_outdated=lambda: None, let_go=lambda: False)
     keep_to(24 << 20)
     lost = bytearray({mib} << 20)
-    asyncio.create_task(end_if_lost(server, SimpleNamespace(copies={copies}), 24 << 20))
+    asyncio.create_task(look_after(server, versions, 24 << 20))
     await asyncio.sleep(0.7)
     print(server.should_exit)
 
@@ -146,24 +147,17 @@ def answered(at: str, pictures: bytes) -> int | None:
 def test_who_looks_after_memory_goes_on_where_it_runs_out(monkeypatch: pytest.MonkeyPatch):
     looks: list[str] = []
 
-    def runs_out(who: str) -> bool:
-        looks.append(who)
-        if looks.count(who) == 1:
+    def runs_out(where: str) -> bool:
+        looks.append(where)
+        if looks.count(where) == 1:
             raise MemoryError
         return True
 
-    async def both() -> None:
-        service = versions.Versions()
-        monkeypatch.setattr(service, "drop_outdated", lambda: runs_out("sweep"))
-        sweeping = asyncio.create_task(service.sweep())
-        await serve_workers.end_if_lost(server, service, 1)
-        await asyncio.sleep(SWEEP)
-        sweeping.cancel()
-
-    monkeypatch.setattr(serve_workers, "lost", lambda budget: runs_out("end"))
+    monkeypatch.setattr(serve_workers, "lost", lambda budget: runs_out("lost"))
+    kept = SimpleNamespace(copies=False, drop_outdated=lambda: runs_out("outdated"))
     server = SimpleNamespace(should_exit=False, server_state=SimpleNamespace(tasks=set()))
-    asyncio.run(asyncio.wait_for(both(), 5))
-    assert server.should_exit and looks.count("sweep") >= 2
+    asyncio.run(asyncio.wait_for(look_after(server, kept, 1), 5))
+    assert looks == ["outdated", "outdated", "lost", "outdated", "lost", "lost"]
 
 
 def test_threads_that_multiply_end_no_worker(at: str):
@@ -191,7 +185,7 @@ def test_copies_that_are_kept_give_way(tmp_path: Path):
                 assert read(at, f"?backend={backend}", PICTURES[:2]).json["digits"] == expected(turn, PICTURES[:2])
             assert ask(at, "POST", "/models/other/answers?backend=copied", PICTURES[:1].tobytes()).status == 200
         assert until(lambda: read(at, "", PICTURES[:40]).status == 200), "6 MiB for each of the sums"
-        assert no_worker_died(at)
+        assert workers(at)[0]["ended by"] is None
 
 
 def test_an_upload_needs_no_more_than_the_smallest_budget(tmp_path: Path):

@@ -3,7 +3,7 @@
 The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
 stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
 Where memory runs out in the middle of something, CPython and its libraries may lose some. A worker that has lost a
-third of its budget ends, and a new one takes its place (`end_if_lost` in workers.py).
+third of its budget ends, and a new one takes its place (`look_after` in workers.py).
 
 Two things must be there before the limit is set, because later they couldn't fail without harm: threads, and the
 buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
@@ -14,6 +14,7 @@ import ctypes
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -62,14 +63,18 @@ def taken() -> int:
 
 def short() -> bool:
     """Is so little left that nothing more should be kept?"""
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return limit != resource.RLIM_INFINITY and limit - taken() < LEAST
+    return left() < LEAST
 
 
 def lost(budget: int) -> bool:
     """Is more than a third of the budget taken? If no request runs and no copy is kept, nobody will give it back."""
+    return left() < budget * 2 // 3
+
+
+def left() -> float:
+    """The bytes that this process can still take: infinitely many without a budget."""
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return limit - taken() < budget * 2 // 3
+    return inf if limit == resource.RLIM_INFINITY else limit - taken()
 
 
 def threads(count: int) -> ThreadPoolExecutor:

@@ -7,9 +7,7 @@ on meanwhile, and only those that came for the new version wait until it is open
 """
 
 import asyncio
-import gc
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from ..ideas.yoke import Yoke
@@ -18,8 +16,6 @@ from ..units import GiB
 from .asked import Refused
 from .budget import short
 from .opening import Key, Superseded, opened, version_at
-
-SWEEP = 0.25  # seconds between looks for versions that nobody asks for any more
 
 
 class Versions:
@@ -84,14 +80,3 @@ class Versions:
         for key in dropped:
             self.cache.drop(key)
         return bool(dropped)
-
-    async def sweep(self) -> None:
-        """Lets go of old versions in a worker that no request wakes. If memory is short, also of copies, and of what
-        broken connections have left."""
-        while True:
-            await asyncio.sleep(SWEEP)
-            with suppress(MemoryError):  # until the next look
-                self.drop_outdated()
-                if short():
-                    self.let_go()
-                    gc.collect()

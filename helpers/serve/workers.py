@@ -20,16 +20,17 @@ from uvicorn import Config, Server
 
 from ..units import KiB
 from .app import Service
-from .budget import keep_no_more, keep_to, lost, one_arena, threads, warm
+from .budget import keep_no_more, keep_to, lost, one_arena, short, threads, warm
 from .metrics import Board
 from .parts import tidy
 from .places import Place
 from .ports import listeners
-from .versions import SWEEP, Versions
+from .versions import Versions
 from .wire import PATIENCE, ZeroCopyProtocol
 
 LONGEST_HEADERS = 32 * KiB
 THREADS = 8  # for what waits for the disk
+SWEEP = 0.25  # seconds between looks at what a worker keeps
 GRACE = 2.0  # seconds for requests to end when the server does
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -108,20 +109,22 @@ async def work(service: Service, listening: socket.socket, alive: int) -> None:
         timeout_graceful_shutdown=int(GRACE),
     )
     server = Server(config)
-    beside = [asyncio.create_task(service.versions.sweep())]
-    if service.budget is not None:
-        beside.append(asyncio.create_task(end_if_lost(server, service.versions, service.budget)))
+    looking = asyncio.create_task(look_after(server, service.versions, service.budget or 0))
     await server.serve(sockets=[listening])
-    for task in beside:
-        task.cancel()
+    looking.cancel()
     keep_no_more()
 
 
-async def end_if_lost(server: Server, versions: Versions, budget: int) -> None:
-    """Ends a worker that has lost much of its budget, so that a new one takes its place."""
+async def look_after(server: Server, versions: Versions, budget: int) -> None:
+    """Lets go of old versions in a worker that no request wakes. If memory is short, also of copies, and of what broken
+    connections have left. A worker that has lost much of its budget ends, so that a new one takes its place."""
     while not server.should_exit:
         await asyncio.sleep(SWEEP)
         with suppress(MemoryError):  # until the next look
+            versions.drop_outdated()
+            if short():
+                versions.let_go()
+                gc.collect()
             if not server.server_state.tasks and not versions.copies and lost(budget):
                 gc.collect()
                 server.should_exit = lost(budget)
