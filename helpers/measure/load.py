@@ -13,7 +13,7 @@ from .plain import reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy load", 1
-AFTER = 0.2  # seconds that something done to the server may take
+AFTER = 0.4  # seconds that something done to the server may take
 
 
 @dataclass(frozen=True)
