@@ -47,7 +47,7 @@ class VTable(ctypes.Structure):
 
 
 class FatPointer(ctypes.Structure):
-    """The address of a value, and the address of its type's table."""
+    """The address of a value, and the address of the table for its type (in Rust, for its type and this trait)."""
 
     _fields_ = (("data", ctypes.c_void_p), ("vtable", ctypes.c_void_p))
 

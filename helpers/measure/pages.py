@@ -20,7 +20,8 @@ PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61
 
 
 class PageState(IntEnum):
-    """What a process has at a page. FILE and SHARED pages are lent; anonymous pages must be kept.
+    """What a process has at a page. FILE pages are lent; SHARED pages, which no disk holds, and anonymous ones must be
+    kept.
 
     FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. The kernel's page of
     zeros (and its huge page of zeros) also reads as FORKED: it stands in for anonymous memory that was read and never

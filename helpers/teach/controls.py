@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from html import escape
 from itertools import groupby
 from typing import Any
 
@@ -59,7 +60,8 @@ class Noticed:
             for case in cases:
                 came = "Holds all the same" if case.holds else "Does not hold"
                 measured = inline((case.measured or case.error).rstrip("."))
-                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {measured}. {came}.</dd>")
+                which = f" (<code>{escape(case.failed[0])}</code>)" if case.failed else ""
+                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {measured}. {came}{which}.</dd>")
         title = '<p class="label">How we would notice</p>'
         return f'<div class="zc-noticed" role="note">{title}<dl>{"".join(rows)}</dl></div>'
 
