@@ -129,7 +129,7 @@ class Edition:
 
 
 def leaks(files: dict[str, bytes]) -> dict[tuple[str, str], str]:
-    """(An answer's file, a place in the edition) -> the text there that's like it; the exercise's starter doesn't count."""
+    """(An answer's file, a place in the edition) -> the text there that's like it, except the exercise's starter."""
     edition, found = Edition(files), {}
     for key, name, text in answers():
         starter = f"exercises/{key.replace('.', '/')}/starter.py"
