@@ -76,7 +76,7 @@ def shapes(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def shape(function: ast.AST) -> Iterator[str]:
-    """The tokens of a function, lambda or class, in order."""
+    """The tokens of the body of a function, lambda or class, in order."""
     inside = list(ast.walk(function))
     own = {node.arg for node in inside if isinstance(node, ast.arg)}
     own |= {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

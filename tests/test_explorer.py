@@ -1,4 +1,4 @@
-"""The page explorer against the kernel: what each action does, what it costs, and that nothing is left running."""
+"""The page explorer against the kernel: what each action leaves and costs, and that nothing stays behind."""
 
 import errno
 import gc

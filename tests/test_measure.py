@@ -689,7 +689,7 @@ def test_measuring_in_a_folder_that_has_been_deleted(tmp_path, monkeypatch):
     assert measure(abs, -7).value == 7
 
 
-# --- what it starts counts, and what it does later ----------------------------------------------------------
+# --- counted: what it starts, and what it does later ---------------------------------------------------------
 def fills(size):
     block = bytearray(b"x") * size
     hold()

@@ -23,7 +23,7 @@ from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_proble
 from helpers.publish.lesson import body, read
 from helpers.whole_folder import write_folder
 
-module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
+module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
 COMMON = ("claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html")
 CLAIMS = """
 [slurp]

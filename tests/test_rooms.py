@@ -1,4 +1,4 @@
-"""What a room of `helpers` imports is what the README's table of rooms lets it import."""
+"""A room of `helpers` imports only what the README's table of rooms lets it import."""
 
 import ast
 import re

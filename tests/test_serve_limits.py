@@ -318,7 +318,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
-    """Sends `begin`, then ten bytes a second. Returns what the server said until it hung up; None if it goes on."""
+    """Sends `begin`, then a byte each 0.1 s. Returns what the server said until it hung up; None if it goes on."""
     with socket.create_connection(tuple(at.split(":"))) as line:
         line.sendall(begin)
         line.settimeout(0.1)

@@ -1,4 +1,4 @@
-"""Pictures of ideas: who keeps what alive, words of memory, where two ways cross; their words, and that they fit."""
+"""Pictures of ideas: who keeps what alive, words of memory, where two ways cross. Their words, and whether they fit."""
 
 import ctypes
 import gc

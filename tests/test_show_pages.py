@@ -1,4 +1,4 @@
-"""Pictures of pages and of reading: every page is drawn once, in its look, and every figure is in the words."""
+"""Pictures of pages and of reading: every page is drawn once, in its look, and the words give every figure."""
 
 import mmap
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""On the other Pythons that the project promises, where the machine has them: what a version can change."""
+"""What a Python version can change, on the other Pythons that the project promises, if the machine has them."""
 
 import hashlib
 import os
