@@ -111,7 +111,7 @@ def draw(memory: list[tuple[float, float]]) -> None:
 
 
 def alone(rounds: int = 3) -> None:
-    """Times a right answer in the sandbox, and as at home."""
+    """Times a right answer in the sandbox, and as a student runs it at home."""
     print("\n| solution of | in the sandbox | as at home |\n|---|---:|---:|")
     for task in ASKED:
         made, best = task.made(task.solution_source), {}

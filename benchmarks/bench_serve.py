@@ -1,7 +1,7 @@
 """The model server: answers, swaps under load, downloads: `python benchmarks/bench_serve.py`. It needs wrk.
 
 httptools, hypercorn, granian and nginx get a row if they are installed. `--swaps 10000` also swaps that often, and
-looks at the memory. `--short` for a try.
+looks at the memory. `--short` is for a quick try.
 """
 
 import argparse
@@ -129,7 +129,7 @@ def environment(scratch: Path) -> dict[str, str]:
 
 
 def backends(scratch: Path, address: str, seconds: float) -> None:
-    """In turns, so that what else the machine does hits all of them; the best of three."""
+    """In turns, so that whatever else the machine does hits all of them; the best of three."""
     rates: dict[str, list[float]] = {}
     for _ in range(3):
         for backend in ("mapped", "copied", "half"):

@@ -1,4 +1,4 @@
-"""`make test` takes a part of what takes long, another one with each commit; `make test-all` all, or more."""
+"""`make test` runs a sample of the slow tests, a different one for each commit; `make test-all` runs all, or more."""
 
 import hashlib
 import os
@@ -21,8 +21,8 @@ def everything() -> bool:
 
 
 def some(items: Sequence[T], most: int, of: str = "", *, of_all: int | None = None) -> list[T]:
-    """All of them if everything() is asked for, or `of_all` if given; else at most `most`. They are in their order,
-    chosen by `of` and the commit."""
+    """Up to `most` of the items; if everything() is asked for, all of them, or up to `of_all` if it's given. The choice
+    depends on `of` and the commit, and keeps their order."""
     if everything():
         most = len(items) if of_all is None else of_all
     drawn = sorted(range(len(items)), key=lambda i: hashlib.sha256(f"{commit()} {of} {i}".encode()).digest())

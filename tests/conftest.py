@@ -24,19 +24,19 @@ from helpers import folders
 from helpers.folders import ROOT
 from helpers.units import MiB
 
-# In a run of two processes each takes a file at a time: first holders, which searches a heap that grows with each file;
-# then those with tests that run alone, then what takes long.
+# With two processes, each takes one file at a time: first holders, which searches a heap that grows with each file;
+# then the files whose tests run alone; then the slow ones.
 FIRST = ("holders", "lessons", "measure", "jupyterlab", "exercises", "versions", "handouts", "workers")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
-# What takes long of the rest: `make test` takes a part of these files.
+# The other slow files: `make test` runs some of them.
 LONG = ("class_edition", "class_leaks", "class_outputs", "explorer_browser", "grade", "hostile", "hostile_class",
         "judge", "publish", "sandboxed", "serve_hard", "student_browser", "submissions", "workers")  # fmt: skip
 
 
 def pytest_configure() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -49,10 +49,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Beside a test marked `alone`, the other process does nothing."""
+    """While a test marked `alone` runs, the other process waits."""
     if not hasattr(item.config, "workerinput"):
         return (yield)
-    import fcntl  # here, because Windows has none, and runs one test after another
+    import fcntl  # here, because Windows, which runs one test at a time, has no fcntl
 
     with (folders.generated() / ".alone").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
@@ -60,7 +60,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What passed and has something to say, by `record_property`."""
+    """Prints what passed tests recorded with `record_property`."""
     for report in terminalreporter.getreports("passed"):
         for name, words in report.user_properties if report.when == "call" else ():
             terminalreporter.write_line(f"{name}: {words}")
@@ -72,14 +72,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def earlier_is_not_collected() -> None:
-    """What other files of tests have left makes a large heap, which every full collection would search."""
+    """Objects left by earlier test files make a large heap, which every full collection would search."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No file of a check, whatever the student's function did. On the disk of the generated files, in a place apart."""
+    """A check leaves no file, whatever the student's function does. Its folder is on the generated files' disk."""
     with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
         monkeypatch.setenv("ZERO_COPY_DATA", folder)
         yield
@@ -88,15 +88,15 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def room_for_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An IPython shell puts names of its own into its process; here they go when the test ends."""
+    """An IPython shell adds names of its own to its process; this removes them when the test ends."""
     for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
         monkeypatch.setitem(space, name, space.get(name))
-    monkeypatch.delitem(vars(builtins), "_", raising=False)  # beside which IPython keeps none of its own
+    monkeypatch.delitem(vars(builtins), "_", raising=False)  # while it's there, IPython sets no `_` of its own
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, headless. The only reason to skip a test that needs it is that there is none."""
+    """Headless Chromium. Tests that need it are skipped only if there is none."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         pytest.skip("no browser: neither chromium nor google-chrome is on the PATH")
@@ -108,7 +108,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """64 MiB on the disk, each MiB of another byte."""
+    """64 MiB on the disk; each MiB repeats a different byte."""
     path = tmp_path_factory.mktemp("measured") / "file.bin"
     with open(path, "wb") as out:
         for i in range(64):
@@ -120,7 +120,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def descendants() -> Callable[[], set[int]]:
-    """Those that measure has started (a browser of other tests may be there too), and their forks."""
+    """The processes that measure has started, and their forks; other tests' browser may be running too."""
 
     def found() -> set[int]:
         pids = set()
@@ -135,8 +135,8 @@ def descendants() -> Callable[[], set[int]]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A student's folder: copies of the lessons in my_lessons, of 02 with less to copy; and nothing of the person who
-    runs the tests."""
+    """A student's folder, with copies of the lessons in my_lessons (02 with less to copy), and nothing that belongs to
+    the person who runs the tests."""
     folder = tmp_path_factory.mktemp("student")
     work = folder / "my_lessons"
     environment = os.environ | {"ZERO_COPY_WORK": str(work)}
@@ -148,7 +148,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """On the disk of the generated files, a folder that no other process uses."""
+    """A folder on the disk of the generated files that no other process uses."""
     with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
         yield Path(folder)
 
@@ -209,7 +209,7 @@ def _when_up(log: Path, server: subprocess.Popen) -> str:
 
 @pytest.fixture(scope="module")
 def lab(browser: Browser, address: str) -> Iterator[Page]:
-    """JupyterLab in a browser that reaches nothing but the server; its own errors are kept in `lab.complaints`."""
+    """JupyterLab in a browser that can reach only the server; its own errors are kept in `lab.complaints`."""
     context = browser.new_context(viewport={"width": 1300, "height": 1000})
     page = context.new_page()
     page.complaints = []
@@ -222,7 +222,7 @@ def lab(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_student(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The state folder of a student who has done nothing yet, so that no test reads or writes a real one's."""
+    """The state folder of a student who has done nothing yet, so that no test reads or writes a real one."""
     folder = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZERO_COPY_STATE", str(folder))

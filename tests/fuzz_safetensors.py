@@ -1,7 +1,7 @@
-"""The reader of helpers.ideas against the safetensors package, which is the reference: `make fuzz`, for a minute.
+"""Compares the reader in helpers.ideas with the reference, the safetensors package: `make fuzz`, for a minute.
 
-Each accepts or refuses a file, and what both accept has the same names, dtypes, shapes and bytes: but for DIFFERENCES.
-`python tests/fuzz_safetensors.py 600 7`: for ten minutes, from seed 7.
+Both must accept the same files, apart from DIFFERENCES and LENIENT, and find the same names, dtypes, shapes and bytes.
+`python tests/fuzz_safetensors.py 600 7` runs for ten minutes, from seed 7.
 """
 
 import json
@@ -21,13 +21,13 @@ Contents = dict[str, tuple[str, list[int], bytes]]
 
 
 def file_of(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    """The bytes of a file; a header that is no bytes is written as JSON, and its length is right unless given."""
+    """The bytes of a file. A header that isn't bytes is written as JSON; its length is right unless given."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return (len(text) if length is None else length).to_bytes(8, "little") + text + data
 
 
 def one(**fields: object) -> dict[str, object]:
-    """A header with one tensor, of one byte, of which some fields are otherwise."""
+    """A header with one tensor of one byte; `fields` replaces some of its fields."""
     return {"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]} | fields}
 
 
@@ -35,7 +35,7 @@ def twice(text: bytes) -> bytes:
     return b"{" + text + b"," + text + b"}"
 
 
-# What the reference accepts and this reader refuses: by the rule that it names, why, and files that show it.
+# What the reference accepts and this reader refuses. By the rule that this reader names: why, and files that show it.
 DIFFERENCES = {
     "not an object": (
         "the description says that a header begins with {, so that a file can be told by its ninth byte",
@@ -57,7 +57,7 @@ DIFFERENCES = {
         [file_of(one(shape=[0, 2**63, 2**63], data_offsets=[0, 0]))],
     ),
 }
-# What this reader accepts and the reference refuses: why, and how it is told.
+# What this reader accepts and the reference refuses: why, and how to recognise it.
 LENIENT = {
     "-0": ("a whole number in JSON and in Python; the reference takes it for a float", re.compile(rb"-0[\s,\]]")),
 }
@@ -72,7 +72,7 @@ def reference(data: bytes) -> Contents | None:
 
 
 def compare(data: bytes) -> str:
-    """What both make of it: "accepted", "refused", or the name of an intended difference; AssertionError if another."""
+    """Returns "accepted", "refused", or the name of an intended difference. AssertionError for any other difference."""
     expected = reference(data)
     try:
         header = read_header(data)
@@ -87,7 +87,7 @@ def compare(data: bytes) -> str:
         assert LENIENT["-0"][1].search(data), data
         return "-0"
     text = memoryview(data)[8 : header.size]
-    assert header == one_by_one(text, header.size, len(data)), data  # however it was read
+    assert header == one_by_one(text, header.size, len(data)), data  # whichever way it's read
     check_outline(text)
     found = {e.name: (e.dtype, list(e.shape), data[e.begin : e.end]) for e in header.entries.values()}
     assert found == expected, data
@@ -107,7 +107,7 @@ Tensor = tuple[str, str, list[int], int]
 
 
 def edited(data: bytes, edits: list[Edit]) -> bytes:
-    """`data` with tokens of its header replaced by others, or others put before them; the header's length is mended."""
+    """`data` with tokens of its header replaced, or others inserted before them; its header's length is corrected."""
     end = 8 + int.from_bytes(data[:8], "little")
     header = data[8:end]
     for where, replace, piece in edits:
@@ -119,7 +119,7 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
 
 
 def well_formed(tensors: list[Tensor], metadata: dict[str, str] | None) -> bytes:
-    """A file of such tensors: name, dtype, shape, and bytes too many, 0 for a tensor that keeps the rules."""
+    """A file of these tensors: name, dtype, shape, and how many bytes too many, 0 for one that keeps the rules."""
     header: dict[str, object] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
     for name, dtype, shape, wrong in tensors:
@@ -130,7 +130,7 @@ def well_formed(tensors: list[Tensor], metadata: dict[str, str] | None) -> bytes
 
 dimensions = st.integers(0, 5) | st.sampled_from([0, 2**32, 2**63, 2**64 - 1, 2**64])
 kinds = st.sampled_from(list(BITS))
-names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)  # all that UTF-8 has
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)  # everything that UTF-8 can encode
 tensors = st.tuples(names, kinds, st.lists(dimensions, max_size=4), st.sampled_from([0] * 8 + [1, -1]))
 metadata = st.none() | st.dictionaries(names, names)
 edits = st.tuples(st.floats(0, 1), st.booleans(), st.sampled_from([b"", *PIECES]) | st.binary(max_size=3))
@@ -138,7 +138,7 @@ files = st.builds(edited, st.builds(well_formed, st.lists(tensors, max_size=4), 
 
 
 def random_file(random: Random) -> bytes:
-    """As one of `files`, a hundred times as fast; and with bytes changed anywhere, the length and the data too."""
+    """Like one of `files`, a hundred times faster; bytes may change anywhere, even in the length and the data."""
     tensors = [
         (f"t{i}", random.choice(list(BITS)), random.choices(range(5), k=random.randrange(4)), 0)
         for i in range(random.randrange(4))

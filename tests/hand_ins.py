@@ -1,4 +1,4 @@
-"""Hand-ins that are made for a test or a benchmark, and the grader as a process that can be killed."""
+"""Hand-ins for tests and benchmarks, and the grader as a process that can be killed."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from test_judge import notebook
 from helpers.classroom.store import Row, store
 from helpers.folders import NOTEBOOKS, ROOT
 
-MARK = "ZERO_COPY_CASE"  # in the environment of a grader, and of all that it starts outside of a sandbox
+MARK = "ZERO_COPY_CASE"  # in the environment of a grader, and of everything it starts outside a sandbox
 
 
 def of_lesson(key: str) -> str:
@@ -28,7 +28,7 @@ def hand_in(at: Path, *cells: str) -> None:
 
 
 def grader(collected: Path, out: Path, folder: Path, *options: str) -> subprocess.Popen:
-    """`make grade`, started; generated data and temporary files lie in `folder`, and what it prints in its log."""
+    """Starts `make grade`. Its generated data and temporary files go to `folder`, and its output to `folder`/log."""
     places = {"ZERO_COPY_DATA": folder / "data", "TMPDIR": folder / "temporary"}
     for place in places.values():
         place.mkdir(exist_ok=True)
@@ -39,12 +39,12 @@ def grader(collected: Path, out: Path, folder: Path, *options: str) -> subproces
 
 
 def left_in(folder: Path) -> list[Path]:
-    """Generated data and temporary files."""
+    """The generated data and temporary files that are left."""
     return [path for name in ("data", "temporary") for path in (folder / name).rglob("*")]
 
 
 def processes_of(folder: Path, patience: float = 5) -> list[str]:
-    """Those of the grader in this folder, and of its sandboxes, when they have had some seconds to end."""
+    """Processes of this folder's grader and its sandboxes that are still there after a few seconds to end."""
     until = time.monotonic() + patience
     while (found := list(_processes_of(str(folder)))) and time.monotonic() < until:
         time.sleep(0.1)
@@ -52,7 +52,7 @@ def processes_of(folder: Path, patience: float = 5) -> list[str]:
 
 
 def _processes_of(folder: str) -> Iterator[str]:
-    """They have the mark in their environment, or a folder in that one among their mounts."""
+    """Finds them by the mark in their environment, or by a mount from that folder."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             mounts = Path(f"/proc/{process.pid}/mountinfo").read_text(errors="replace")

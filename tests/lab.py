@@ -3,17 +3,17 @@
 from playwright.sync_api import Locator, Page, expect
 
 MINUTES = 60_000  # milliseconds, as Playwright counts
-expect.set_options(timeout=MINUTES)  # what is expected may have to wait for a kernel, beside other tests
+expect.set_options(timeout=MINUTES)  # a kernel may answer late when other tests run beside it
 
 
 def opened(lab: Page, name: str) -> None:
-    """Opens a notebook from the file browser; until its kernel answers."""
+    """Opens a notebook from the file browser, and waits until its kernel answers."""
     lab.locator(".jp-DirListing-item", has_text=name).dblclick(timeout=MINUTES)
     kernel_is_ready(lab, name)
 
 
 def kernel_is_ready(lab: Page, name: str) -> None:
-    """This notebook is open and in front, and its kernel answers."""
+    """Waits until this notebook is open and in front, and its kernel answers."""
     lab.wait_for_function(
         """name => { const { currentWidget } = window.jupyterapp?.shell ?? {};
              return currentWidget?.context?.path === name && currentWidget.content }""",
@@ -27,19 +27,19 @@ def kernel_is_ready(lab: Page, name: str) -> None:
 
 
 def run_all(lab: Page) -> None:
-    """Every cell; until the last has run."""
+    """Runs every cell, and waits until the last has run."""
     lab.set_default_timeout(4 * MINUTES)
     lab.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
 
 
 def cell(lab: Page, name: str) -> Locator:
-    """A cell by its id; JupyterLab renders only what is near the window, so it is scrolled to first."""
+    """A cell by its id. JupyterLab renders only what's near the window, so this scrolls to the cell first."""
     index = lab.evaluate(
         "name => jupyterapp.shell.currentWidget.content.widgets.findIndex(cell => cell.model.id === name)", name
     )
     assert index >= 0, f"no cell {name}"
     lab.evaluate("index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index)
-    # JupyterLab refuses this scrolling if it scrolls by itself meanwhile; what counts is that the cell is there.
+    # JupyterLab refuses to scroll here while it's scrolling by itself; all that matters is that the cell is there.
     lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start').catch(() => {})", index)
     found = lab.locator(f"[data-windowed-list-index='{index}']")
     found.wait_for(state="attached")
@@ -47,7 +47,7 @@ def cell(lab: Page, name: str) -> Locator:
 
 
 def outputs(lab: Page) -> list[dict]:
-    """Every output in the notebook, with its cell's id."""
+    """Every output in the notebook, with the id of its cell."""
     return lab.evaluate(
         """() => jupyterapp.shell.currentWidget.content.widgets.flatMap(cell => cell.model.type !== 'code' ? [] :
              cell.model.outputs.toJSON().map(output => ({cell: cell.model.id, ...output})))"""
@@ -55,5 +55,5 @@ def outputs(lab: Page) -> list[dict]:
 
 
 def run(lab: Page) -> None:
-    """The active cell; until it has run."""
+    """Runs the active cell, and waits until it has run."""
     lab.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")

@@ -1,9 +1,9 @@
 """`make matrix`: the lessons about files and pages, strict, on other file systems and under other settings.
 
-It needs root, and is skipped with the reason elsewhere; the lessons themselves run as the owner of this folder. The
-kernel takes everything away, also after SIGKILL: each row's mounts belong to namespaces that end with this process, a
-loop device that `mount` made goes with its mount, its image has no name by then, and the setting of huge pages, the
-whole machine's, is put back by a process that waits for the end of this one. Folders that stay go in the next run.
+It needs root; without root it's skipped, and says why. The lessons themselves run as the owner of this folder. The
+kernel cleans up, even after SIGKILL: each row's mounts belong to namespaces that end with this process; a loop device
+that `mount` made goes with its mount; its image has no name by then. The huge-page setting belongs to the whole
+machine: a process that waits for this one to end puts it back. Folders left behind go in the next run.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from helpers.measure.memory_limit import _group
 from helpers.units import GiB, KiB, MiB, in_words
 
 LESSONS = ("02", "03", "04", "09", "10")
-DISK = 3 * GiB  # of each row; the lessons write up to 1.5
+DISK = 3 * GiB  # for each row; the lessons write up to 1.5
 FOLDER = Path("/var/tmp/zero-copy-matrix")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 NOTE = "huge-pages"  # in FOLDER: the setting as it was
@@ -70,11 +70,11 @@ ROWS = {
 
 
 class Skipped(RuntimeError):
-    """This machine cannot do that row, and why."""
+    """Why this machine can't run the row."""
 
 
 def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
-    """First the machine's facts, then each lesson's result, as `inside` prints them. Skipped if it cannot be run."""
+    """The machine's facts, then each lesson's result, as `inside` prints them. Raises Skipped if it can't be run."""
     if not shutil.which(row.tool):
         raise Skipped(f"there is no {row.tool}")
     room = psutil.virtual_memory().available if "tmpfs" in row.make else shutil.disk_usage(FOLDER).free
@@ -109,7 +109,7 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
 
 
 def inside(numbers: Sequence[str]) -> None:
-    """The lessons, on the file system of the generated files. What fails is tried once more: time is measured here."""
+    """Runs the lessons where generated files go. A lesson that fails gets a second try, because it measures time."""
     from helpers.publish import executed, lessons  # here, because they take a second
 
     print(json.dumps(asdict(here(generated()))), flush=True)
@@ -130,12 +130,12 @@ def inside(numbers: Sequence[str]) -> None:
 
 @contextmanager
 def huge_pages(value: str, setting: Path, note: Path) -> Iterator[None]:
-    """The setting of the whole machine, for a while. At the end of this process, whatever ends it, another one sees
-    the end of its input and puts the old setting back; if that is killed too, `restore` does it from the note."""
+    """Changes the setting of the whole machine for a while. However this process ends, another one then sees the end of
+    its input and puts the old setting back. If that one is killed too, `restore` does it, from the note."""
     note.write_text(chosen(setting))
     wait = 'trap "" INT TERM HUP; read -r _; cat "$1" > "$0" && rm -f "$1"'
     command = ("sh", "-c", wait, setting, note)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):  # which closes its input, and waits
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):  # exit closes the input, and waits
         setting.write_text(value)
         yield
 
@@ -145,14 +145,14 @@ def chosen(setting: Path) -> str:
 
 
 def restore(setting: Path, note: Path) -> None:
-    """What a killed run left of the setting."""
+    """Puts back the setting that a killed run changed."""
     if note.exists():
         setting.write_text(note.read_text())
         note.unlink()
 
 
 def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
-    """A row of the table, and whether all claims hold; printed as it goes."""
+    """Runs a row, and prints as it goes. Returns the row of the table, and whether all claims hold."""
     print(f"{name:17}", end=" ", flush=True)
     row, wrong, recorded = ROWS[name], [], ""
     try:
@@ -202,7 +202,7 @@ def main() -> int:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """FOLDER, root's and nobody else's, empty but for a note; it goes with the run, or in the next one."""
+    """FOLDER, owned by root, used by this run alone, and empty but for a note. It goes with this run or the next."""
     FOLDER.mkdir(exist_ok=True)
     with ExitStack() as at_end:
         lock = os.open(FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

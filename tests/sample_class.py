@@ -1,4 +1,4 @@
-"""A class that never was: students with difficult names, and what they have handed in, as it stands in the store."""
+"""An invented class: students with difficult names, and what they handed in, as the store keeps it."""
 
 import random
 from pathlib import Path
@@ -40,7 +40,7 @@ EDITIONS = ("2026-11-22 (11a3030)", "2026-11-22 (11a3030)", "2026-10-01 (9d7e380
 
 
 def write(folder: Path, students: int = 200, lessons: tuple[str, ...] = ("02", "03", "04"), seed: int = 1) -> None:
-    """A store in `folder`: a third came from Moodle, a third from Canvas, a third as folders."""
+    """Writes a store in `folder`. A third of the students came from Moodle, a third from Canvas, a third as folders."""
     chance = random.Random(seed)
     with opened(folder) as known:
         for number in range(students):

@@ -114,7 +114,7 @@ def exercise(key: str) -> Exercise:
 
 
 def write(folder: Path) -> list[Path]:
-    """Both lessons as files, as if they had been executed."""
+    """Writes both lessons as files, as if they had been executed."""
     paths = [folder / "00_look_first.ipynb", folder / "02_copy_all.ipynb"]
     for path, notebook in zip(paths, (look_first(), copy_all()), strict=True):
         nbformat.write(notebook, path)

@@ -35,7 +35,7 @@ def read(address: str, query: str = "", pictures: np.ndarray = PICTURES[:20]) ->
 
 
 def model(tmp_path: Path, turn: int = 0, hidden: int = 0) -> bytes:
-    """A file of weights which reads d as (d + turn) % 10. With `hidden`, of that many hidden units."""
+    """A file of weights that read the digit d as (d + turn) % 10. With `hidden`, it has that many hidden units."""
     return digit_model(tmp_path / "made.safetensors", turn, 300 * hidden).read_bytes()
 
 
@@ -47,7 +47,7 @@ def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:
 
 
 def raw(address: str, *pieces: bytes) -> bytes:
-    """The head of the answer to these bytes, at least; nothing if none comes for a while."""
+    """Sends these bytes. Returns at least the head of the answer, or b"" if no answer comes for a while."""
     host, port = address.split(":")
     with socket.create_connection((host, int(port)), timeout=3) as line:
         said = b""
@@ -64,7 +64,7 @@ def raw(address: str, *pieces: bytes) -> bytes:
 
 
 def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
-    """Waits until it's true."""
+    """Waits until `true()` is true, but no longer than `seconds`. Returns what it said last."""
     end = time.monotonic() + seconds
     while not (found := true()) and time.monotonic() < end:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The students' edition of the files as they lie here, for the tests: what a commit of them would give."""
+"""The students' edition of the files as they are now, for the tests: what a commit of them would give."""
 
 from functools import cache
 
@@ -12,13 +12,13 @@ FOLDERS = ("data", "exercises", "helpers", "notebooks")
 
 @cache
 def files() -> dict[str, bytes]:
-    """By name, of all lessons."""
+    """The files of the edition by name, with all lessons."""
     return student_files(tree(), OF)
 
 
 @cache
 def tree() -> dict[str, bytes]:
-    """Every file by its name, without what was made here."""
+    """Every file by its name, except generated ones."""
     made = {"generated", "__pycache__", ".ipynb_checkpoints", ".ruff_cache"}
     here = sorted([*ROOT.iterdir(), *(path for name in FOLDERS for path in (ROOT / name).rglob("*"))])
     files = {path.relative_to(ROOT): path for path in here if path.is_file()}

@@ -1,4 +1,4 @@
-"""Arena and KmerIndex: what goes in comes out, as a view; what does not fit is refused; few pages are touched."""
+"""Arena and KmerIndex: what goes in comes out as a view; what doesn't fit is refused; few pages are touched."""
 
 import gc
 import io
@@ -77,7 +77,7 @@ def refused(path: Path, data: bytes, layout: str = "test", origin: bytes | None 
 
 
 def sealed(head: bytes, **changed: int | bytes) -> bytes:
-    """A header with other values and the checksum that belongs to them."""
+    """A header with some values changed, and a checksum that matches."""
     names = ("magic", "order", "version", "layout", "body", "size", "root", "origin")
     values = dict(zip(names, FORMAT.unpack(head)[:-1], strict=True)) | changed
     head = FORMAT.pack(*values.values(), 0)[:-4]
@@ -145,7 +145,7 @@ MASKED = np.ma.masked_array([1, 2], [False, True])
     "pointers", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"]
 )
 def test_pointers_are_not_placed(path: Path, pointers: object):
-    if type(pointers) is str:  # not pointers, but .npy would forget what it is
+    if type(pointers) is str:  # no pointers, but .npy would lose the dtype
         pointers = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
     with pytest.raises(TypeError, match="an arena can't hold"), Arena.create(path, "test") as builder:
         builder.place(pointers)
@@ -238,11 +238,11 @@ def test_no_offset_leads_out_of_the_file(path: Path):
     with Arena.create(path, "test"):
         pass
     with Arena.open(path, "test") as arena, pytest.raises(DamagedSnapshot):
-        arena.array(arena.root)  # nobody set one
+        arena.array(arena.root)  # no root was set
 
 
 def test_an_offset_between_two_places(path: Path):
-    """Where what looks like an array lies in the data of one."""
+    """It points into an array's data, at bytes that look like an array."""
     inner = io.BytesIO()
     np.save(inner, np.arange(3))
     with Arena.create(path, "test") as builder:
@@ -546,9 +546,9 @@ def test_a_query_touches_few_pages(text: Path, data: Path):
     word = text.read_bytes()[10_000:10_021].decode()
     with KmerIndex.of(text, 21, path) as index:
         everything = index.arena._yoke.get()
-        advise(everything, "random")  # or the kernel reads neighbours that nobody asked for
+        advise(everything, "random")  # or the kernel also reads neighbouring pages
         advise(everything, "dontneed")
-        if (left := drop_from_cache(path)).count:  # it would map those that it has beside the one that is touched
+        if (left := drop_from_cache(path)).count:  # a fault also maps neighbouring pages in the cache
             pytest.skip(left.why)
         found, codes = index.find(word), page_map(index.codes)
         assert found.tolist() == [10_000]

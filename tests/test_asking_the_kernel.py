@@ -1,4 +1,4 @@
-"""What the kernel itself says: can this be mapped, and how often did processors interrupt each other."""
+"""What the kernel itself says: whether a file can be mapped, and how often processors interrupted each other."""
 
 import errno
 import os

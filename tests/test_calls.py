@@ -1,4 +1,4 @@
-"""What a call costs: every case, every Python that runs, and an order that no machine changes."""
+"""What a call costs: every case, every Python that runs, and an order that's the same on every machine."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ def test_only_a_python_of_that_version_that_runs_is_taken(tmp_path: Path, monkey
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for a Python")
 def test_a_python_that_says_it_is_another_version_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Its child prints what one of that version would, from a script: nothing here needs a second Python."""
+    """A script stands in for it, and prints what a Python of that version would: no second Python is needed."""
     costs = ", ".join(f'"{case}": 1e-8' for case in CASES)
     said = f'{{"python": "{OTHER}", "implementation": "cpython", "costs": {{{costs}}}}}'
     (tmp_path / f"python{OTHER}").write_text(f"#!/bin/sh\necho '{said}'\n")

@@ -1,4 +1,4 @@
-"""Lesson 03: what its checks call right, and what they do where no file gets cold."""
+"""Lesson 03: what its checks call right, and what they do where files never leave the cache."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_live_loads_have_the_causes_of_the_recorded_ones(data: Path):
     def unfit(loads: dict[str, dict]) -> list[str]:
         return [kind for kind, load in loads.items() if not report.fits(load, report.LOADS[kind][0])]
 
-    for _ in range(3):  # the kernel may take a warm file's pages, whoever needs them
+    for _ in range(3):  # the kernel may evict a warm file's pages at any time
         live = report.live_loads(Attempt(None, 0, 20, data))
         if not live:
             pytest.skip("no file gets cold here, or nobody counts what the disk gave")

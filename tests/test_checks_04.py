@@ -1,4 +1,4 @@
-"""Lesson 04's checks: the recorded workers are what the live ones are."""
+"""Lesson 04's checks: the recorded workers match the live ones."""
 
 from helpers.teach import exercise
 from helpers.teach.exercise_files import check

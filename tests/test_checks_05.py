@@ -1,4 +1,4 @@
-"""Lesson 05's checks: lines that make arrays are seen, and no lazy rule explains the steps."""
+"""Lesson 05's checks: lines that make arrays are noticed, and no shortcut explains the steps."""
 
 import ast
 from itertools import combinations
@@ -65,7 +65,7 @@ def test_no_four_questions_tell_all_words_apart(steps: dict[str, dict]):
 
 @pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 def test_a_step_leaves_nothing_behind(tmp_path: Path):
-    """Else a step would seem to have taken what the one before it gave back to malloc and not to the kernel."""
+    """Otherwise memory that one step gave back to malloc, but not to the kernel, would be counted in the next step."""
     steps = report.live_steps(Attempt(None, 0, 20, tmp_path))
     before = [one["anonymous"][0] for kind, one in steps.items() if "in place" not in kind]
     assert max(before) - min(before) < MiB

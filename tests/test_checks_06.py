@@ -1,4 +1,4 @@
-"""Lesson 06: what the checks count and lay out is what they say."""
+"""Lesson 06: the checks count steps and lay out tables as they say they do."""
 
 import ctypes
 import sys
@@ -16,7 +16,7 @@ REGISTRY = exercise_files.check(exercise("06.registry").folder)
 
 
 def there(function: Callable, *args: Any) -> Any:
-    """What it returns in a process of its own: what the counting of steps installs cannot be taken away again."""
+    """Calls the function in a process of its own, because what the step counter installs can't be removed."""
     run = measure(function, *args)
     if run.ended != "returned":
         raise RuntimeError(run.error)

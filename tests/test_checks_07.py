@@ -1,4 +1,4 @@
-"""Lesson 07: no shared memory is left behind, what is recorded is what happens, and a lazy rule does not pass."""
+"""Lesson 07: no shared memory is left behind, the records match what happens, and a lazy rule doesn't pass."""
 
 import os
 from pathlib import Path

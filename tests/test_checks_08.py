@@ -1,4 +1,4 @@
-"""Lesson 08's checks: every damage is asked for, and whoever is said to copy does."""
+"""Lesson 08's checks: every damaged file must be refused, and the loaders said to copy do copy."""
 
 from importlib.util import find_spec
 from pathlib import Path

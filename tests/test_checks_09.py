@@ -1,4 +1,4 @@
-"""Lesson 09's checks: requests go to and fro, every bad snapshot is bad, what is called right is what servers did."""
+"""Lesson 09's checks: requests alternate, every bad snapshot is bad, and what's called right is what servers did."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Lesson 10's checks: what is called a holder is one, and what Windows refuses is refused here."""
+"""Lesson 10's checks: whatever is called a holder is one, and whatever Windows refuses is refused here."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ linux = pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 
 
 def test_what_is_called_a_holder_is_one(tmp_path: Path):
-    """With this name alone, is the mapping there? And when it is deleted, gone?"""
+    """While only this name exists, is the mapping there? Once the name is deleted, is it gone?"""
     path, other = (random_file(tmp_path / name, 16 * KiB) for name in ("a.bin", "b.bin"))
     for kind in (*holders.HOLDERS, *holders.FREE):
         for names, gone in (([], kind in holders.FREE), (["rows"], True)):

@@ -1,4 +1,4 @@
-"""Lesson 11's checks: kills at every call, each order of lending, the lesson's own server, and workers as recorded."""
+"""Lesson 11's checks: a kill at every call, each order of lending, the lesson's own server, and recorded workers."""
 
 import os
 import socket
@@ -51,7 +51,7 @@ def test_every_call_that_touches_a_file_is_a_moment_to_be_killed_at(tmp_path: Pa
 
 def test_the_tables_of_orders_say_what_a_plain_simulation_says():
     for order, (lent, wanted) in cache.ORDERS.items():
-        loans, mapped = [], []  # of letters; what was lent last is last
+        loans, mapped = [], []  # letters, the most recently lent last
         for what, letter in order.split():
             if what == "+":
                 mapped = [each for each in mapped if each != letter] + [letter]
@@ -80,7 +80,7 @@ def test_what_resumes_at_the_check_resumes_at_the_lesson_s_server(tmp_path: Path
     with serve(tmp_path / "models", workers=1) as server:
         lines = iter([HTTPConnection(server.address, timeout=20) for _ in range(10)])
         ask(server.address, "PUT", "/models/m", data[:1000], part(data, 0, 1000))
-        for _ in range(2):  # again: now all is there
+        for _ in range(2):  # the second time, everything is already there
             solved("11.resume")(path, lines.__next__)
             assert (tmp_path / "models" / "m").read_bytes() == data
         told = ask(server.address, "HEAD", "/models/m", headers=sha(data)).headers

@@ -1,4 +1,4 @@
-"""What `make test` takes, and what only `make test-all` does."""
+"""What `make test` runs, and what only `make test-all` runs."""
 
 import chosen
 import pytest
@@ -9,7 +9,7 @@ from helpers.folders import ROOT
 
 @pytest.fixture
 def part(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """As under `make test`, also when `make test-all` runs this."""
+    """As under `make test`, even when `make test-all` runs this test."""
     monkeypatch.delenv("ZERO_COPY_TESTS", raising=False)
     return monkeypatch
 

@@ -1,4 +1,4 @@
-"""Claims: said, measured, verdict; every claim of a finished lesson is asserted in it."""
+"""Claims: what's said, what's measured, the verdict. A finished lesson asserts every one of its claims."""
 
 from pathlib import Path
 

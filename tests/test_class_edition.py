@@ -1,4 +1,4 @@
-"""The students' edition: made from a commit, the same bytes everywhere; and what a student has when it is unzipped."""
+"""The students' edition: made from a commit, the same bytes everywhere; and what a student has after unzipping it."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_it(student: Path, code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """This code, run by a student: from that folder, with its helpers, with no git to be found."""
+    """Runs code as a student would: with the helpers from that folder, and no git on the PATH."""
     own = {"PATH": str(tmp_path), "PYTHONPATH": str(student), "ZERO_COPY_STATE": str(tmp_path / "state")}
     own |= {"ZERO_COPY_DATA": str(tmp_path / "data"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", code]
@@ -51,7 +51,7 @@ def clone(folder: Path) -> Path:
 
 
 def made(checkout: Path, *lessons: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`make class` in a checkout."""
+    """Runs `make class` in a checkout."""
     command = [sys.executable, "-B", "-m", "helpers.classroom.hand_out", *lessons]
     own = os.environ | {"PYTHONPATH": str(checkout)} | environment
     return subprocess.run(command, cwd=checkout, env=own, text=True, capture_output=True)
@@ -60,7 +60,7 @@ def made(checkout: Path, *lessons: str, **environment: str) -> subprocess.Comple
 @in_a_checkout
 @unix
 def test_a_commit_makes_the_same_bytes_everywhere(tmp_path: Path):
-    """Under another umask, language, time zone and folder, where git converts line ends, and beside work not done."""
+    """Even with another umask, language, time zone and folder, with git converting line ends, and unfinished work."""
     one, other = clone(tmp_path / "one"), clone(tmp_path / "another folder")
     said = made(one)
     assert said.returncode == 0, said.stderr
@@ -200,7 +200,7 @@ print(count)
 
 # --- its commands ---------------------------------------------------------------------------------------------
 def terminal(**own: str) -> dict[str, str]:
-    """The variables of a terminal of the student's, not those of the `make test` that this may run in."""
+    """The environment of a student's terminal, without the variables of a `make test` that may be running this."""
     return {name: os.environ[name] for name in os.environ.keys() - {"MAKEFLAGS", "MAKELEVEL", "PYTHONPATH"}} | own
 
 
@@ -224,7 +224,7 @@ def test_its_readme_and_its_makefile_agree(student: Path):
 
 
 def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: Path, tmp_path: Path):
-    """Unzipped files have the time of their commit, and are older than the environment of the last edition."""
+    """Unzipped files carry the time of their commit, so they're older than the environment of the last edition."""
     here = Path(shutil.copytree(student, tmp_path / "here"))
     planned = make(here, "-n", "env")
     assert "venv --clear" in planned.stdout, planned.stderr
@@ -241,7 +241,7 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: P
 @pytest.mark.notebooks
 @pytest.mark.skipif(not everything(), reason="make test-all makes a student's environment")
 def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
-    """With what the README asks for, Python and make, and no git."""
+    """With only what the README asks for: Python and make, but no git."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("awk", "cat", "cksum", "cp", "find", "make", "mkdir", "rm", "sed", "sh", "touch", "uname", "id"):

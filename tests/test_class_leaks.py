@@ -1,8 +1,8 @@
-"""Nothing in the students' edition answers an exercise: no file of the teacher's, no function that is nearly an answer,
-and none in a check that could be handed in.
+"""Nothing in the students' edition answers an exercise: no file of the teacher's, no function that's nearly an answer,
+and no function in a check that could be handed in.
 
-Functions are compared by their shape: without docstrings, comments, annotations and imports, and whatever their
-parameters and variables are called.
+Functions are compared by their shape: docstrings, comments, annotations, imports, and the names of parameters and
+variables don't count.
 """
 
 import ast
@@ -29,10 +29,10 @@ from helpers.teach.source import taken
 from helpers.units import MiB
 
 HOSTILE = Path(__file__).with_name("hostile")
-ALIKE, SHORT = 0.9, 25  # of the tokens in order; below so many tokens functions are alike by chance
+ALIKE, SHORT = 0.9, 25  # share of the tokens, in order; functions with fewer than SHORT tokens are alike by chance
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LESSON_SHOWS = "the lesson shows it, and the exercise asks for a little more"
-KNOWN = {  # what may be alike: the beginning of the answer's file, the place in the edition, and why
+KNOWN = {  # what may be alike: how the answer's file name begins, the place in the edition, and why
     ("02/chunks/solution.py", "02_copy_a_big_file.ipynb, copy-one-buffer"): LESSON_SHOWS,
     ("02/chunks/right/whole_mapping.py", "02_copy_a_big_file.ipynb, copy-two-ways"): LESSON_SHOWS,
     ("03/lookup/wrong/", "03_choose_between_read_and_mmap.ipynb, choose-amplify"): "wrong: it lacks the advice",
@@ -66,7 +66,7 @@ def code(name: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 @cache
 def shapes(text: str) -> tuple[tuple[str, ...], ...]:
-    """The shape of each function, lambda and class in a piece of Python; of none if it is not Python."""
+    """The shape of each function, lambda and class in a piece of Python; none if it isn't Python."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
     for read in (str, lambda text: TransformerManager().transform_cell(text)):
         with suppress(SyntaxError):
@@ -76,7 +76,7 @@ def shapes(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def shape(function: ast.AST) -> Iterator[str]:
-    """The tokens of its body, in order."""
+    """The tokens of the body of a function, lambda or class, in order."""
     inside = list(ast.walk(function))
     own = {node.arg for node in inside if isinstance(node, ast.arg)}
     own |= {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -105,7 +105,7 @@ def shape(function: ast.AST) -> Iterator[str]:
 
 
 class Edition:
-    """The shapes of an edition's functions, to be asked which of them a function is like."""
+    """The shapes of an edition's functions: says which of them a function is like."""
 
     def __init__(self, files: dict[str, bytes]):
         pieces = [piece for name in files for piece in code(name, files[name])]
@@ -119,8 +119,8 @@ class Edition:
                 row[self.numbers[token]] = count
 
     def like(self, asked: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """Place and text of those that are alike. What two have in common in any order is at least what they have in
-        common in this one."""
+        """Place and text of the functions like this one. A quick count comes first: ignoring the order of tokens, two
+        functions never have less in common."""
         count = {self.numbers[token]: number for token, number in Counter(asked).items() if token in self.numbers}
         common = np.minimum(self.counts[:, list(count)], list(count.values())).sum(axis=1)
         for at in np.flatnonzero(2 * common >= ALIKE * (self.lengths + len(asked))):
@@ -129,7 +129,7 @@ class Edition:
 
 
 def leaks(files: dict[str, bytes]) -> dict[tuple[str, str], str]:
-    """(An answer's file, a place in the edition) -> the text there that is like it, the answer's own starter apart."""
+    """(An answer's file, a place in the edition) -> the text there that's like it, except the exercise's starter."""
     edition, found = Edition(files), {}
     for key, name, text in answers():
         starter = f"exercises/{key.replace('.', '/')}/starter.py"
@@ -193,7 +193,7 @@ def test_no_file_of_the_teacher_s_is_in_it():
 
 def test_no_note_for_teachers_is_in_it():
     everything = "\n".join(data.decode(errors="replace") for data in student_edition.files().values())
-    everything = everything.replace('\\"', '"')  # as it stands in a notebook
+    everything = everything.replace('\\"', '"')  # a notebook escapes quotes
     texts = [path.read_text(encoding="utf-8") for path in TEACHER.glob("*.md")]
     notes = {line for text in texts for line in re.split(r"\n|(?<=[.?!]) ", text) if len(line) > 40}
     assert len(notes) > 100
@@ -201,7 +201,7 @@ def test_no_note_for_teachers_is_in_it():
 
 
 def could_be_handed_in() -> list:
-    """Each exercise with each function of its check.py that can be called as the one asked for."""
+    """Each exercise, with each function of its check.py that can be called like the one the exercise asks for."""
     pairs = []
     for one in exercises():
         arguments = len(inspect.signature(one.made(one.starter)).parameters)
@@ -209,7 +209,7 @@ def could_be_handed_in() -> list:
             taken = list(inspect.signature(function).parameters.values())
             needed = [parameter for parameter in taken if parameter.default is parameter.empty]
             is_its_own = function.__code__.co_filename == str(one.folder / "check.py")
-            asks = taken and taken[0].name in ("attempt", "function")  # it is given the student's function
+            asks = taken and taken[0].name in ("attempt", "function")  # it takes the student's function
             if is_its_own and not asks and len(needed) <= arguments <= len(taken):
                 pairs.append(pytest.param(one, name, id=f"{one.key}-{name}"))
     return pairs

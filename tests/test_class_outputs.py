@@ -67,7 +67,7 @@ def again(folder: Path, **how: bool) -> list[Path]:
 
 
 def small(folder: Path, *things: Student | HandIn | Row, said: Course | None = None) -> list[Grade]:
-    """The grades of what is kept, and the outputs in `folder`."""
+    """Keeps these things, and writes the outputs to `folder`. Returns the grades."""
     with store(folder) as known:
         known.keep(*things)
         write_all(known, said or Course(), folder)
@@ -152,7 +152,7 @@ def test_late_is_what_comes_after_the_due_date_as_it_is_now(tmp_path: Path, when
 
 # --- tables ---------------------------------------------------------------------------------------------------
 def test_the_gradebook_holds_every_answer(out: Path):
-    assert (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel takes it for another encoding
+    assert (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel assumes another encoding
     rows = table(out / "gradebook.csv")
     assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03")])
     assert {row["name"] for row in rows} >= {
@@ -227,7 +227,7 @@ def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
 
 
 def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
-    """And its download has a folder for each, or none, if the teacher has chosen so."""
+    """Its download has a folder for each student, or no folders if the teacher chose that."""
     folder, flat = "x.zip/Ada_7_assignsubmission_file_/x.ipynb", "Ada_9_assignsubmission_file_x.ipynb"
     things = [HandIn("ada", "02", folder, "d"), HandIn("ada", "03", flat, "d")]
     small(tmp_path, Student("ada", "Ada", place="Ada_7_assignsubmission_file"), *things, answer("02.chunks"))
@@ -246,7 +246,7 @@ def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
 
 def test_canvas_gets_a_column_for_each_lesson(out: Path):
     header, points, *rows = csv.reader(io.StringIO((out / "canvas.csv").read_text(), newline=""))
-    # lib/gradebook_importer.rb: row_has_student_headers?, last_student_info_column, check_for_non_student_row
+    # Canvas's lib/gradebook_importer.rb: row_has_student_headers?, last_student_info_column, check_for_non_student_row
     assert "Student" in header[0] and "ID" in header[1] and "Section" in header[4]
     assert "Points Possible" in points[0] and not [row for row in rows if "Points Possible" in row[0]]
     assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"] and points[5:] == ["40", "30"]
@@ -269,7 +269,7 @@ def test_canvas_knows_a_student_whose_key_was_told_apart(tmp_path: Path):
 
 
 def test_an_import_without_students_is_not_written(tmp_path: Path):
-    """A file that only looks like one of Canvas's is none: its number is not the student's key."""
+    """This file only looks like one of Canvas's: its number isn't the student's key."""
     small(tmp_path, HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d"), answer("02.chunks"))
     assert {path.name for path in tmp_path.iterdir()} == {"feedback", "gradebook.csv", "grades.sqlite", "report.html"}
 
@@ -341,7 +341,7 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
         "How many must be in memory at once?",  # the first hint of 02.chunks
     ):
         assert words in text
-    assert "readinto" not in text  # the second one
+    assert "readinto" not in text  # from the second hint
 
 
 # --- the report -----------------------------------------------------------------------------------------------
@@ -488,7 +488,7 @@ def test_the_same_store_gives_the_same_bytes(out: Path, tmp_path: Path):
     assert contents(tmp_path) == contents(out)
     times = {path: path.stat().st_mtime_ns for path in out.rglob("*.html")}
     assert set(again(out)) >= times.keys()
-    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.html")} == times  # nor are they written again
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.html")} == times  # and none is written again
 
 
 def test_an_old_page_goes_when_all_that_is_new_is_there(tmp_path: Path):
@@ -499,7 +499,7 @@ def test_an_old_page_goes_when_all_that_is_new_is_there(tmp_path: Path):
     with store(out) as known:
         known.forget("910000011")
     (out / "report.html").unlink()
-    (out / "report.html").mkdir()  # cannot be written
+    (out / "report.html").mkdir()  # it can't be written
     with pytest.raises(IsADirectoryError):
         again(out)
     assert contents(out).keys() == before.keys() - {"report.html"}
@@ -546,7 +546,7 @@ def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.Captur
             assert b"910000021" not in data and b"Nachname21" not in data, path
     assert (out / "class.toml").read_text() == listed.replace('"910000021" = "Vorname21 Nachname21"  # new\n', "")
     assert "# of the next\n[[override]]" in (out / "overrides.toml").read_text()
-    assert "the disk was full" in (out / "overrides.toml").read_text()  # a comment, which is the teacher's
+    assert "the disk was full" in (out / "overrides.toml").read_text()  # a comment, and so the teacher's to keep
     assert {name: contents(out)[name] for name in others} == others
 
 
@@ -599,7 +599,7 @@ def test_nobody_is_forgotten_while_somebody_grades(tmp_path: Path, capsys: pytes
 # --- in a browser ---------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module", params=["report", "feedback", "long name"])
 def shown(request: pytest.FixtureRequest, browser: Browser, out: Path) -> Iterator[Page]:
-    """A page that reaches nothing but itself: `page.requests`, `page.complaints`."""
+    """A page that can't load anything else. `page.requests` and `page.complaints` say what it tried."""
     pages = {
         "report": out / "report.html",
         "feedback": next((out / "feedback").glob("vorname21-*")),
@@ -636,5 +636,5 @@ def test_a_page_fits_a_phone_and_paper(shown: Page):
 
 
 def squeezed(text: str) -> str:
-    """Without spaces, and without the ligatures of print."""
+    """The text without spaces, and with the ligatures of print resolved."""
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))

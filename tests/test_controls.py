@@ -1,4 +1,4 @@
-"""Controls: a claim that cannot fail is found."""
+"""Controls find a claim that can't fail."""
 
 import json
 from pathlib import Path

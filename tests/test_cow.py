@@ -1,4 +1,4 @@
-"""Cow: a borrow is never written and never copied until somebody asks, and then once."""
+"""Cow: a borrowed value is never written, and is copied only when somebody asks, and only once."""
 
 import copy
 import ctypes
@@ -30,7 +30,7 @@ def mapped(content: bytes) -> mmap.mmap:
 
 @st.composite
 def arrays(draw: st.DrawFn) -> np.ndarray:
-    """Of many dtypes, and seen through slices with steps, backwards, transposed, read-only."""
+    """Arrays of many dtypes: sliced, with steps and backwards, transposed, read-only."""
     dtype = draw(st.one_of(nps.integer_dtypes(), nps.floating_dtypes(), nps.boolean_dtypes(), nps.datetime64_dtypes()))
     array = draw(nps.arrays(dtype, nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)))
     if array.ndim:
@@ -46,7 +46,7 @@ buffers = st.builds(
     st.sampled_from([bytes, bytearray, mapped, memoryview, lambda content: memoryview(bytearray(content))[::-1]]),
     st.binary(max_size=40),
 )
-text = st.text(st.characters(exclude_categories=["Cs"]))  # as st.text(), which first tries to encode a million
+text = st.text(st.characters(exclude_categories=["Cs"]))  # like st.text(), which first tries to encode a million
 plain = st.one_of(
     text,
     st.lists(st.integers()).map(tuple),
@@ -57,7 +57,7 @@ actions = st.lists(st.sampled_from(["read", "repr", "to_mut", "write"]), max_siz
 
 
 def frozen(value: Any) -> Any:
-    """What `value` holds, in a form that nothing changes."""
+    """What `value` holds, in a form that nothing can change."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype, value.tobytes()
     if isinstance(value, bytes | bytearray | memoryview | mmap.mmap):
@@ -68,7 +68,7 @@ def frozen(value: Any) -> Any:
 
 
 def change(value: Any) -> None:
-    """Writes all over what is owned."""
+    """Writes into an owned value."""
     if isinstance(value, np.ndarray):
         value[...] = np.array(1).astype(value.dtype)
     elif isinstance(value, bytearray):
@@ -168,7 +168,7 @@ def test_what_has_no_read_only_view_is_refused_with_advice(source: Any):
     MappingProxyType(defaultdict(list)), MappingProxyType(MappingProxyType(Counter())),
 ])  # fmt: skip
 def test_what_a_view_or_a_clone_would_not_do_justice_is_refused(source: Any):
-    """A mask is a second buffer, reading a defaultdict writes, and a clone would be a plain dict."""
+    """A masked array has a second buffer, reading a defaultdict can write to it, and clones would be plain dicts."""
     with pytest.raises(TypeError, match=rf"{type(source).__name__} has no read-only view.*plain dict or plain array"):
         Cow.borrowed(source)
     assert Cow.owned(source).to_mut() is source
@@ -247,7 +247,7 @@ def test_the_repr_is_short_and_reads_no_big_value():
 
 
 def test_numpy_seals_only_what_its_owner_seals():
-    """What the module says of setflags, for both kinds of owner."""
+    """What the module says about setflags, for both kinds of owner."""
     weights = np.zeros(3)
     Cow.borrowed(weights).value.setflags(write=True)
     sealed = Cow.borrowed(np.frombuffer(bytes(24)))

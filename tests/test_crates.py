@@ -1,4 +1,4 @@
-"""The Rust programs that use crates: they are built where crates can be had, and the record stands in for them."""
+"""The Rust programs that use crates are built where the crates are available; elsewhere their records stand in."""
 
 import json
 import os
@@ -24,7 +24,7 @@ RECORDS = folders.RECORDED / "rust" / "crates"
 
 @cache
 def why_not() -> str:
-    """Builds them; "" if they are built."""
+    """Builds the programs. Returns why that failed, or ""."""
     try:
         crates.build()
     except (twins.NoRust, OSError) as why:
@@ -41,7 +41,7 @@ def built() -> Path:
 
 @pytest.fixture(params=["run", "recorded"])
 def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """`crate`, as run here and as recorded: the lessons say the same of both."""
+    """`crate`, run here and as recorded: the lessons say the same about both."""
     if request.param == "run":
         request.getfixturevalue("built")
         return ran
@@ -51,7 +51,7 @@ def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 @cache
 def ran(name: str) -> twins.Twin:
-    """Once for all tests."""
+    """Runs it once for all tests."""
     return crate(name)
 
 
@@ -174,7 +174,7 @@ def test_what_is_recorded_is_what_runs(built: Path, name: str):
 
 
 def wanted() -> dict[str, str]:
-    """The versions that the project asks for. Each has to be exact: there is no lock file."""
+    """The versions that the project asks for. Each must be exact, because there's no lock file."""
     asked = tomllib.loads((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))["dependencies"]
     versions = {name: told if isinstance(told, str) else told["version"] for name, told in asked.items()}
     assert all(re.fullmatch(r"=\d+\.\d+\.\d+", version) for version in versions.values())

@@ -1,4 +1,4 @@
-"""A slider over what was measured: its words and marks are the chosen position's."""
+"""A slider over measurements: its words and marks belong to the chosen position."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ NS = {"a method": "ns", "a table": "ns"}
 
 @pytest.fixture
 def chunks() -> dict[int, Recording]:
-    """Slow with small chunks, slow with large ones, best at 64 KiB; out of order."""
+    """Slow with small chunks, slow with large ones, best at 64 KiB; not sorted by size."""
     walls = {2**20: 0.3, 2**12: 0.8, 2**16: 0.2, 2**14: 0.4, 2**24: 0.5}
     return {n: recording(str(n), n / MiB, wall=w, io=IO(read_calls=SIZE // n)) for n, w in walls.items()}
 

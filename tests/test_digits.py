@@ -1,4 +1,4 @@
-"""The committed model and its pictures: it reads them, and never saw them before."""
+"""The committed model reads the committed pictures, and wasn't trained on any of them."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ LEAST = 0.97
 
 
 def test_the_committed_model_reads_the_committed_pictures():
-    """Written out, as a lesson does it, with the other reader."""
+    """Its arithmetic written out, as in a lesson, with the other reader."""
     images, labels = digits()
     assert images.shape == (len(labels), 8, 8) and images.dtype == labels.dtype == np.uint8
     assert images.min() == 0 and images.max() == 16 and set(labels) == set(range(10)) and len(labels) >= 400
@@ -71,7 +71,7 @@ def test_training_again_makes_such_a_model(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_slopes_are_the_slopes():
-    """Against differences, in double precision."""
+    """Compared with finite differences, in double precision."""
     random = np.random.default_rng(1)
     shapes = {"hidden.weight": (5, 64), "hidden.bias": (5,), "out.weight": (10, 5), "out.bias": (10,)}
     weights = {name: random.normal(size=shape) for name, shape in shapes.items()}

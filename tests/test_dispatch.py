@@ -1,4 +1,4 @@
-"""Dispatch: the bytes of a trait object are what they are said to be, and who serves is nobody's business."""
+"""Dispatch: a trait object's bytes are what they're said to be, and callers needn't know which backend serves."""
 
 import ctypes
 import gc
@@ -87,10 +87,10 @@ def test_a_call_reads_the_table_and_the_value_and_looks_up_no_name():
 
 
 class Negated(ctypes.Structure):
-    """Bytes as Scale's, another table."""
+    """The same bytes as Scale, but another table."""
 
     _fields_ = (("factor", ctypes.c_double),)
-    dropped: list[float] = []  # noqa: RUF012  whoever was dropped, by factor
+    dropped: list[float] = []  # noqa: RUF012  the factors of those that were dropped
 
     def infer(self, x: float) -> float:
         return -self.factor * x
@@ -102,7 +102,7 @@ class Negated(ctypes.Structure):
 def test_value_and_table_live_while_the_pointer_does():
     erased = [DynBackend.of(kind(float(i), *rest)) for i in range(500) for kind, rest in ((Scale, ()), (Affine, (1,)))]
     gc.collect()
-    filler = [Scale(-1.0) for _ in range(2000)]  # would take the place of what was freed
+    filler = [Scale(-1.0) for _ in range(2000)]  # would reuse any freed memory
     assert [one.infer(2.0) for one in erased] == [x for i in range(500) for x in (2.0 * i, 2.0 * i + 1)]
     assert len(filler) == 2000
 

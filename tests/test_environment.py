@@ -1,4 +1,4 @@
-"""One list of dependencies, said in four places that must agree, and the commands that the README promises."""
+"""One list of dependencies, in four places that must agree; and the commands that the README promises."""
 
 import ast
 import os
@@ -31,7 +31,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encod
 
 
 def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
-    """Of those that this Python asks for: a marker may except it."""
+    """The versions allowed for each requirement that applies to this Python; a marker may exclude it."""
     asked = [each for each in map(Requirement, requirements) if not each.marker or each.marker.evaluate()]
     return {canonicalize_name(each.name): each.specifier for each in asked}
 
@@ -43,7 +43,7 @@ DIRECT = sorted((RUNTIME | EXTRAS["libraries"] | EXTRAS["dev"]).items())
 
 
 def locked(file: str) -> dict[str, list[str]]:
-    """Versions in a lock, one a name or one a platform."""
+    """The versions in a lock file: one for each name, or one for each platform."""
     versions = defaultdict(list)
     text = (ROOT / file).read_text(encoding="utf-8")
     for name, number in re.findall(r"^([\w.-]+)==([^ ;\\]+)", text, re.MULTILINE):
@@ -52,7 +52,7 @@ def locked(file: str) -> dict[str, list[str]]:
 
 
 def imported(path: Path, everywhere: bool = True) -> set[str]:
-    """The top-level packages that a module imports, its own room's apart; everywhere, or as soon as it is imported."""
+    """The top-level packages that a module imports, except by relative imports: anywhere, or only at its top level."""
     found, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
@@ -150,7 +150,7 @@ def test_readme_and_makefile_agree():
 
 
 def make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """`make` as from a terminal: not as a part of the `make test` that this may run in."""
+    """Runs `make` as from a terminal, not as part of a `make test` that may be running this."""
     if os.name == "nt" or not shutil.which("make"):
         pytest.skip("no make here; the README says the same without it")
     kept = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "WAYLAND_DISPLAY")}
@@ -173,7 +173,7 @@ def test_make_names_a_python_that_cannot_be_used(tmp_path: Path):
 
 
 def looked_for(folder: Path, there: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """find-python.sh where nothing else is on the PATH than these scripts."""
+    """Runs find-python.sh with nothing but these scripts on the PATH."""
     for name, script in there.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n")
         (folder / name).chmod(0o755)

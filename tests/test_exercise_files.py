@@ -1,4 +1,4 @@
-"""The form of exercises/: what does not keep to it is refused, with its file, its line and what would be right."""
+"""The form of exercises/: whatever breaks it is refused, with its file, its line and what would be right."""
 
 import shutil
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from helpers.teach.exercises import Exercise, exercises, read
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An exercises/ of one's own, with the sample in it."""
+    """An exercises/ folder for this test alone, with the sample in it."""
     made = Path(shutil.copytree(sample_lessons.EXERCISES, tmp_path / "exercises", ignore=lambda *_: ["__pycache__"]))
     monkeypatch.setattr(folders, "EXERCISES", made)
     monkeypatch.setattr(folders, "ROOT", tmp_path)
@@ -25,7 +25,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def all_of(one: Exercise) -> None:
-    """Reads every file of it."""
+    """Reads every file of an exercise."""
     assert one.right is not None and one.wrong is not None and exercise_files.check(one.folder)
 
 

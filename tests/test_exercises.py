@@ -1,5 +1,5 @@
-"""Every exercise of every lesson, as its folder has it: the starter is not attempted, what is right is right, and each
-wrong answer meets the cause that its first line names.
+"""Every exercise of every lesson, as in its folder: the starter counts as not attempted, right answers are right, and
+each wrong answer is refused for the cause that its first line names.
 """
 
 import shutil
@@ -33,13 +33,13 @@ KEYS = {
     "10": ["holders", "save", "windows"],
     "11": ["cache", "publish", "report", "resume"],
 }
-SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, on less
+SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, but smaller
 
 each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
 def answers(kind: str, most: int) -> pytest.MarkDecorator:
-    """Exercises and their answers that can be given here: all, or `most` of them."""
+    """Exercises, each with an answer that can be given here: all of them, or `most`."""
     pairs = some([(one, answer) for one in exercises() for answer in getattr(one, kind)], most, kind)
     found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in pairs if pair[1].can_be_given]
     return pytest.mark.parametrize(("one", "answer"), found)

@@ -1,4 +1,4 @@
-"""The picture of the experts that were needed says its numbers, and refuses shares that can't be."""
+"""The picture of the experts that were needed states its numbers, and refuses impossible shares."""
 
 import pytest
 from test_show_ideas import assert_fits

@@ -1,4 +1,4 @@
-"""The page explorer against the kernel: each action, what it leaves, what it costs, and that nothing is left behind."""
+"""The page explorer against the kernel: what each action leaves and costs, and that nothing stays behind."""
 
 import errno
 import gc
@@ -38,7 +38,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 def gone(pid: int) -> bool:
-    """Is there neither a process nor a zombie of this number?"""
+    """Is the process gone, with not even a zombie left?"""
     until = time.monotonic() + 10
     while psutil.pid_exists(pid):
         if time.monotonic() > until:
@@ -164,7 +164,7 @@ def test_a_second_fork_replaces_the_first(explorer: Explorer):
 
 def test_page_out_takes_everything_wherever_the_process_ran(explorer: Explorer):
     first = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(first)})  # the one that asks is elsewhere
+    os.sched_setaffinity(0, {max(first)})  # the asking process is on another processor
     try:
         for _ in range(5):
             explorer.remap(shared=False)
@@ -314,7 +314,7 @@ def test_it_outlives_the_thread_that_made_it():
 
 
 def interrupted(explorer: Explorer, action: Callable) -> None:
-    """Does it while the explorer's process stands still, and gives up, as Ctrl-C does."""
+    """Tries the action while the explorer's process is stopped, and is interrupted as by Ctrl-C."""
     os.kill(explorer.pid, signal.SIGSTOP)
     threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
     try:
@@ -358,7 +358,7 @@ def test_threads_take_turns():
 
 
 def run(code: str, folder: Path, **more) -> subprocess.Popen:
-    """A program of its own whose generated files go to `folder`."""
+    """Starts a separate program whose generated files go to `folder`."""
     command = [sys.executable, "-c", f"from helpers.measure.explorer import Explorer\n{code}"]
     environment = os.environ | {"ZERO_COPY_DATA": str(folder)}
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT, **more)

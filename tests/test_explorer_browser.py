@@ -1,4 +1,4 @@
-"""The page explorer in a real browser: what is clicked happens to real pages, and what is shown is what they are."""
+"""The page explorer in a real browser: clicks act on real pages, and what's shown is the state of those pages."""
 
 import json
 import mmap
@@ -53,7 +53,7 @@ def explorer(lab: Page, home: Path) -> Locator:
 
 
 def click(lab: Page, name: str) -> Locator:
-    """A button of the explorer, clicked."""
+    """Clicks a button of the explorer. Returns its cell."""
     shown = cell(lab, "show")
     shown.get_by_role("button", name=name, exact=True).click()
     return shown
@@ -65,7 +65,7 @@ def action(shown: Locator) -> Locator:
 
 
 def counted(shown: Locator) -> list:
-    """The pages that the explorer shows: [anonymous, file-backed] of mine, of the cache, [...] of the child's."""
+    """The pages that the explorer shows: [my anonymous, file-backed], the cache's, [the child's ...]."""
 
     def pages(*names: str) -> list[int]:
         return [size(shown.locator(f'[data-counter="{name}"]').inner_text()) // mmap.PAGESIZE for name in names]
@@ -79,7 +79,7 @@ def counted(shown: Locator) -> list:
 
 
 def asked(lab: Page) -> list:
-    """The same, as the second cell has it from `page_map` and `page_cache`."""
+    """The same counts, as the second cell gets them from `page_map` and `page_cache`."""
     lab.evaluate("() => jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.clear()")
     cell(lab, "ask")
     run(lab)
@@ -139,7 +139,7 @@ def test_it_is_worked_from_the_keyboard_and_fits_a_narrow_window(lab: Page, expl
     shown.get_by_label("Page", exact=True).focus()
     lab.keyboard.press("Tab")
     expect(shown.get_by_role("button", name="Touch", exact=True)).to_be_focused()
-    # Its own buttons: the cell has others, in a toolbar that JupyterLab takes away once the window is narrow.
+    # Only its own buttons: the cell has others, in a toolbar that JupyterLab removes when the window is narrow.
     lab.wait_for_function(
         """() => { const right = node => node.getBoundingClientRect().right;
              const explorer = document.querySelector('.zc-explorer');

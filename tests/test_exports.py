@@ -1,4 +1,4 @@
-"""The count of exports agrees with what Python refuses while there is one."""
+"""The count of exports agrees with what Python refuses while there are any."""
 
 import mmap
 import sys

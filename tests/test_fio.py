@@ -1,4 +1,4 @@
-"""fio's reads and the device's bytes: through the page cache, and past it."""
+"""fio's reads and the bytes from the device: through the page cache, and bypassing it."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +22,7 @@ def blocks(tmp_path: Path) -> Path:
 def test_a_file_that_stays_warm_is_read_from_memory(blocks: Path):
     if drop_from_cache(blocks).share:
         pytest.skip("on this file system, no file gets cold")
-    jobs = fio({"warm": "--invalidate=0", "default": ""}, blocks)  # first warm: what `default` reads would warm it
+    jobs = fio({"warm": "--invalidate=0", "default": ""}, blocks)  # warm first: what `default` reads becomes warm
     from_device = {name: run.io.device_read_bytes / run.value["bytes"] for name, run in jobs.items()}
     assert {run.value["bytes"] for run in jobs.values()} == {4 * MiB}
     assert from_device["warm"] < 0.1 < from_device["default"] < 0.6, "fio drops the file first, then reads it again"

@@ -1,4 +1,4 @@
-"""Where things live, and files that are written whole or not at all, and read if they are files."""
+"""Where things live; files are written whole or not at all, and read only if they're regular files."""
 
 import errno
 import os
@@ -42,7 +42,7 @@ def test_folders_follow_the_environment_and_are_made(tmp_path, monkeypatch):
 
 @pytest.fixture
 def mount(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A mount table of ext4 and what is added to it."""
+    """A mount table of ext4, and of what a test adds."""
     table = [SimpleNamespace(mountpoint="/", fstype="ext4", opts="rw")]
     monkeypatch.setattr(psutil, "disk_partitions", lambda all: table)
     monkeypatch.delenv("ZERO_COPY_DATA", raising=False)
@@ -135,7 +135,7 @@ def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: 
             try:
                 error = job.exception(timeout=10)
             finally:
-                os.close(os.open(pipe, os.O_RDWR))  # lets go what waits for a writer
+                os.close(os.open(pipe, os.O_RDWR))  # releases a reader that waits for a writer
             assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(error)
             assert error.filename == str(path)
 
@@ -197,7 +197,7 @@ FULL = """
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of resources")
 def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
-    """A limit on a file's size stands for it: write(2) then fails after some bytes, too."""
+    """A limit on file size stands in for it: there too, write(2) fails after some bytes."""
     snapshot(tmp_path / "file", "", lambda builder: builder.place(np.ones(3))).close()
     before = (tmp_path / "file").read_bytes()
     environment = os.environ | {"ZERO_COPY_DATA": str(tmp_path)}
@@ -226,7 +226,7 @@ def test_what_a_killed_process_left_goes(tmp_path, name):
 def test_a_pipe_of_such_a_name_is_nobody_s_left_over(tmp_path):
     pipe = tmp_path / ".file.01234567.unfinished"
     os.mkfifo(pipe)
-    both = os.open(pipe, os.O_RDWR)  # so that nobody waits
+    both = os.open(pipe, os.O_RDWR)  # so that opening it blocks nobody
     write_whole(tmp_path / "file", "new")
     os.close(both)
     assert pipe.is_fifo() and (tmp_path / "file").read_text() == "new"

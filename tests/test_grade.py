@@ -1,4 +1,4 @@
-"""`make grade`: each answer is judged once, whatever state the folder is in, and whatever the judge meets."""
+"""`make grade`: each answer is judged once, whatever state the folder is in, and whatever happens to the judge."""
 
 import os
 import subprocess
@@ -89,7 +89,7 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
 
 
 def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """It is killed whenever it is asked about 02.chunks."""
+    """The judge is killed whenever it's asked about 02.chunks."""
     shell = tmp_path / "python"
     shell.write_text(
         f'#!/bin/sh\nread -r asked\ncase "$asked" in *02.chunks*) echo no such luck >&2; kill -SEGV $$;; esac\n'
@@ -180,7 +180,7 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
 
 
 def below(pid: int) -> dict[psutil.Process, str]:
-    """What a process has started, and what that has started, by name."""
+    """All the processes that a process has started, directly or not, with their names."""
     found = {}
     for one in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):

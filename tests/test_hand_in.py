@@ -1,4 +1,4 @@
-"""One file to hand in: the notebook as saved and its predictions, or a clear no."""
+"""One file to hand in: the notebook as saved and its predictions, or a clear refusal."""
 
 import json
 import os
@@ -24,7 +24,7 @@ LESSON = "02_copy_a_big_file.ipynb"
 
 @pytest.fixture(autouse=True)
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a student who has a copy of every lesson, and predicted something in two."""
+    """The folder of a student who has a copy of every lesson, and has made predictions in two."""
     monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path / "own"))
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
     assert work([]) == 0
@@ -35,7 +35,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shell(room_for_a_shell: None) -> Iterator[InteractiveShell]:
-    """IPython, as a kernel has it; it does not write to a student's history."""
+    """IPython as in a kernel, except that it doesn't write to a student's history."""
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
     shell.reset(new_session=True)
     yield shell

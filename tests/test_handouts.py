@@ -68,7 +68,7 @@ def real() -> Path:
 
 @contextmanager
 def lone_page(browser: Browser) -> Iterator[Page]:
-    """A page that loads nothing but itself, and whose complaints are kept: `page.requests`, `page.complaints`."""
+    """A page that can't load anything else; `page.requests` and `page.complaints` keep what it tried and said."""
     context = browser.new_context()
     page = context.new_page()
     page.requests, page.complaints = [], []
@@ -97,7 +97,7 @@ def each(sample: list[str], real: list[str]) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def handout(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """Loaded once for all tests of this handout; each of them says on what it is shown."""
+    """Loaded once for all tests of this handout; each test says how it's shown."""
     kind, name = request.param
     path = request.getfixturevalue(kind) / name
     with lone_page(browser) as page:
@@ -118,7 +118,7 @@ def test_a_handout_stands_alone(handout: Page):
     assert handout.complaints == []
 
 
-@each(OTHERS, STUDENTS)  # of every template one, and every page that students get
+@each(OTHERS, STUDENTS)  # one page from every template, and every page that students get
 def test_a_handout_is_accessible(handout: Page):
     show(handout, DESK)
     found = Axe().run(handout)
@@ -198,7 +198,7 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
                 secrets |= {f"{found.key} {answer.name}": answer.body for answer in found.wrong}
                 secrets |= {f"{found.key} hint {n}": text_of(inline(hint)) for n, hint in enumerate(found.hints, 1)}
                 secrets[f"{found.key} solution"] = found.solution_source
-        secrets.pop("02.hidden as_it_was", None)  # its prompt shows what is wrong
+        secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():
             holding = [path for path, text in everywhere.items() if dense(secret) in text]
             assert holding == [real / "instructor" / f"{lesson.stem}.html"], name
@@ -225,12 +225,12 @@ def text_of(html: str) -> str:
 
 
 def words_of(pdf: bytes) -> str:
-    """What stands on paper. Poppler reads a lesson in a tenth of a second; pypdf, which is always there, in two."""
+    """The text on paper. Poppler reads a lesson in 0.1 seconds; pypdf, which is always there, takes 2."""
     if tool := shutil.which("pdftotext"):
         return subprocess.run([tool, "-raw", "-", "-"], input=pdf, capture_output=True, check=True).stdout.decode()
     return "".join(sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf)).pages)
 
 
 def dense(text: str) -> str:
-    """Without white space, which a PDF keeps no account of."""
+    """The text without white space, which a PDF doesn't record."""
     return re.sub(r"\s", "", text)

@@ -47,7 +47,7 @@ class Liar(np.ndarray):
     base = property(lambda self: self)
     nbytes = __array_interface__ = property(lambda self: 1 / 0)
 """
-# What is done in the lesson; how it is let go; what is found in between: (name, where).
+# What the lesson does; how it lets go; what's found in between: (name, where).
 KINDS = {
     "global": ("row = load()[5:]", "del row", ("lesson.row", "global")),
     "item": ("cache = {'a': [load()]}", "del cache", ("lesson.cache['a'][0]", "global")),
@@ -141,7 +141,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def known() -> Iterator[set[int]]:
-    """By their ids, the objects that were there before these tests."""
+    """The ids of the objects that existed before these tests."""
     gc.unfreeze()
     before = [one for one in gc.get_objects() if one is not vars(sys)]
     yield set(map(id, before))
@@ -149,10 +149,10 @@ def known() -> Iterator[set[int]]:
 
 @pytest.fixture
 def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What was there before is not searched: only sooner done. And no collector tidies up behind who_holds."""
+    """Doesn't search objects that existed before, only to save time. And no collector tidies up after who_holds."""
     searched = SimpleNamespace(
         is_tracked=gc.is_tracked,
-        get_objects=gc.get_objects,  # without those that are frozen
+        get_objects=gc.get_objects,  # leaves out the frozen ones
         get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
     )
     for room in (ways, holders):
@@ -166,7 +166,7 @@ def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def lesson(path: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> dict:
-    """A module's namespace, as a student's is."""
+    """A module's namespace, like a student's."""
     module = ModuleType("lesson")
     monkeypatch.setitem(sys.modules, "lesson", module)
     module.path = path
@@ -295,7 +295,7 @@ def test_a_list_of_many_pairs_is_one_line_and_no_longer_way_is_walked(lesson: di
 def test_no_module_is_loaded_by_the_search(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    class Lazy(ModuleType):  # as importlib.util.LazyLoader's: it is loaded when it is asked for anything
+    class Lazy(ModuleType):  # like importlib.util.LazyLoader's: using any attribute loads it
         def __getattribute__(self, name: str) -> Any:
             asked.append(name)
             return super().__getattribute__(name)
@@ -314,7 +314,7 @@ def test_what_the_collector_frees_meanwhile_is_not_said_to_be_mapped(
         return []
 
     exec("cycle = [load()]; cycle.append(cycle); del cycle", lesson)
-    monkeypatch.setattr(holders, "_chains", collected)  # the search makes many objects, which may set it off
+    monkeypatch.setattr(holders, "_chains", collected)  # the search makes many objects, which may start the collector
     found = who_holds(path)
     assert found.mapped == 0 and "no Python object" not in repr(found)
 
@@ -341,7 +341,7 @@ def test_another_name_of_the_same_file(lesson: dict, path: Path) -> None:
 
 
 def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
-    on_the_way = [lesson["load"](), who_holds(path)][1]  # a value that no name has yet
+    on_the_way = [lesson["load"](), who_holds(path)][1]  # a value that has no name yet
     assert [chain.where for chain in on_the_way.chains] == [holders.NAMELESS]
     c = ctypes.CDLL(None, use_errno=True)
     c.mmap.restype, c.mmap.argtypes = (
@@ -370,7 +370,7 @@ def test_other_processes(path: Path) -> None:
 def test_without_proc_it_knows_those_that_keep_the_name(
     lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holders, "_regions", lambda *_: None)  # as where there is no /proc
+    monkeypatch.setattr(holders, "_regions", lambda *_: None)  # as if there were no /proc
     lesson["file"], lesson["plain"] = MappedFile(path), np.memmap(path, mode="r")[3:]
     found = who_holds(path)
     assert [(chain.what, chain.name) for chain in found.chains] == [
@@ -392,7 +392,7 @@ def test_it_is_words(lesson: dict, path: Path) -> None:
 
 # --- in IPython ----------------------------------------------------------------------------------------------
 def notebook(path: str, folder: str) -> dict[str, Any]:
-    """In a child: cells, and who holds the file after some of them."""
+    """Runs cells in a child, and finds who holds the file after some of them."""
     os.environ["IPYTHONDIR"] = folder
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell

@@ -1,7 +1,7 @@
-"""Answers that are made to fool a check: none is right, none hangs, none leaves anything, none reaches the caller.
+"""Answers made to fool a check: none is called right, hangs, leaves anything behind, or reaches the caller.
 
-Each is a file of tests/hostile/NN.name/ that defines the exercise's function; its first line says the trick. Nothing of
-it is executed here.
+Each is a file in tests/hostile/NN.name/ that defines the exercise's function; its first line names the trick. None of
+them is executed in this process.
 """
 
 import os
@@ -30,19 +30,19 @@ SMALL, SOON, ROOM = 32 * MiB, 4, 30  # bytes, seconds, seconds: a check may run 
 
 @pytest.fixture(scope="module", autouse=True)
 def a_tracker() -> None:
-    """A judge that makes shared memory starts one, which stays as long as this process."""
+    """Starts one now: a judge that makes shared memory would start one, and it would stay as long as this process."""
     resource_tracker.ensure_running()
 
 
 def here() -> dict:
-    """What a check must leave as it is in its caller."""
+    """What a check must not change in its caller."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)}
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     return {"folder": os.getcwd(), "environment": dict(os.environ), "handlers": handlers, "files": files}
 
 
 def started_under(token: str) -> list[str]:
-    """The processes that have it in their environment, apart from this one."""
+    """The processes with this token in their environment, except this one."""
     found = []
     for process in psutil.process_iter():
         try:

@@ -1,8 +1,8 @@
-"""A class of vandals, graded by `make grade` beside students who are right: no trick scores, none is lost, and nothing
-is left of them, neither a process nor a file.
+"""A class of vandals, graded by `make grade` beside students with right answers: no trick scores, no student is lost,
+and no process or file is left behind.
 
-An answer is a file of tests/hostile_class/NN.name/; its first line says the trick, its second what must come of it: a
-cause, or "not graded". Notebooks, archives and names are made here. Nothing of them is executed here.
+An answer is a file in tests/hostile_class/NN.name/. Its first line names the trick, and its second says what must come
+of it: a cause, or "not graded". Notebooks, archives and names are made here. None is executed in this process.
 """
 
 import csv
@@ -44,7 +44,7 @@ SECONDS = 4  # for a student's function
 
 @dataclass(frozen=True)
 class Expected:
-    """What must come of an exercise: causes, or "not graded", or "not attempted"."""
+    """The results that an exercise may have: causes, or "not graded", or "not attempted"."""
 
     exercise: str
     words: tuple[str, ...]
@@ -63,7 +63,7 @@ def deep(lines: Callable[[int], str], levels: int, last: str) -> str:
 
 
 def finally_in_finally(level: int) -> str:
-    """What stands in `finally` is compiled twice: a thousand bytes, a million copies."""
+    """The body of `finally` is compiled twice: a thousand bytes become a million copies."""
     inside = " " * (level + 1)
     return f"{inside}try:\n{inside} pass\n{inside}finally:\n"
 
@@ -105,7 +105,7 @@ HOSTILE_NOTEBOOKS: dict[str, tuple[bytes | int, tuple[str, ...]]] = {  # bytes, 
     ),
     "another function": (notebook("import os\nexercise('02.chunks').check(os)"), ("raised",)),
 }  # fmt: skip
-SLOW = ["commands without end"]  # ten seconds of nothing else
+SLOW = ["commands without end"]  # it alone takes ten seconds
 
 
 # --- archives -------------------------------------------------------------------------------------------------
@@ -131,11 +131,11 @@ def many_entries(path: Path) -> None:
 
 
 def ten_gigabytes(path: Path) -> None:
-    """Ten GiB of zeros: one piece of their packed form, again and again, zlib(3), Z_FULL_FLUSH."""
+    """Ten GiB of zeros, as one compressed piece over and over: zlib(3), Z_FULL_FLUSH."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     piece = packer.compress(bytes(64 * MiB)) + packer.flush(zlib.Z_FULL_FLUSH)
     data, name = piece * (10 * GiB // (64 * MiB)) + packer.flush(), FILE.encode()
-    about = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, 0, len(data), 100, len(name), 0)  # it says 100 bytes
+    about = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 33, 0, len(data), 100, len(name), 0)  # it claims 100 bytes
     local = b"PK\3\4" + about + name
     central = b"PK\1\2" + struct.pack("<H", 20) + about + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
     end = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local) + len(data), 0)
@@ -171,15 +171,16 @@ NAMES = [
     ".hidden",
     "Robert'); drop table rows;--",
 ]
-ZIPPED = ["n" * 300, "../../x", "/etc/x", "Zoë"]  # in a zip, for no file system takes them
-TWINS = {"7001": "right", "7002": "not attempted"}  # of the same name; how one exercise of theirs ends
+ZIPPED = ["n" * 300, "../../x", "/etc/x", "Zoë"]  # in a zip, because a file system may refuse them
+TWINS = {"7001": "right", "7002": "not attempted"}  # two students with the same name; how one of their exercises ends
 
 
 @dataclass(frozen=True)
 class Graded:
     """What a run left: rows by student and exercise, lines of gradebook.csv, processes, files.
 
-    others   who handed in an archive, or what is no file; `strange`: how many have a name that is not kept as a key
+    others   students who handed in an archive, or something that isn't a file
+    strange  how many students have a name that isn't kept as a key
     """
 
     rows: dict[tuple[str, str], Row]
@@ -217,7 +218,7 @@ def graded() -> Iterator[Graded]:
 
 
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
-    """The tricks, and two students who are right, among them in the order of names."""
+    """Hands in the tricks, and right answers from two students whose names sort among them."""
     found = {}
     for path in some(ANSWERS, 3, "answers", of_all=7):
         key = path.parent.name
@@ -268,7 +269,7 @@ def hand_in_no_files(collected: Path) -> list[str]:
 
 
 def hand_in_names(collected: Path) -> int:
-    """How many students these are, apart from the twins."""
+    """Hands in under difficult names. Returns how many students that makes, not counting the twins."""
     names = some(NAMES, 1, "names")
     for name in names:
         hand_in(collected / name / FILE, "x = 1")
@@ -285,7 +286,7 @@ def hand_in_names(collected: Path) -> int:
 
 
 def state_of(folder: Path) -> dict[str, tuple]:
-    """Of every file what can be changed: kind, length, time, bytes."""
+    """Everything about each file that can change: kind, length, time, bytes."""
     found = {}
     for path in sorted(folder.rglob("*"), key=os.fsencode):
         about = path.lstat()
@@ -297,9 +298,9 @@ def state_of(folder: Path) -> dict[str, tuple]:
 
 # --- what must hold -------------------------------------------------------------------------------------------
 def said_of(graded: Graded, student: str, exercise: str) -> tuple[str, str]:
-    """Outcome, or the cause if it is "not yet"; and the words."""
+    """The outcome, or its cause if it's "not yet"; and the words."""
     lines = {one["exercise"]: one for one in graded.gradebook if one["student"] == student}
-    line = lines.get("", lines[exercise])  # "": of a hand-in that does not even tell its lesson
+    line = lines.get("", lines[exercise])  # "" if even the lesson of the hand-in is unknown
     row = graded.rows.get((student, exercise))
     return row.cause if row and line["outcome"] == "not yet" else line["outcome"], line["because"]
 
@@ -336,7 +337,7 @@ def test_none_scores_and_the_righteous_do(graded: Graded):
 
 
 def test_none_is_lost(graded: Graded):
-    """Each has a line for each exercise, whatever it is called."""
+    """Every student has a line for each exercise, whatever the student is called."""
     lines = {}
     for line in graded.gradebook:
         lines.setdefault(line["student"], []).append(line["exercise"])
@@ -355,7 +356,7 @@ def test_nothing_is_left_and_nothing_was_touched(graded: Graded):
 
 
 def test_it_ends_within_its_time(graded: Graded):
-    """A check may run a function several times, and asks twice for what was slow beside others."""
+    """A check may run a function several times, and an answer that was slow beside others is judged twice."""
     assert graded.seconds < 60 + 15 * len(graded.answers)
 
 

@@ -1,4 +1,4 @@
-"""A notebook is judged in a process of its own: what is taken from its cells, and what is said of what is none."""
+"""A notebook is judged in a process of its own: what's taken from its cells, and what's said if it isn't one."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def test_what_a_function_prints_does_not_come_between_the_verdicts():
 
 
 def test_a_notebook_that_takes_too_long_to_read_ends_its_judge():
-    """What stands in `finally` is compiled twice, and so is what stands in that one's."""
+    """The body of `finally` is compiled twice, and so is that of a `finally` inside it."""
     within = "".join(f"{' ' * n}try:\n{' ' * n} pass\n{' ' * n}finally:\n" for n in range(1, 19))
     asked = json.dumps({"exercises": [KEY], "trusted": True}).encode() + b"\n"
     asked += notebook(f"def {REPORT.name}(report):\n{within}{' ' * 20}pass")

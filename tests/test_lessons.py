@@ -14,7 +14,7 @@ from helpers.publish import executed, lessons
 from helpers.teach.recorded import NEEDED, read
 from helpers.units import GiB, in_words
 
-# Seconds and bytes on two cores, at the lesson's default size: what a class can wait for, what a small laptop has.
+# Seconds and bytes on two cores, at the lesson's default size: how long a class can wait, and what a small laptop has.
 BUDGETS = {"02": (60, 2 * GiB)} | dict.fromkeys(("00", "01", *(f"{n:02}" for n in range(3, 12))), (60, 1 * GiB))
 
 ELSEWHERE = """
@@ -66,7 +66,7 @@ def recordings(lesson: Path) -> list[str]:
 
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda path: path.stem)
 def test_a_lesson_has_its_recorded_runs(lesson: Path):
-    """With everything that a lesson may not do without, made by runs that ended as they were meant to."""
+    """They have everything that a lesson can't do without, and come from runs that ended as intended."""
     assert recordings(lesson), "nothing to show where memory is not told apart"
     for name in recordings(lesson):
         made, machine = read(RECORDED / f"{name}.json")
@@ -83,11 +83,11 @@ def test_a_lesson_has_its_recorded_runs(lesson: Path):
                 "10-writes-numpy",
             )
             meant = {"returned", "raised"} if shows_errors else {"returned"}
-            lacks = set(run.missing) - {"virtual"}  # a meter that came when some runs had been recorded
+            lacks = set(run.missing) - {"virtual"}  # a meter added after some runs were recorded
             limited = name == "02-half" and run.ended == "memory limit"
             stopped = (
                 run.ended.startswith("SIG") or limited or (shows_errors and run.ended == "timed out")
-            )  # no last word
+            )  # these don't report at the end
             assert stopped or (run.ended in meant and not lacks)
 
 
@@ -95,7 +95,7 @@ def test_a_lesson_has_its_recorded_runs(lesson: Path):
 def test_a_lesson_goes_on_where_memory_is_not_told_apart(
     lesson: Path, tmp_path: Path, record_property: Callable[[str, str], None]
 ):
-    """As on macOS and Windows: the portable meters, and so the recorded runs, without a traceback."""
+    """As on macOS and Windows: there are only the portable meters, so it shows recorded runs, and no traceback."""
     record_property("without /proc", lesson.stem)
     notebook = nbformat.read(lesson, as_version=4)
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")

@@ -1,4 +1,4 @@
-"""Lines by a number, and the alternative text that says the same."""
+"""Lines plotted against a number, and alternative text that says the same."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A server under load: what is asked and told, the noun Load, its chart, and models whose answers tell them apart."""
+"""A server under load: the requests and what's counted, the class Load, its chart, and models told apart by answers."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_a_bare_name_is_a_generated_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "bare.safetensors").exists()
 
 
-# --- the noun ----------------------------------------------------------------------------------------------------
+# --- the class ---------------------------------------------------------------------------------------------------
 def a_load() -> Load:
     load = Load(here(None))
     load.ticks += [Tick(0.1 * n, 0.1, 20 + n, int(n == 4), 0.01 * n or None) for n in range(1, 9)]
@@ -155,7 +155,7 @@ def test_a_watched_load_is_drawn_while_it_grows_and_cleared_in_the_end(monkeypat
     assert told == ["clear", "Picture"] * 2 + ["clear"], "nothing yet, then every second, then nothing"
 
 
-# --- the asking --------------------------------------------------------------------------------------------------
+# --- the requests ------------------------------------------------------------------------------------------------
 @forks
 def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
     digit_model(tmp_path / "m")
@@ -173,8 +173,8 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
 
 @contextmanager
 def stub(answers: list[bytes]) -> Iterator[str]:
-    """A server whose answers to POST are these, again and again; b"short" breaks off, b"" closes the connection,
-    b"slow" comes after a second."""
+    """A server that answers POST with these, in turn, over and over. b"short" breaks off, b"" closes the connection,
+    and b"slow" comes after a second."""
     turn = iter(range(10**9))
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""`%measure` in a real IPython: what it shows and gives back, what it refuses to carry, and that nothing stays."""
+"""`%measure` in a real IPython: what it shows and returns, what it refuses to carry, and that nothing is left."""
 
 import os
 import re
@@ -22,20 +22,20 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="kind
 
 
 class Shown:
-    """What a cell gave and showed: its value or error, the words that it printed, the HTML that it displayed."""
+    """What a cell returned and showed: its value or error, what it printed, and the HTML it displayed."""
 
     def __init__(self, result: ExecutionResult, printed: str, html: list[str]):
         self.value, self.error, self.printed, self.html = result.result, result.error_in_exec, printed, html
 
     @property
     def alt(self) -> str:
-        """Of the curves."""
+        """The alternative text of the curves."""
         return re.search(r'<img alt="([^"]*)"', self.html[0])[1]
 
 
 @pytest.fixture
 def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable]:
-    """Runs cells, after `%load_ext helpers` and what the tests share; what the last of them showed."""
+    """Runs cells, after `%load_ext helpers` and what the tests share. Returns what the last one showed."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))

@@ -1,4 +1,4 @@
-"""helpers.make: the bytes, the promise of a whole file on disk, and whose file may be replaced."""
+"""helpers.make: the bytes, the promise of a whole file on disk, and which files may be replaced."""
 
 import errno
 import hashlib
@@ -275,7 +275,7 @@ def test_the_first_trouble_ends_the_work(tmp_path, monkeypatch, task):
 
     def spied(seed, i, size):
         made.append(i)
-        time.sleep(0.01)  # so that the caller gets its turn, however busy the machine
+        time.sleep(0.01)  # so the caller gets its turn, however busy the machine is
         if i == 1 and task == "write":
             raise ZeroDivisionError
         return chunk(seed, i, size)
@@ -310,7 +310,7 @@ def test_the_space_of_the_file_to_be_replaced_does_not_count(tmp_path, monkeypat
 
 
 def start_and_catch(folder: Path) -> subprocess.Popen:
-    """A process in the midst of writing 1 GiB into an empty folder."""
+    """Starts a process that writes 1 GiB into an empty folder, and returns while it's writing."""
     code = "import sys; from helpers.make import random_file; random_file(sys.argv[1], '1 GiB')"
     process = subprocess.Popen([sys.executable, "-c", code, folder / "a"], stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 60
@@ -401,7 +401,7 @@ def test_two_processes_make_the_same_file(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """In a process of its own, because tracemalloc counts for every thread, whoever started it."""
+    """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
 
     def peaks(folder):
         import tracemalloc
@@ -453,7 +453,7 @@ def test_who_may_read_the_old_file_may_read_the_new_one(tmp_path):
 
 
 def test_small_pieces_are_written_whole(tmp_path):
-    """write(2) may take less than it is given."""
+    """write(2) may take less than it's given."""
 
     class Sluggish:
         taken = b""

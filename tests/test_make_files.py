@@ -1,4 +1,4 @@
-"""helpers.make: tensors, damaged ones, records, DNA: right bytes, always the same, and nobody's file is lost."""
+"""helpers.make: tensors, damaged files, records, DNA: the right bytes, always the same, and nobody's file is lost."""
 
 import errno
 import hashlib
@@ -163,7 +163,7 @@ def test_an_error_on_the_way_leaves_the_old_file_and_nothing_else(monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_file():
-    """In a process of its own, because tracemalloc counts for every thread, whoever started it."""
+    """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
 
     def peaks():
         import tracemalloc
@@ -347,7 +347,7 @@ def test_shards_of_another_count_go_where_all_is_generated(tmp_path):
     index = sharded_model("m", "1 MiB", shards=2)
     assert names(index.parent) == [*(f"model-0000{i}-of-00002.safetensors" for i in (1, 2)), index.name]
     sharded_model(tmp_path / "m", "1 MiB", shards=4)
-    with pytest.raises(FileExistsError):  # the index is of the other
+    with pytest.raises(FileExistsError):  # the index belongs to the other model
         sharded_model(tmp_path / "m", "1 MiB", shards=2)
     assert len(names(tmp_path / "m")) == 5
 
@@ -390,9 +390,9 @@ def test_shards_that_cannot_be(tmp_path, shards):
     assert names(tmp_path) == []
 
 
-# Damaged ones
+# Damaged files
 
-# What the format's description forbids, and its implementation lets pass.
+# What the format's description forbids, but its implementation accepts.
 LET_PASS = {"leading space", "duplicate key", "metadata is null", "a field too many"}
 BROKEN_RULE = {
     **{kind: kind for kind in DAMAGES if kind in RULES},
@@ -409,7 +409,7 @@ BROKEN_RULE = {
 
 def test_there_is_a_damage_for_every_rule():
     assert set(BROKEN_RULE.values()) == set(RULES)
-    # Of these two the one that is found first depends on how deep, and how far, a Python reads.
+    # For these two, which rule is named depends on how deep, and how far, a Python reads.
     assert set(BROKEN_RULE) | {"too deep", "huge number"} == set(DAMAGES) and "none" not in DAMAGES
 
 
@@ -429,7 +429,7 @@ def test_a_damaged_file_is_refused_for_what_it_is(kind):
 
 
 def test_nothing_else_is_wrong_with_it():
-    """Each is the well-formed one again after mending: so a reader that accepts it lacks that one rule."""
+    """Mended, each is the well-formed file again, so a reader that accepts it lacks just that one rule."""
     good = damaged("none")
     ((name, tensor),) = pytest.importorskip("safetensors").deserialize(good)
     assert (name, tensor["dtype"], tensor["shape"]) == ("weight", "F32", [2])
@@ -500,7 +500,7 @@ def test_json_is_what_a_fast_writer_writes(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_records_depend_on_their_number_and_the_seed_only(tmp_path, kind):
     few, many = (records(tmp_path / f"{n}", n, kind).read_bytes() for n in (1500, 3000))
-    skip = {"json": 0, "msgpack": 5, "binary": 0}[kind]  # msgpack says first how many there are
+    skip = {"json": 0, "msgpack": 5, "binary": 0}[kind]  # msgpack begins with the count
     assert many[skip:].startswith(few[skip:].removesuffix(b"]"))
     assert records(tmp_path / "seed", 1500, kind, seed=1).read_bytes() != few
 

@@ -1,4 +1,4 @@
-"""`make matrix` leaves nothing behind, whatever ends it, and says why it does not run."""
+"""`make matrix` leaves nothing behind, however it ends, and says why it can't run."""
 
 import os
 import re
@@ -21,7 +21,7 @@ AS_ROOT = sys.platform == "linux" and os.geteuid() == 0
 
 
 def started(script: str, *arguments: object) -> subprocess.Popen:
-    """A process that has said "ready"."""
+    """Starts a process, and waits until it says "ready"."""
     command = [sys.executable, "-c", f"import sys, time; import matrix; from pathlib import Path\n{script}"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     process = subprocess.Popen([*command, *map(str, arguments)], env=environment, stdout=subprocess.PIPE, text=True)
@@ -123,5 +123,5 @@ def test_no_mount_no_loop_device_and_no_process_is_left(tmp_path: Path, by: sign
 
 
 def loops(folder: Path) -> int:
-    """Loop devices with an image from that folder: a name that is no longer there is still told."""
+    """How many loop devices have an image from that folder; losetup still lists a name that's gone."""
     return subprocess.run(["losetup", "-l"], capture_output=True, text=True).stdout.count(str(folder))

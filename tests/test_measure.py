@@ -1,4 +1,4 @@
-"""measure: what it reports is what happened, and whatever happens it ends."""
+"""measure: what it reports is what happened, and it ends whatever happens."""
 
 import contextlib
 import ctypes
@@ -63,7 +63,7 @@ def counting(read: Callable, taken: BinaryIO) -> Callable:
 
 
 def hold(samples=2):
-    """Waits until so many samples have been taken. The first may have begun before, so two are the least."""
+    """Waits for this many samples. The first may have begun before the call, so use at least two."""
     path = os.environ["SAMPLES"]
     enough = os.path.getsize(path) + samples
     while os.path.getsize(path) < enough:
@@ -163,7 +163,7 @@ def test_address_space_counts_whether_anything_is_there_or_not():
     assert run.virtual_peak == run.meter("virtual") == pytest.approx(2 * SIZE, rel=0.05)
     assert run.resident.max() < SIZE / 20
     kept = measure(lambda: mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-    assert kept.virtual_peak == pytest.approx(SIZE, rel=0.05)  # what is returned is still there in the last sample
+    assert kept.virtual_peak == pytest.approx(SIZE, rel=0.05)  # the last sample still has the returned value
 
 
 def test_growth_does_not_count_what_was_there_before():
@@ -181,7 +181,7 @@ def test_calls_and_bytes_are_counted_exactly(file):
                 pass
 
     io = measure(chunks).io
-    assert (io.read_calls, io.read_bytes) == (SIZE // MiB + 1, SIZE)  # one more to see the end
+    assert (io.read_calls, io.read_bytes) == (SIZE // MiB + 1, SIZE)  # one more, to see the end of the file
     assert (io.write_calls, io.write_bytes) == (0, 0)
     assert measure(lambda: None).io.read_calls == 0
 
@@ -196,7 +196,7 @@ def test_faults_and_waits_are_the_functions_own():
             time.sleep(0.001)
 
     idle, busy, waiting = measure(lambda: None), measure(faults), measure(waits)
-    assert busy.faults.minor > idle.faults.minor + SIZE / PAGE / 600  # huge pages at most
+    assert busy.faults.minor > idle.faults.minor + SIZE / PAGE / 600  # even if all pages are huge
     assert waiting.switches.voluntary >= 20 > idle.switches.voluntary
 
 
@@ -562,7 +562,7 @@ def test_wrong_options_are_named():
 
 # --- nothing is left, whatever it does ----------------------------------------------------------------------
 class Trace:
-    """Is any process left that has opened this pipe, as the function did?"""
+    """A pipe for the function to open: says whether any process that opened it is left."""
 
     def __init__(self, path: Path):
         os.mkfifo(path)
@@ -689,7 +689,7 @@ def test_measuring_in_a_folder_that_has_been_deleted(tmp_path, monkeypatch):
     assert measure(abs, -7).value == 7
 
 
-# --- what it starts counts, and what it does later ----------------------------------------------------------
+# --- counted: what it starts, and what it does later ---------------------------------------------------------
 def fills(size):
     block = bytearray(b"x") * size
     hold()
@@ -784,7 +784,7 @@ def test_a_memfd_is_shared_memory(mapped):
         for _ in range(SIZE // MiB):
             os.write(file, b"x" * MiB)
         kept = mmap.mmap(file, SIZE) if mapped else None
-        hold(30)  # memfds are looked up every 10 ms only
+        hold(30)  # memfds are looked up only every 10 ms
         os.close(file)
         return kept and touch(kept, SIZE)
 
@@ -970,7 +970,7 @@ def test_a_subclass_of_an_array_comes_back_as_an_array(tmp_path):
 
 
 class Executed:
-    """What it does when it is unpickled."""
+    """Calls the function when it's unpickled."""
 
     def __init__(self, function, *args):
         self.what = function, args
@@ -1252,7 +1252,7 @@ def test_the_page_cache_knows_which_pages_were_read(file):
         os.pread(f.fileno(), 1, 5 * PAGE)
     assert np.flatnonzero(page_cache(file).cached).tolist() == [5]
     file.read_bytes()
-    assert page_cache(file).share > 0.9  # a page may go again at any time
+    assert page_cache(file).share > 0.9  # a page may be evicted at any time
 
 
 def test_the_page_cache_of_an_empty_file(tmp_path):

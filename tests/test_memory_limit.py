@@ -36,7 +36,7 @@ def write_through(path: Path) -> int:
 
 
 def groups() -> set[str]:
-    """Of ours, below every place where one could be made."""
+    """This process's groups, in every place where one could be made."""
     texts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
     return {str(one) for parent, _ in memory_limit._places(*texts) for one in parent.glob(f"zero-copy-{os.getpid()}-*")}
 
@@ -51,7 +51,7 @@ def limited() -> None:
 
 @pytest.fixture
 def path(file: Path) -> Iterator[Path]:
-    """On the disk, 4 times the limit, nothing of it in memory; whoever brings a page in pays for it."""
+    """A file on the disk, 4 times the limit, none of it in memory: a page counts for the group that brings it in."""
     path = file.with_name("limited.bin")
     with path.open("wb") as out:
         for _ in range(FILE // MiB):
@@ -123,7 +123,7 @@ def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch
 
 
 def test_where_a_group_could_be_made(tmp_path: Path) -> None:
-    """Version 1 below our own; version 2 where "memory" is handed on, from our own group upwards, and not above it."""
+    """Version 1: below our own group. Version 2: from our own group up to the mount, wherever "memory" is passed on."""
     one = "30 29 0:26 {root} {point} rw shared:1 - cgroup cgroup rw,memory\n"
     text = "4:cpu:/x\n3:memory:/docker/abc\n0::/\n"
     files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")

@@ -1,4 +1,4 @@
-"""A course of the real nbgrader: it takes our source, shows and exports our scores, and runs nothing of a student's."""
+"""A course in the real nbgrader: it takes our source, shows and exports our scores, and runs no code of a student's."""
 
 import csv
 import json
@@ -46,7 +46,7 @@ MISSING = Row("zoe", "02.chunks", "missing")
 
 
 def nbgrader(folder: Path, *commands: str) -> None:
-    """In a process of its own, several commands in one, and as in an activated environment: it calls alembic."""
+    """Runs the commands in one separate process, as in an activated environment, because nbgrader calls alembic."""
     run = """
 import sys
 from nbgrader.apps import NbGraderApp
@@ -71,7 +71,7 @@ def cells(notebook: Path) -> dict[str, dict]:
 
 
 def grades(folder: Path) -> dict[tuple[str, str], tuple]:
-    """(check's score, teacher's score, check's words, teacher's words, wait for the teacher?) of each answer."""
+    """(check's score, teacher's score, check's words, teacher's words, waiting for the teacher?) of each answer."""
     with closing(sqlite3.connect(folder / "gradebook.db")) as book:
         found = book.execute(
             """select student_id, cell.name, auto_score, manual_score, auto_comment, manual_comment, needs_manual_grade
@@ -186,7 +186,7 @@ def test_put_again_writes_the_same(course: Path):
 def test_what_a_teacher_says_in_formgrader_counts_before_the_check(course: Path):
     puts(course)
     types(course, "bob", "02-hidden", 7.0, "Nearly.")
-    types(course, "bob", "02-report", 9.0, None)  # which could not be graded
+    types(course, "bob", "02-report", 9.0, None)  # this one couldn't be graded
     types(course, "ada", "02-report", None, "Well done!")
     kept = ("ada 02.report", "bob 02.hidden", "bob 02.report")
     assert puts(course) == Put(8, ungraded=("bob 02.report",), teachers=kept)
@@ -228,7 +228,7 @@ def test_a_strange_timestamp_stops_nobody(course: Path):
 
 
 def refused(folder: Path, words: str, course: Course = COURSE) -> None:
-    """Nothing is put, and it is said why; the gradebook, if there is one, is as it was."""
+    """Asserts that nothing is put, that the error says why, and that the gradebook, if any, is unchanged."""
     before = (folder / "gradebook.db").read_bytes() if (folder / "gradebook.db").exists() else None
     with pytest.raises(NotReady, match=words):
         puts(folder, course=course)
@@ -300,7 +300,7 @@ def test_a_source_that_a_teacher_changed_is_not_written_over(course: Path):
     lesson, source = NOTEBOOKS / f"{LESSON}.ipynb", course / "source" / LESSON / f"{LESSON}.ipynb"
     as_it_was = source.read_bytes()
     with pytest.raises(NotReady, match=r"It may be your work: move the folder .* away"):
-        make_source(course, [lesson], Course())  # 02.chunks is worth something else
+        make_source(course, [lesson], Course())  # 02.chunks has different points here
     assert source.read_bytes() == as_it_was
     shutil.rmtree(source.parent)
     make_source(course, [lesson], Course())

@@ -1,4 +1,4 @@
-"""Every lesson has the form of a lesson, and the checks that say so can tell."""
+"""Every lesson has the form of a lesson, and the checks notice one that hasn't."""
 
 import ast
 import json
@@ -54,7 +54,7 @@ def lines(code: str) -> list[str]:
 
 
 def words(markdown: str) -> int:
-    """Words that are read: no fenced code, no addresses of links, no tags, no marks."""
+    """How many words are read, without fenced code, link addresses, tags and marks."""
     text = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))
     return len(re.findall(r"[^\W_](?:[\w'’.,-]*\w)?", text))
 
@@ -97,8 +97,8 @@ def has_a_recap(notebook: Notebook) -> Iterator[str]:
 
 
 def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Notebook]]:
-    """What is read at one go, with the words and code cells that it may have: a lesson, or what stands before and after
-    its “## Pause”. What follows “## Optional …”, at the end, is outside the lesson's minutes, and shorter."""
+    """What's read in one go, with the words and code cells that it may have: a lesson, or its parts before and after
+    “## Pause”. What follows “## Optional …”, at the end, isn't part of the lesson's minutes, and must be shorter."""
     parts: dict[str, list] = {"in sight": []}
     for cell in notebook["cells"]:
         heading = re.match(r"## (Pause|Optional)\b", source(cell)) if cell["cell_type"] == "markdown" else None
@@ -110,10 +110,10 @@ def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Noteboo
 
 
 def has_short_cells(notebook: Notebook) -> Iterator[str]:
-    """Folded cells, of imports and claims, are read by those who open them: they may be as many as they like."""
+    """Folded cells (imports and claims) are only read by those who open them: there may be any number."""
     code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for cell in code_cells:
-        if (length := len(lines(source(cell))) - folded(cell)) > 20:  # without the title of a folded one
+        if (length := len(lines(source(cell))) - folded(cell)) > 20:  # a folded cell's title doesn't count
             yield f"{cell['id']}: {length} lines, 20 are allowed"
     in_sight = [len(lines(source(cell))) for cell in code_cells if not folded(cell)]
     if in_sight and median(in_sight) > 5:
@@ -128,7 +128,7 @@ TITLES = {"claim": "# how this is asserted\n", "imports": "# imports\n"}
 
 
 def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
-    """Measured in one cell, in sight; claimed in the next, of which only the box is: it computes from what is there."""
+    """One cell measures, in sight. The next claims, from what's there already, and only its box is in sight."""
     first, *later = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for cell in (first, *later):
         claims = asserted_in(source(cell))
@@ -174,7 +174,7 @@ def keeps_notes_for_teachers_apart(notebook: Notebook) -> Iterator[str]:
 
 
 def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
-    """So that any cell can be run again, in any order, when the whole lesson has run."""
+    """So that any cell can be run again, in any order, once the whole lesson has run."""
     named: dict[str, int] = {}
     for index, (name, code) in enumerate(sources(notebook, "code")):
         tree = ast.parse(TransformerManager().transform_cell(code))

@@ -1,4 +1,4 @@
-"""The walk from a view to the owner of its bytes, also over objects that lie about it."""
+"""The walk from a view to the owner of its bytes, even past objects that lie about it."""
 
 import ctypes
 import gc
@@ -98,7 +98,7 @@ class Raising(np.ndarray):
 
 
 class Guarded:
-    """As a proxy: whoever looks the usual way runs its code."""
+    """Like a proxy: looking at it the usual way runs its code."""
 
     __class__ = __dict__ = base = __array_interface__ = property(refused)
     __getattribute__ = __eq__ = __bool__ = refused

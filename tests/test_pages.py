@@ -1,4 +1,4 @@
-"""Pages, the page cache, advice, sharing, where: what is reported is what the kernel has, page by page."""
+"""Pages, the page cache, advice, sharing, where: what's reported is what the kernel has, page by page."""
 
 import contextlib
 import itertools
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """Page k is filled with k; it is on the disk."""
+    """A file that's on the disk, with page k filled with k."""
     path = tmp_path / "a file.bin"
     with open(path, "wb") as out:
         out.write(b"".join(bytes([k]) * PAGE for k in range(PAGES)))
@@ -66,7 +66,7 @@ def private(file) -> Iterator[mmap.mmap]:
 
 @pytest.fixture
 def bare() -> Iterator[mmap.mmap]:
-    """Anonymous and private. Without huge pages, which would bring its neighbours in."""
+    """Anonymous private memory, without huge pages, which would bring in a page's neighbours."""
     with mmap.mmap(-1, PAGES * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as mapping:
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             mapping.madvise(mmap.MADV_NOHUGEPAGE)
@@ -79,7 +79,7 @@ def write(memory, pages, value: int = 255) -> None:
 
 
 def in_a_child(code: str) -> dict:
-    """Runs it in a fresh interpreter, which may fork; what it prints is JSON."""
+    """Runs the code in a fresh interpreter, which may fork. Returns what it prints as JSON."""
     ran = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
     )
@@ -206,7 +206,7 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
 
 def test_the_huge_page_of_zeros_is_no_files():
     memory = mmap.mmap(-1, 64 * MiB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # np.zeros may give memory used before
-    memory.madvise(mmap.MADV_HUGEPAGE)  # where there are none, this is as above
+    memory.madvise(mmap.MADV_HUGEPAGE)  # without huge pages, this is like the test above
     assert np.frombuffer(memory, np.uint8).sum() == 0
     assert page_map(memory).count(FILE) == 0 and page_map(memory).count(FORKED) > PAGES
 
@@ -254,7 +254,7 @@ def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
         seen = page_map(view)
         assert (seen.address // PAGE - start, len(seen)) == (first, pages)
     assert len(page_map(b"abc")) <= 2 and page_map(bytearray(b"abc")).count(ANONYMOUS) >= 1
-    del whole, view  # or the mapping cannot be closed
+    del whole, view  # or the mapping can't be closed
 
 
 def test_looking_brings_nothing_in(bare, file):
@@ -326,7 +326,7 @@ def test_a_fork_shares_until_somebody_writes():
     assert seen["before"] == seen["alone"] == 16
     for (mine, theirs), written in zip(seen["found"], ([], [2], [2, 9]), strict=True):
         left = [page for page in everything if page not in written]
-        # A page that the child has copied is the child's alone, and so is the parent's, which nobody else has now.
+        # When the child has copied a page, its copy is the child's alone, and the original is now the parent's alone.
         assert mine == theirs == [left, written]
 
 
@@ -450,12 +450,12 @@ def test_prefault_brings_every_page(private):
 
 
 def test_what_is_lent_can_be_taken_away_and_what_is_owned_stays(private, file):
-    evicted(file)  # where files can leave memory at all: not on tmpfs
+    evicted(file)  # only where files can leave memory: not on tmpfs
     prefault(private)
     write(private, CHOSEN)
     page_out(private)
     seen = page_map(private)
-    if Path("/proc/swaps").read_text().count("\n") <= 1:  # a header alone
+    if Path("/proc/swaps").read_text().count("\n") <= 1:  # only a header
         assert seen.which(ANONYMOUS).tolist() == CHOSEN
     assert seen.count(FILE) <= PAGES / 4  # the kernel may leave one that is in use
     assert [private[page * PAGE] for page in CHOSEN] == [255] * len(CHOSEN)
@@ -529,7 +529,7 @@ def test_where_keeps_nothing_alive(file):
     with open(file, "rb") as f:
         mapping = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
     at = where(memoryview(mapping)[PAGE:])
-    mapping.close()  # BufferError if a view were kept
+    mapping.close()  # BufferError if `at` kept a view
     assert at.memory == "file" and not at.writable
 
 
@@ -596,7 +596,7 @@ def test_what_lies_nowhere_is_said():
 
 # --- sharing -----------------------------------------------------------------------------------------------
 def test_two_processes_that_map_a_file_each_have_half_of_it(tmp_path):
-    on_a_disk(tmp_path)  # there the file would count as shared memory
+    on_a_disk(tmp_path)  # on tmpfs the file would count as shared memory
     path = tmp_path / "weights"
     path.write_bytes(bytes(16 * MiB))
     with open(path, "rb") as f:

@@ -1,4 +1,4 @@
-"""What memory_profiler writes is read as it was meant, and drawn over the kinds of memory."""
+"""memory_profiler's output is read as intended, and drawn over the kinds of memory."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a student has done, and an exercise's starter again, wherever it is asked for."""
+"""What a student has done, and how to get an exercise's starter back, wherever it's asked for."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_at_first_nothing_is_attempted():
 
 
 def test_every_prediction_of_a_lesson_is_counted():
-    """As they are written in the lessons: 01 asks over several lines, too."""
+    """However a lesson writes them: 01 also asks over several lines."""
     cells = json.loads(next(folders.NOTEBOOKS.glob("01_*.ipynb")).read_text(encoding="utf-8"))["cells"]
     asked = set(re.findall(r'predict\(\s*"(01\.[\w-]+)"', "\n".join("".join(cell["source"]) for cell in cells)))
     assert len(asked) > 5 and re.search(rf"0 of {len(asked)} ", lines()["01"])

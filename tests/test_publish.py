@@ -1,4 +1,4 @@
-"""Lessons are run once and told apart; pages are whole, linked, and refused where a reader would be let down."""
+"""A lesson runs once until it changes; pages are whole, linked, and refused if they'd let a reader down."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_proble
 from helpers.publish.lesson import body, read
 from helpers.whole_folder import write_folder
 
-module = import_module("helpers.publish.handouts")  # `helpers.publish.handouts` is the function
+module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
 COMMON = ("claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html")
 CLAIMS = """
 [slurp]
@@ -65,7 +65,7 @@ def build(tmp_path: Path) -> Callable[..., dict[str, BeautifulSoup]]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BeautifulSoup]:
-    """Of the two sample lessons; to be looked at, not changed."""
+    """The pages of the two sample lessons; tests may read them, but not change them."""
     lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
     return made(tmp_path_factory.mktemp("pages"), **lessons)
 
@@ -439,7 +439,7 @@ def test_a_refused_build_leaves_the_last_one_as_it_was(build, tmp_path: Path):
 
 def test_a_new_build_takes_the_place_of_the_old(build, tmp_path: Path):
     build(n02_x=sample_lessons.lesson())
-    for left in ("02_x-instructor.html", "student/left_over.html"):  # the first as in older handouts
+    for left in ("02_x-instructor.html", "student/left_over.html"):  # the first is from older handouts
         (tmp_path / "handouts" / left).touch()
     build(n03_y=sample_lessons.lesson())
     assert sorted(os.listdir(tmp_path / "handouts")) == ["instructor", "student", "worksheet"]

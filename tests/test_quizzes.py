@@ -1,4 +1,4 @@
-"""Quizzes: one right choice each, a word to every choice, and answers that a measurement confirms."""
+"""Quizzes: one right choice each, feedback on every choice, and answers that a measurement confirms."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A disk's read-ahead decides what look-ups bring, and nothing of the disk stays behind."""
+"""A disk's read-ahead decides how much a look-up reads, and nothing of the test disk is left."""
 
 import os
 import subprocess

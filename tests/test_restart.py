@@ -1,5 +1,5 @@
-"""A grader that is killed, again and again: what it has finished stays as it is, and in the end all is as if it had
-never been killed."""
+"""A grader that's killed again and again: what it has finished doesn't change, and in the end everything is as if it
+had never been killed."""
 
 import csv
 import os
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 ASKED = exercise("01.yours")
-MIX = {  # what students hand in, as functions of the exercise
+MIX = {  # what students hand in as the exercise's function
     "right": [ASKED.solution_source, *(answer.body for answer in ASKED.right)],
     "wrong": [answer.body for answer in ASKED.wrong],
     "leaves": [f"def {ASKED.name}(*_):\n    import os\n    os._exit(0)\n"],
@@ -48,7 +48,7 @@ def collected(folder: Path) -> Path:
 
 
 def finished(out: Path) -> dict[tuple[str, str], Row]:
-    """The rows that are not asked again: see grade._is_final."""
+    """The rows that won't be judged again: see grade._is_final."""
     return {key: row for key, row in rows(out).items() if row.check and row.cause != "not-checked"}
 
 

@@ -1,4 +1,4 @@
-"""What a room of `helpers` imports is what the README's table of rooms lets it import."""
+"""A room of `helpers` imports only what the README's table of rooms lets it import."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ def table(readme: str) -> dict[str, set[str]]:
 
 
 def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The dotted names that a module of `package` imports, wherever it does."""
+    """The dotted names that a module of `package` imports, anywhere in it."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (tuple(name.name.split(".")) for name in node.names)
@@ -33,7 +33,7 @@ def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]
 
 
 def used(room: str, folder: Path = HELPERS) -> dict[str, str]:
-    """The other rooms and the packages that a room imports, each with a module that does."""
+    """The other rooms and the packages that a room imports, each with a module that imports it."""
     rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
     found = {}
     for path in sorted((folder / room).rglob("*.py")):

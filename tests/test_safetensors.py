@@ -34,24 +34,24 @@ linux_only = pytest.mark.skipif(not LINUX, reason="/proc/self/maps tells what is
 
 
 def file_of(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    """The bytes of a file; a header that is no bytes is written as JSON, and its length is right unless given."""
+    """The bytes of a file. A header that isn't bytes is written as JSON; its length is right unless given."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return (len(text) if length is None else length).to_bytes(8, "little") + text + data
 
 
 def one(data: bytes = b"x", **fields: object) -> bytes:
-    """A file with one tensor of one byte, of which some fields are otherwise; a field that is ... is left out."""
+    """A file with one tensor of one byte; `fields` replaces some of its fields, or leaves them out (...)."""
     table = {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]} | fields
     return file_of({"a": {field: value for field, value in table.items() if value is not ...}}, data)
 
 
 def raw(shape: bytes = b"[1]", offsets: bytes = b"[0,1]", more: bytes = b"", data: bytes = b"x") -> bytes:
-    """The same, of JSON that json.dumps would not write."""
+    """The same, with JSON that json.dumps wouldn't write."""
     return file_of(b'{"a":{"dtype":"U8","shape":%b,"data_offsets":%b}%b}' % (shape, offsets, more), data)
 
 
 def two(first: list[int], second: list[int], size: int) -> bytes:
-    """A file with tensors "a" and "b" at such offsets, and `size` bytes of data."""
+    """A file with tensors "a" and "b" at these offsets, and `size` bytes of data."""
     table = {
         name: {"dtype": "U8", "shape": [max(0, end - begin)], "data_offsets": [begin, end]}
         for name, (begin, end) in {"a": first, "b": second}.items()
@@ -65,7 +65,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def mapped(path: Path) -> list[range]:
-    """Where the file is mapped in this process, by /proc/self/maps."""
+    """Where this process has mapped the file, from /proc/self/maps."""
     lines = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text().splitlines()]
     spans = [line[0].split("-") for line in lines if len(line) == 6 and line[5].split(" (deleted)")[0] == str(path)]
     return [range(int(begin, 16), int(end, 16)) for begin, end in spans]
@@ -176,7 +176,7 @@ def test_every_rule_has_a_file_that_breaks_it():
 
 
 def test_of_several_faults_the_first_rule_is_named():
-    """Each file breaks its rule, and by what follows the last one too."""
+    """Each file breaks its own rule, and also the last rule, because of the bytes added here."""
     for rule, data, _ in BROKEN:
         if rule not in ("too short", "header beyond file", "file length"):
             with pytest.raises(SafetensorsError) as caught:
@@ -272,7 +272,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
-    """In a process of its own, because tracemalloc counts for every thread, whoever started it."""
+    """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
 
     def refused(data: bytes) -> tuple[str, str, int]:
         import tracemalloc
@@ -630,7 +630,7 @@ some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 def test_written_as_the_reference_writes_and_read_as_it_reads(path: Path, tensors: dict, metadata: dict | None):
     reference = pytest.importorskip("safetensors.numpy")
     save(tensors, path, metadata)
-    if tensors or metadata:  # of nothing at all and {} the reference 0.8.0 writes what no reader takes
+    if tensors or metadata:  # from no tensors and {}, the reference 0.8.0 writes a file that no reader takes
         assert path.read_bytes() == reference.save(tensors, metadata)
     found = reference.load_file(path)
     assert found.keys() == tensors.keys() and all(equal(found[name], array) for name, array in tensors.items())

@@ -22,7 +22,7 @@ from helpers.teach.source import taken
 from helpers.units import MiB
 
 WHY_NOT = sandbox.why_not()
-needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT)  # there it must be there
+needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT)  # CI must have it
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
 
         return [room_in(place) for place in places]
 
-    beside = sandbox.SHARED if folder.is_relative_to("/tmp") else 0  # a checkout may lie there
+    beside = sandbox.SHARED if folder.is_relative_to("/tmp") else 0  # a checkout may be there
     rooms = dict.fromkeys(["/", "/dev", "/home", "/usr", "/proc"], 0) | {str(folder.parent): beside}
     rooms |= dict.fromkeys(["/tmp", "/dev/shm"], sandbox.SHARED)
     assert inside(tries, list(rooms), folder=folder).value == list(rooms.values())
@@ -101,7 +101,7 @@ def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
 
 @pytest.mark.skipif(platform.machine() not in sandbox.KEYCTL, reason="the number of keyctl(2) is not known here")
 def test_keys_of_whoever_grades_are_left_behind():
-    """In a process of its own, for it leaves this one's keys too."""
+    """In a process of its own, or this one would leave its keys behind too."""
     asks = """
 import ctypes, sys
 from helpers.classroom import sandbox
@@ -125,7 +125,7 @@ print(before, has(b"zero-copy"))
 def test_there_is_no_network(folder: Path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port), 5).close()  # from here one can
+        socket.create_connection(("127.0.0.1", port), 5).close()  # from out here it works
 
         def calls(port):
             import socket
@@ -232,7 +232,7 @@ def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
 
         ctypes.CDLL(None).fallocate64(
             2, 1, ctypes.c_int64(0), ctypes.c_int64(size)
-        )  # 1: the file stays as long as it is
+        )  # 1: the file keeps the length that it has
         time.sleep(5)
 
     assert inside(takes, 128 * MiB, folder=folder).ended == "printed too much"

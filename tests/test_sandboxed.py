@@ -1,4 +1,4 @@
-"""An answer gets the verdict in the sandbox that it gets at home: test_exercises.py says which that is."""
+"""An answer gets the same verdict in the sandbox as at home; test_exercises.py says which."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""SavedHeap: pairs survive in a file, at their address; elsewhere they kill whoever follows them."""
+"""SavedHeap: pairs survive in a file, at their address; at another address, following them kills the process."""
 
 import struct
 import sys
@@ -15,7 +15,7 @@ MAPS = Path("/proc/self/maps")
 
 
 def build(path: Path) -> int:
-    """Three pairs, the last of which leads to the others; its address."""
+    """Writes three pairs, the last of which leads to the others. Returns the last one's address."""
     with SavedHeap.create(path, 4096) as heap:
         address = 0
         for number in (3, 2, 1):

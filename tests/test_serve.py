@@ -1,4 +1,4 @@
-"""The model server: what arrives, what is answered, what is sent. Kills and hostile requests: test_serve_hard.py."""
+"""The model server: what arrives, what it answers, what it sends. Kills and hostile requests: test_serve_hard.py."""
 
 import asyncio
 import json
@@ -114,7 +114,7 @@ def test_a_lost_connection_loses_only_what_had_not_arrived(at: str, folder: Path
 
 
 def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tmp_path: Path):
-    """So it is when a worker is killed just before it publishes."""
+    """As when a worker is killed just before it publishes."""
     data = model(tmp_path, 6)
     assert ask(at, "PUT", "/models/again", data[:-1], part(data, 0, len(data) - 1)).status == 202
     with next(folder.glob(".again.*.part")).open("ab") as parts:
@@ -238,7 +238,7 @@ def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, que
 
 @linux
 def test_the_kernel_copies_what_goes_out(folder: Path, tmp_path: Path):
-    """Processor time tells it: /proc counts sendfile's bytes as read and written."""
+    """Processor time shows this; /proc can't, because it counts sendfile's bytes as read and written."""
     (folder / "m").write_bytes(model(tmp_path, hidden=200_000))
     with serve(folder, workers=1) as alone:
         process = psutil.Process(workers(alone.address)[0]["pid"])
@@ -270,7 +270,7 @@ def test_who_began_on_the_old_version_ends_on_it(tmp_path: Path):
         assert not cart.closed
         clone.release()
         assert cart.closed
-        with pytest.raises(Superseded):  # so no answer names a version that it isn't
+        with pytest.raises(Superseded):  # so no answer names the wrong version
             opened(Key(path, first, "mapped", None, ""))
 
     asyncio.run(swap())
@@ -288,7 +288,7 @@ def test_a_dropped_yoke_lives_on_in_its_clones():
 
 
 def test_ten_swaps_under_load(at: str, tmp_path: Path):
-    """No answer fails, each is that of the version it names, and none that is asked for after a swap is older."""
+    """No request fails, each answer is from the version it names, and a request after a swap gets no older one."""
     files = [model(tmp_path, turn) for turn in range(10)]
     turns, published, ended = {put(at, files[0]).json["version"]: 0}, [(0.0, 0)], threading.Event()
     seen: list[tuple[float, str, list[int]]] = []
@@ -352,7 +352,7 @@ def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
             return anonymous(pid)
 
         first = swapped(4)
-        assert swapped(40) - first < 1.1 * MiB  # with an arena for each thread, 1.4 to 1.9
+        assert swapped(40) - first < 1.1 * MiB  # it would be 1.4 to 1.9 with an arena for each thread
 
 
 @linux

@@ -1,4 +1,4 @@
-"""The model server refuses what is wrong, and survives what is killed."""
+"""The model server refuses bad requests, and survives when its processes are killed."""
 
 import os
 import random
@@ -253,7 +253,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capfd: pytest.Captur
 
 
 def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
-    """Of a worker, or of the process that watches them. Each round sees what the kill before it has left."""
+    """It kills a worker, or the process that watches them. Each round starts with what the last kill left."""
     (folder := tmp_path / "models").mkdir()
     files = [model(tmp_path, turn, hidden=5_000) for turn in (1, 2)]
     (folder / "m").write_bytes(files[0])
@@ -287,7 +287,7 @@ def alive(watcher: int) -> list[int]:
 
 
 def bring(address: str, new: bytes) -> None:
-    """Uploads a file in seven parts, from where an upload before ended; gives up when the server is killed."""
+    """Uploads a file in seven parts, from where an earlier upload ended; gives up when the server is killed."""
     size = len(new) // 7
     try:
         asked = ask(address, "HEAD", "/models/m", headers=sha(new))

@@ -1,4 +1,4 @@
-"""The model server within limits: of memory, of patience, of what may lie about. And a file that was cut off."""
+"""The model server's limits: on memory, on slow clients, on unfinished uploads. And a file that was cut off."""
 
 import asyncio
 import fcntl
@@ -53,7 +53,7 @@ def at(tight: Running) -> Iterator[str]:
     (before,) = workers(tight.address)
     yield tight.address
     wait_for_room(tight.address)
-    time.sleep(2 * SWEEP)  # if it has lost memory it ends now, and not in the next test
+    time.sleep(2 * SWEEP)  # if it has lost memory, it ends now, not in the next test
     (after,) = workers(tight.address)
     assert after["pid"] == before["pid"]
 
@@ -79,7 +79,7 @@ def test_an_answer_that_needs_too_much_is_refused(at: str):
 
 
 def test_a_body_that_does_not_fit_is_refused(at: str):
-    lists = b'{"out.bias": [' + b"[]," * 340_000 + b"[]]}"  # three bytes of JSON for 64 in memory
+    lists = b'{"out.bias": [' + b"[]," * 340_000 + b"[]]}"  # three bytes of JSON take 64 in memory
     assert ask(at, "PUT", "/models/m/tenants/t", lists).status == 503
 
 
@@ -98,7 +98,7 @@ def test_refusals_leave_nothing(at: str):
 
 
 def test_after_many_bodies_at_once_there_is_room_again(tight: Running):
-    """Also if CPython lost some where it ran out: then another worker has taken the place."""
+    """Even if CPython lost some memory when it ran out: then another worker has taken the first one's place."""
     at = tight.address
     pictures = json.dumps({"pictures": [[16] * 64] * 4000}).encode()
     with ThreadPoolExecutor(24) as clients:
@@ -113,7 +113,7 @@ def test_after_many_bodies_at_once_there_is_room_again(tight: Running):
     ("mib", "tasks", "copies", "ends"), [(10, 0, 0, True), (6, 0, 0, False), (10, 1, 0, False), (10, 0, 1, False)]
 )
 def test_a_worker_that_has_lost_its_budget_ends(mib: int, tasks: int, copies: int, ends: bool):
-    """More than a third of it is taken, no request runs, and no copy explains it."""
+    """It ends if more than a third of the budget is taken, no request is running, and no copy explains it."""
     code = f"""
 import asyncio
 from types import SimpleNamespace
@@ -136,7 +136,7 @@ asyncio.run(main())
 
 
 def answered(at: str, pictures: bytes) -> int | None:
-    """The status; None if the server had no memory even to read the request."""
+    """The status, or None if the server hadn't even the memory to read the request."""
     try:
         said = ask(at, "POST", "/models/small/answers", pictures, {"Content-Type": "application/json"})
     except (OSError, HTTPException):
@@ -161,7 +161,7 @@ def test_who_looks_after_memory_goes_on_where_it_runs_out(monkeypatch: pytest.Mo
 
 
 def test_threads_that_multiply_end_no_worker(at: str):
-    """OpenBLAS takes 32 MiB for each of them, and ends a process that can't have that."""
+    """OpenBLAS takes 32 MiB for each thread, and ends a process that can't get it."""
 
     def statuses(asked: tuple[str, int]) -> set[int]:
         name, pictures = asked
@@ -173,7 +173,7 @@ def test_threads_that_multiply_end_no_worker(at: str):
 
 
 def test_copies_that_are_kept_give_way(tmp_path: Path):
-    """To other copies, to a new version and to a large request, within what they need one at a time."""
+    """To other copies, to a new version and to a large request: the budget is enough for each of these alone."""
     (folder := tmp_path / "models").mkdir()
     files = [model(tmp_path, turn, hidden=40_000) for turn in (1, 2)]  # 11.4 MiB
     (folder / "other").write_bytes(model(tmp_path, 3, hidden=55_000))  # 15.7 MiB
@@ -217,7 +217,7 @@ def test_a_worker_that_reads_beyond_the_end_is_replaced_and_nobody_else_sees_it(
         while not ended.is_set():
             try:
                 said = ask(at, "POST", "/models/other/answers", PICTURES[:20].tobytes())
-            except (OSError, HTTPException):  # of the worker that died
+            except (OSError, HTTPException):  # from the worker that died
                 continue
             if said.status != 200 or said.json["digits"] != expected(3):
                 failed.append(said)
@@ -232,7 +232,7 @@ def test_a_worker_that_reads_beyond_the_end_is_replaced_and_nobody_else_sees_it(
             lost += 1
 
     def cut_off_while_they_read() -> bool:
-        """As somebody does who copies a new file over it."""
+        """As when somebody copies a new file over it."""
         (tmp_path / "copy").write_bytes(whole)
         os.replace(tmp_path / "copy", folder / "m")
         clients = [threading.Thread(target=asked) for _ in range(6)]
@@ -308,7 +308,7 @@ HASTY = (
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that waits a second where others wait ten."""
+    """The address of a server that waits one second where others wait ten."""
     folder = tmp_path_factory.mktemp("hasty")
     (folder / "m").write_bytes(model(folder.parent, 1))
     (folder / "large").touch()
@@ -318,7 +318,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
-    """Sends `begin`, and then a byte ten times a second. What the server said until it hung up; None if it goes on."""
+    """Sends `begin`, then a byte each 0.1 s. Returns what the server said until it hung up; None if it goes on."""
     with socket.create_connection(tuple(at.split(":"))) as line:
         line.sendall(begin)
         line.settimeout(0.1)

@@ -21,7 +21,7 @@ def page() -> mmap.mmap:
 
 
 def forked(does: Callable[[], object]) -> int:
-    """The status with which a fork that does this ends: 0, 1 if it raised, or minus the signal."""
+    """The exit status of a fork that does this: 0, 1 if it raised, or minus the signal."""
     child = os.fork()
     if child == 0:
         try:
@@ -85,7 +85,7 @@ def test_the_next_holder_hears_of_a_death_once(page: mmap.mmap):
     lock.release()
     with lock as orphaned:
         assert not orphaned
-    assert forked(lock.acquire) == 0  # ended with it, too
+    assert forked(lock.acquire) == 0  # this fork also ends holding it
     assert forked(lambda: lock.acquire() or os._exit(3)) == 0
     lock.acquire()
     lock.release()

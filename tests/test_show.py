@@ -1,4 +1,4 @@
-"""Pictures: their words come from the data, their shapes too, and none goes without."""
+"""Pictures: their words and shapes come from the data, and no picture goes without words."""
 
 import base64
 import io
@@ -31,7 +31,7 @@ NO_KINDS = {"anonymous": None, "file": None, "shared": None}
 
 
 def recording(name="read", anonymous=0, file=0, shared=0, n=101, wall=0.2, **more) -> Recording:
-    """Memory that grows from nothing to its peak (MiB) in half of the time."""
+    """Memory that grows from nothing to its peak (MiB) in half the time."""
     growth = np.minimum(np.linspace(0, 2, n), 1) * MiB
     series = {
         kind: (growth * peak).astype(np.int64)
@@ -42,7 +42,7 @@ def recording(name="read", anonymous=0, file=0, shared=0, n=101, wall=0.2, **mor
 
 
 def unsplit(name: str, resident: int) -> Recording:
-    """What a system gives that cannot tell the kinds apart."""
+    """A recording from a system that can't tell the kinds of memory apart."""
     return replace(recording(name, resident), **NO_KINDS)
 
 
@@ -64,12 +64,12 @@ HOW = {"read": "read/write", "chunks": "read/write", "mmap": "map", "sendfile": 
 
 
 def texts(shown) -> str:
-    """Everything that is written in a picture, line breaks as spaces."""
+    """Everything that's written in a picture, with spaces for line breaks."""
     return " ".join(text.get_text().replace("\n", " ") for text in shown.figure.findobj(matplotlib.text.Text))
 
 
 def tops(ax) -> dict[str, float]:
-    """Of each filled area in a panel, by its label: the highest point, on the axis."""
+    """The highest point of each filled area in a panel, by its label, in the axis's units."""
     return {area.get_label(): area.get_paths()[0].vertices[:, 1].max() for area in ax.collections}
 
 

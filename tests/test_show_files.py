@@ -22,7 +22,7 @@ LOOKS = {kind: (kind.face, kind.hatch) for kind in (ANONYMOUS, FILE, ABSENT)}
 
 
 def drawn(shown: Picture, kind) -> list[Rectangle]:
-    """The rectangles in the look of one kind of memory, in face and hatch."""
+    """The rectangles that look like one kind of memory, in face and hatch."""
     found = [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle) and one.get_fill()]
     return [one for one in found if (to_hex(one.get_facecolor()), one.get_hatch()) == LOOKS[kind]]
 
@@ -32,7 +32,7 @@ def keys(shown: Picture) -> list[str]:
 
 
 def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object) -> bytes:
-    """A file of (name, dtype, shape, bytes), in this order, with as many spaces after the header."""
+    """A file of tensors (name, dtype, shape, bytes), in this order, with `pad` spaces after the header."""
     table, begin = dict(more), 0
     for name, dtype, shape, size in tensors:
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
@@ -109,7 +109,7 @@ def test_the_rest_tells_its_kinds_its_bytes_and_what_of_it_is_copied():
     assert "and 2 more, U8, bytes" in even.alt and "all borrowed in place." in even.alt
 
 
-@pytest.mark.filterwarnings("error::UserWarning")  # the font lacks a glyph
+@pytest.mark.filterwarnings("error::UserWarning")  # if the font lacks a glyph
 def test_names_of_any_letters_and_numbers_of_any_size():
     shown = file_layout(raw(("new\nline", "F32", [1], 4), ("权重", "F32", [1] * 40, 4), ("", "F32", [], 4),
                             __metadata__={"note": "héllo 权" * 40}))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pictures of ideas: who keeps what alive, words of memory, where two ways cross; their words, and that they fit."""
+"""Pictures of ideas: who keeps what alive, words of memory, where two ways cross. Their words, and whether they fit."""
 
 import ctypes
 import gc
@@ -53,7 +53,7 @@ def _undrawn(shown: Picture) -> set[int]:
 
 
 def assert_fits(shown: Picture) -> None:
-    """Every word within the figure, none over another, and none over the edge of a box."""
+    """Asserts that all text is inside the figure, and that none overlaps other text or the edge of a box."""
     figure = shown.figure
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -303,7 +303,7 @@ CHANCES = [i / 10 for i in range(11)]
 
 
 def ways(start: float, end: float, always: float = 1e-3) -> dict[str, dict[float, float]]:
-    """Copy on write as a straight line from `start` to `end`, beside a copy that always takes as long."""
+    """Copy on write as a straight line from `start` to `end`, beside a copy that always takes the same time."""
     return {
         "copy always": dict.fromkeys(CHANCES, always),
         "copy on write": {chance: start + chance * (end - start) for chance in CHANCES},
@@ -336,7 +336,7 @@ def test_the_crossing_lies_where_the_lines_cross():
     assert (first.method, second.method) == ("copy on write", "copy always")
     assert first.end == second.start == pytest.approx(999 / 1079)
     noisy = ways(1e-6, 1.001e-3)
-    noisy["copy on write"] |= {0.8: 0.99e-3, 0.9: 1.005e-3, 1.0: 0.995e-3}  # lines on each other: noise is no crossing
+    noisy["copy on write"] |= {0.8: 0.99e-3, 0.9: 1.005e-3, 1.0: 0.995e-3}  # the lines coincide: noise is no crossing
     assert [reign.method for reign in reigns(noisy)] == ["copy on write"]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of pages and of reading: every page is drawn once, in its look, and every figure is in the words."""
+"""Pictures of pages and of reading: every page is drawn once, in its look, and the words give every figure."""
 
 import mmap
 from dataclasses import replace
@@ -326,6 +326,6 @@ def test_a_way_that_ends_in_user_memory():
     assert "map, warm: lent to user memory, never copied, from the disk 0 B, faults 4,113, never waited" in shown.alt
     assert "lent, 4,113 faults" in texts(shown) and "the copy" not in texts(shown)
     arrows = [patch for patch in shown.figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
-    assert len(arrows) == 2  # from the disk and into user memory; the mapping's pages are lent, and were there
+    assert len(arrows) == 2  # from the disk and into user memory; the mapping's pages were there, and are only lent
     with pytest.raises(ValueError, match="'in kernel'; it should be one of: read/write, map"):
         copy_paths(ways, dict.fromkeys(ways, "in kernel"), destination=None)

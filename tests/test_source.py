@@ -1,4 +1,4 @@
-"""What of a student's cells travels with a function: what it needs, as the kernel had it, and nothing else."""
+"""What travels with a function from a student's cells: what it needs, as the kernel had it, and nothing else."""
 
 import linecache
 import sys
@@ -132,7 +132,7 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
 def handed_over(
     room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> Iterator[Callable]:
-    """`f`, as `of` finds it in an IPython that executed these cells as far as they go, made in a fresh place."""
+    """Runs cells in IPython, as far as they go. Returns `f` as `of` finds it, made again in a fresh namespace."""
     from IPython.core.interactiveshell import InteractiveShell
 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
@@ -205,7 +205,7 @@ def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypat
     (tmp_path / "my_own.py").write_text("import json")
     (tmp_path / "my_space").mkdir()
     (tmp_path / "my_space" / "part.py").write_text("")
-    (tmp_path / "colorsys.py").write_text("")  # it hides Python's
+    (tmp_path / "colorsys.py").write_text("")  # it hides Python's own
     monkeypatch.syspath_prepend(tmp_path)
     text = """
         def f():

@@ -1,5 +1,5 @@
-"""A student in a real browser: writes into a lesson, takes an exercise's starter again, hands in; and a new edition
-of the lesson comes."""
+"""A student in a real browser writes in a lesson, gets an exercise's starter back, and hands in; then a new edition of
+the lesson comes."""
 
 import json
 import os
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.notebooks]
 
 
 def issue(course: Path, day: str, cells: dict[str, str]) -> None:
-    """The edition of that day, with one lesson."""
+    """Writes the edition of that day, with one lesson."""
     kinds = {"imports": new_code_cell, "grow-try": new_code_cell}
     made = [kinds.get(name, new_markdown_cell)(text, id=name) for name, text in cells.items()]
     notebook = new_notebook(cells=made, metadata={"kernelspec": KERNEL})
@@ -41,7 +41,7 @@ def issue(course: Path, day: str, cells: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An edition for a class, as far as a student's folder needs one."""
+    """As much of an edition for a class as a student's folder needs."""
     course = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "helpers", course / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
     (course / "notebooks").mkdir()
@@ -59,14 +59,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, course: Path) -> Path:
 
 
 def work(course: Path, environment: dict[str, str]) -> str:
-    """What `make lab` does before JupyterLab starts, and what it says."""
+    """Does what `make lab` does before JupyterLab starts. Returns what it says."""
     command = [sys.executable, "-m", "helpers.teach.work"]
     here = environment | {"PYTHONPATH": str(course)}
     return subprocess.run(command, cwd=course, env=here, capture_output=True, text=True, check=True).stdout
 
 
 def write(lab: Page, name: str, text: str) -> None:
-    """Another text in a cell, which is run."""
+    """Replaces the text of a cell, and runs it."""
     found = cell(lab, name)
     found.dblclick()
     found.locator(".cm-content").click()
@@ -76,7 +76,7 @@ def write(lab: Page, name: str, text: str) -> None:
 
 
 def add(lab: Page, after: str, text: str) -> str:
-    """A cell below another one, which is run; its id."""
+    """Adds a cell below another, and runs it. Returns its id."""
     cell(lab, after)
     lab.evaluate("() => jupyterapp.commands.execute('notebook:insert-cell-below')")
     lab.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What students handed in: every layout, as a folder and as a zip, and whatever else may lie there."""
+"""What students handed in: every layout, as a folder and as a zip, and whatever else may be there."""
 
 import csv
 import io
@@ -55,7 +55,7 @@ def as_folder(at: Path, files: Files) -> Path:
             path.write_bytes(data)
         else:
             path.touch()
-            os.truncate(path, len(data))  # with nothing on the disk
+            os.truncate(path, len(data))  # it takes no room on the disk
     return at
 
 
@@ -79,7 +79,7 @@ def only(collected: Path, **course: object) -> Found:
 
 
 def in_short(collected: Path) -> dict[tuple[str, str], str]:
-    """Why each student x lesson cannot be graded; "" if it can, and is what it says it is."""
+    """Why each (student, lesson) can't be graded; "" if it can, and the notebook has its digest."""
     short = {}
     for one in all_of(collected):
         short[one.student.key, one.hand_in.lesson] = one.hand_in.why_not
@@ -281,7 +281,7 @@ def test_the_time_decides_before_the_name(tmp_path: Path):
         archive.writestr(zipfile.ZipInfo("ada/02_a.ipynb", (2026, 11, 30, 12, 0, 0)), b"later")
         archive.writestr(zipfile.ZipInfo("ada/02_b-1.ipynb", (2026, 11, 30, 11, 0, 0)), b"earlier")
     one = only(tmp_path / "class.zip")
-    assert (one.notebook(), one.hand_in.when) == (b"later", "")  # which is newer, but in no zone
+    assert (one.notebook(), one.hand_in.when) == (b"later", "")  # the newer one, though its time has no zone
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "ada_1_2_x.zip").write_bytes((tmp_path / "class.zip").read_bytes())
     assert only(tmp_path / "other").notebook() == b"later"
@@ -294,7 +294,7 @@ def test_the_times_of_an_lms_download_are_not_when_it_was_handed_in(tmp_path: Pa
         assert [(one.hand_in.when, one.hand_in.late) for one in all_of(collected, **course)] == [("", False)] * 3
 
 
-TIMESTAMPS = {  # what nbgrader's documentation and tests write, and the moment it is
+TIMESTAMPS = {  # as nbgrader's documentation and tests write them, and the moments they mean
     "2015-02-02 14:58:23.948203 America/Los_Angeles": "2015-02-02T22:58:23.948203+00:00",
     "2019-05-30 11:44:01.911849 UTC": "2019-05-30T11:44:01.911849+00:00",
     "2017-07-05T12:32:56.123456": "2017-07-05T12:32:56.123456+00:00",
@@ -447,7 +447,7 @@ END = PACKED.index(b"PK\x05\x06")
 
 
 def changed(data: bytes, at: int, form: str, value: int) -> bytes:
-    """A zip with another number in one place."""
+    """A zip with the number in one place changed."""
     made = bytearray(data)
     struct.pack_into(form, made, at, value)
     return bytes(made)
@@ -458,7 +458,7 @@ def encrypted() -> bytes:
 
 
 def overlapping() -> bytes:
-    """A notebook of 30 MiB, which the list names 900 times, as the files of zip bombs lie over each other."""
+    """A notebook of 30 MiB that the list names 900 times, like the overlapping files of a zip bomb."""
     one = zipped({LESSON: bytes(30 * MiB)})
     start, end = one.index(b"PK\x01\x02"), one.rindex(b"PK\x05\x06")
     listed = one[start:end] * 900
@@ -489,7 +489,7 @@ def many() -> bytes:
 
 
 def zip64() -> bytes:
-    """A list of names that has 2^60 bytes, as its zip64 record says."""
+    """A zip whose zip64 record says that the list of names has 2^60 bytes."""
     record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**60, CENTRAL)
     locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, END, 1)
     ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
@@ -504,7 +504,7 @@ def special() -> bytes:
     return zip_of((entry(LESSON, create_system=3, external_attr=stat.S_IFIFO << 16), b""))
 
 
-ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said of it
+ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said about it
     "encrypted": (encrypted, "it is encrypted; hand it in without a password"),
     "cut off": (lambda: PACKED[:-20], "the zip is damaged (File is not a zip file)"),
     "cut in the middle": (lambda: PACKED[: len(PACKED) // 2], "the zip is damaged (File is not a zip file)"),
@@ -566,7 +566,7 @@ def test_a_hostile_zip_is_named_and_the_others_go_on(tmp_path: Path, trick: str)
     _, expected = ZIPS[trick]
     files = {"ada/02_Ada.zip": hostile(trick), "bo/" + LESSON: GOOD}
     for lay_out in (as_folder, as_zip):
-        for _ in range(2):  # what another thread of this worker allocates counts too, but hardly twice
+        for _ in range(2):  # another thread's allocations count too, but hardly twice in a row
             tracemalloc.start()
             try:
                 short = in_short(lay_out(tmp_path / "class", files))
@@ -701,7 +701,7 @@ NAMES = [
 
 
 def distinct(founds: list[Found], students: int) -> None:
-    """Each student has a key of its own, which a table and a TOML file can hold."""
+    """Each student has a different key, which a table and a TOML file can hold."""
     keys = [one.student.key for one in founds]
     assert len(keys) == len(set(keys)) == students
     assert keys == sorted(keys)
@@ -749,7 +749,7 @@ def test_a_name_that_leads_out_of_the_class_zip_is_a_hand_in_that_is_not_read(tm
 
 
 def test_names_as_macos_packs_them(tmp_path: Path):
-    """In UTF-8, decomposed, and without saying so."""
+    """In UTF-8, decomposed, without the flag that says it's UTF-8."""
     name = "Mu\u0308ller"
     flagged = zipped({f"{name}/{LESSON}": GOOD, f"bo/{LESSON}": GOOD})
     made = flagged.replace(b"\0\x08", b"\0\0")
@@ -767,7 +767,7 @@ def test_two_that_have_a_name_or_a_number_in_common_stay_two(tmp_path: Path):
     founds = all_of(as_zip(tmp_path / "class", files))
     distinct(founds, len(files))
     kept = {one.student.key: one.hand_in.file for one in founds}
-    assert kept["1"].startswith("Ada Lovelace_1_")  # a system's number before a folder's name
+    assert kept["1"].startswith("Ada Lovelace_1_")  # a system's number takes precedence over a folder's name
     assert kept["ada"].startswith("submitted/")
     assert kept["Müller"].startswith("Müller")
     assert kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"

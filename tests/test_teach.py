@@ -42,7 +42,7 @@ from helpers.units import GiB, KiB, MiB
 
 @pytest.fixture(autouse=True)
 def a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of one's own for each test, and no hints given yet."""
+    """Each test has a student's folder of its own, and no hints given yet."""
     folder, data = tmp_path / "state", tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("ZERO_COPY_DATA", str(data))
@@ -299,7 +299,7 @@ def test_a_starter_that_does_something_is_still_the_starter():
             "    import os, shutil; shutil.copyfile(a, b); os.chmod(a, 0o400)",
             "the mode of the source was changed, from",
         ),
-        ("    import os; print(os.listdir(os.path.dirname(a))[1])", "IndexError"),  # the source is all that is there
+        ("    import os; print(os.listdir(os.path.dirname(a))[1])", "IndexError"),  # the folder holds only the source
     ],
 )
 def test_a_check_answers_whatever_the_code_does(body: str, said: str):
@@ -443,7 +443,7 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
 def test_a_cell_says_once_whose_figures_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    """Several recorded runs of one machine are one line; the next cell says it again."""
+    """Several recorded runs from one machine make one line; the next cell prints it again."""
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     shell = SimpleNamespace(execution_count=1)
     monkeypatch.setattr(sys.modules[read.__module__], "running_shell", lambda: shell)
@@ -509,7 +509,7 @@ def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short
 
 def test_a_run_that_returned_an_array_is_recorded_without_it(recording: Path):
     def array() -> np.ndarray:
-        time.sleep(0.3)  # for more samples than are kept
+        time.sleep(0.3)  # long enough for more samples than are kept
         return np.zeros((2, 0))
 
     assert recorded("run", measure(array)).value.shape == (2, 0)
@@ -535,8 +535,8 @@ def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
 def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    """Each kind by a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
-    monkeypatch.setattr(folders, "in_memory", lambda system: False)  # the folder of this test may be
+    """Each kind comes from a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
+    monkeypatch.setattr(folders, "in_memory", lambda system: False)  # this test's folder may be in memory
 
     def film() -> Film:
         with Explorer(pages=4) as explorer:

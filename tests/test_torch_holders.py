@@ -1,4 +1,4 @@
-"""PyTorch's tensors among those who hold a file. It is optional: `make record` wants it, most machines lack it."""
+"""PyTorch's tensors as holders of a file. PyTorch is optional: `make record` needs it, and most machines lack it."""
 
 from pathlib import Path
 

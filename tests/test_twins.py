@@ -1,4 +1,4 @@
-"""The Rust twins: they compile, their figures have the shape that is taught, and the record stands in for them."""
+"""The Rust twins: they compile, their figures have the shape that's taught, and records can stand in for them."""
 
 import json
 import os
@@ -34,14 +34,14 @@ RECORDS = folders.RECORDED / "rust"
 
 @pytest.fixture
 def without_rust(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A PATH with nothing on it: the folder, to put something there."""
+    """A PATH with nothing on it. Returns its one folder, so that a test can put something there."""
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture(params=[pytest.param(False, marks=needs_rust, id="run"), pytest.param(True, id="recorded")])
 def made(request: pytest.FixtureRequest):
-    """`twin`, as run here and as recorded: the lessons say the same of both."""
+    """`twin`, run here and as recorded: the lessons say the same about both."""
     if request.param:
         request.getfixturevalue("without_rust")
         return lambda name: checked(twin(name), True)
@@ -50,7 +50,7 @@ def made(request: pytest.FixtureRequest):
 
 @cache
 def ran(name: str) -> Twin:
-    """Once for all tests."""
+    """Runs it once for all tests."""
     return twin(name)
 
 
@@ -136,7 +136,7 @@ def test_what_is_recorded_is_what_runs(name: str):
     here, kept = ran(name), json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     assert set(kept["figures"]) == set(here.figures)
     for section, names in here.figures.items():
-        words = section.startswith("words")  # three or four, by compiler
+        words = section.startswith("words")  # three or four, depending on the compiler
         assert words or list(names) == list(kept["figures"][section])
     assert set(kept) - {"compilers"} == {"figures", "compiler", "machine", "date"}
 
@@ -188,7 +188,7 @@ def test_a_broken_rustc_is_none(without_rust: Path, broken: str):
         "kill -9 $$",
         "exit 0",
         'exec "$RUSTC" --sysroot /nonexistent "$@"',  # no std: E0463
-        # what 1.63 adds to that: an error for each use of what it misses
+        # 1.63 also gives an error for each use of what's missing
         r"printf 'error[E0463]: no std\n\nerror[E0412]: no Vec\n --> %s:1:1\n' yoke.rs dangling.rs >&2; exit 1",
         r"printf 'error: internal compiler error: oh\n --> yoke.rs:1:1\n' >&2; exit 101",
     ],
@@ -361,7 +361,7 @@ def test_the_appendix_explains_what_the_shown_parts_use():
 
 @needs_rust
 def test_the_appendix_compiles(tmp_path: Path):
-    """Its examples, as one program; but for the line that is there to be refused."""
+    """Its examples compile as one program, except for the line that's meant to be refused."""
     text = (twins.RUST / "README.md").read_text(encoding="utf-8")
     blocks = [block.splitlines() for block in re.findall(r"```rust\n(.*?)```", text, re.S)]
     refused = [line for block in blocks for line in block if "// refused" in line]

@@ -1,4 +1,4 @@
-"""An upload in parts: whatever breaks, what has arrived is the whole file, or nothing."""
+"""An upload in parts: whatever breaks, what arrives is the whole file or nothing."""
 
 import os
 import socket
@@ -55,7 +55,7 @@ def put(server: Server, name: str = "/model.bin", body: bytes = BYTES, **headers
 
 
 class Broken:
-    """Sends parts, but hangs up after `sent` bytes of the `which`-th, once."""
+    """Sends parts, but hangs up once, after `sent` bytes of part number `which`."""
 
     def __init__(self, which: int, sent: int):
         self.which, self.sent, self.parts = which, sent, []

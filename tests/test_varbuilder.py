@@ -1,4 +1,4 @@
-"""VarBuilder: names and shapes are checked, what need not be copied is not, and it says what was."""
+"""VarBuilder: names and shapes are checked, nothing is copied needlessly, and it says what was copied."""
 
 import gc
 import json
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def model(folder: Path) -> Path:
-    """Three layers: 0 float32, 1 float16, 10 float64; and a step, an integer."""
+    """Three layers (0 in float32, 1 in float16, 10 in float64) and an integer, `step`."""
     tensors = {"step": np.array(7)}
     for i, dtype in ((0, "f4"), (1, "f2"), (10, "f8")):
         tensors[f"layers.{i}.weight"] = np.arange(12, dtype=dtype).reshape(3, 4) + i
@@ -41,7 +41,7 @@ def model(folder: Path) -> Path:
 
 
 def misaligned(path: Path) -> Path:
-    """Floats after one byte."""
+    """Floats that begin after one byte."""
     table = {
         "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
         "b": {"dtype": "F32", "shape": [2], "data_offsets": [1, 9]},
@@ -55,7 +55,7 @@ def misaligned(path: Path) -> Path:
 
 
 def of_file(array: np.ndarray, path: Path) -> bool:
-    """Does it lie in a mapping of this file?"""
+    """Is the array in a mapping of this file?"""
     return region_at(array.ctypes.data).path == str(path) if LINUX else array.base is not None
 
 
@@ -111,7 +111,7 @@ def test_bfloat16(folder: Path):
 
 
 def test_a_dtype_that_numpy_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """bfloat16 without ml_dtypes: bytes, which are no tensor of that shape, nor of theirs."""
+    """bfloat16 without ml_dtypes is only bytes, which make no tensor, neither of its shape nor of theirs."""
     path = folder / "model.safetensors"
     save({"x": np.zeros(3, pytest.importorskip("ml_dtypes").bfloat16)}, path)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
@@ -198,7 +198,7 @@ def test_several_files(folder: Path, model: Path):
     for error, last in ((SafetensorsError, other), (FileNotFoundError, folder / "none")):
         with pytest.raises(error) as caught:
             VarBuilder.from_mapped([model, last])
-        assert not mapped(folder), caught  # whose traceback holds what was open
+        assert not mapped(folder), caught  # its traceback holds what was open
 
 
 def test_shards(folder: Path):

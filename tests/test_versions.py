@@ -1,4 +1,4 @@
-"""On the other Pythons that the project promises, where the machine has them: what a version can change."""
+"""What a Python version can change, on the other Pythons that the project promises, if the machine has them."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from helpers.teach.exercises import exercises
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
-# Reference counts, frames and bytecode, what a view exports, how classes and generics behave, messages that are read.
+# Reference counts, frames and bytecode, what a view exports, how classes and generics behave, error messages.
 SOLVED = "tests/test_exercises.py::test_solution_is_right_at_full_size[{}]"
 DIFFERS = ("arena", "calls", "checks_05", "checks_06", "checks_11", "claims", "cow", "dispatch", "exports", "holders",
            "safetensors", "serve", "teach", "varbuilder", "yoke")  # fmt: skip
@@ -27,7 +27,7 @@ UV = Path(sysconfig.get_path("scripts"), "uv")
 
 
 def find(version: str, path: str | None = None) -> str | None:
-    """A Python of this version on `path` that runs: a version manager leaves stand-ins there that do not."""
+    """A Python of this version on `path` that runs: a version manager leaves stand-ins there that don't."""
     for folder in (os.environ["PATH"] if path is None else path).split(os.pathsep):
         try:
             said = run(Path(folder, f"python{version}"), "-c", "import sys; print(sys.executable)", check=True)
@@ -38,14 +38,14 @@ def find(version: str, path: str | None = None) -> str | None:
 
 
 def run(*command: str | Path, check: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run in the repository's folder, without what this environment says to its own Python."""
+    """Runs a command in the repository's folder, without this environment's settings for its own Python."""
     ours = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
     clean = {key: value for key, value in os.environ.items() if key not in ours}
     return subprocess.run(command, cwd=ROOT, env=clean, text=True, capture_output=True, check=check)
 
 
 def environment(version: str, python: str) -> Path:
-    """The interpreter of an environment for `version` in build/, kept while what it is made from stays the same."""
+    """The interpreter of an environment for `version` in build/, kept while what it's made from stays the same."""
     folder = BUILD / f"venv-{version}"
     inside = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
     recipe = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml")))
@@ -63,8 +63,8 @@ def environment(version: str, python: str) -> Path:
 
 
 def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
-    """The source, half of the exercises' solutions and a part of DIFFERS on that Python, others with each commit; None
-    where there is none. No random cases: they look for faults of ours, in what a version does not change, and this
+    """Runs test_source, half of the exercises' solutions and part of DIFFERS on that Python, chosen by the commit. None
+    without that Python. No random cases: they look for our own faults, which don't depend on the version, and this
     Python's suite has them.
     """
     python = find(version)
@@ -79,7 +79,7 @@ def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
     suite = [*(f"tests/test_{name}.py" for name in files), *(SOLVED.format(one.key) for one in solved),
              "-m", "not hypothesis", "-q", "-o", f"cache_dir={BUILD / f'cache-{version}'}"]  # fmt: skip
     tests = run(inside, "-m", "pytest", *suite)
-    # What failed is asked once more, and named: a measurement suffers from what runs at the same time.
+    # What failed is run once more, and named: a measurement suffers from what runs at the same time.
     if tests.returncode == 1:
         failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", tests.stdout, re.MULTILINE)
         tests = run(inside, "-m", "pytest", *suite, "--lf", "--lfnf=none")

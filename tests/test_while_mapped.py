@@ -29,7 +29,7 @@ def here() -> Allowed:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two operations are enough, one that ends the child too."""
+    """Two operations are enough; one of them also ends the child."""
     names = ("rename another file over it", "make it shorter")
     monkeypatch.setattr(allowed, "OPERATIONS", {name: allowed.OPERATIONS[name] for name in names})
 

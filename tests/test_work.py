@@ -46,7 +46,7 @@ def has_run(cell: Cell) -> Cell:
 
 
 # --- three texts of a cell ------------------------------------------------------------------------------------
-# Few names and few texts, so that the three lists meet in every way; those of mine have been run.
+# Few names and few texts, so that the three lists meet in every way; the cells of `mine` have been run.
 handed_out = st.lists(
     st.builds(code, st.sampled_from("abcdef"), st.sampled_from("12")), unique_by=lambda one: one["id"]
 )
@@ -141,7 +141,7 @@ def student(tmp_path: Path) -> Work:
 
 
 def issue(student: Work, cells: dict[str, str], lesson: str = LESSON) -> None:
-    """The lesson with these cells, in the folder that the student's follows."""
+    """Writes the lesson with these cells to the folder that the student's copies follow."""
     notebook = {"cells": [code(*cell) for cell in cells.items()], "metadata": {"kernelspec": {}}, "nbformat": 4}
     path = student.lessons / lesson
     path.parent.mkdir(exist_ok=True)
@@ -161,12 +161,12 @@ def write(student: Work, changes: dict[str, str], name: str = LESSON) -> None:
 
 
 def after(student: Work, edition: Edition = NEW) -> list[str]:
-    """What is said when the folder has been brought up to this edition."""
+    """Brings the folder up to this edition. Returns what it says."""
     return list(Work(student.folder, student.lessons, edition).bring_up_to_date())
 
 
 def files(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """All that lies in a folder, and when it was written."""
+    """Every file in a folder, and when it was written."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
@@ -218,7 +218,7 @@ def test_the_last_three_copies_are_kept_as_they_were(student: Work):
 
 
 def test_what_an_open_jupyterlab_wrote_over_it_is_brought_up_to_date_again(student: Work):
-    """It still names the edition that it was made from, so its cells do not pass for the student's."""
+    """It still names the edition it was made from, so its cells aren't taken for the student's own."""
     before = (student.folder / LESSON).read_bytes()
     issue(student, {"2-a": "new a", "2-b": "cell b"})
     after(student)
@@ -406,7 +406,7 @@ def test_the_command_makes_a_fresh_copy(own: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_folder_that_cannot_be_written_is_named(own: Path, capsys: pytest.CaptureFixture, request):
-    if os.name == "posix" and os.geteuid() == 0:  # root may write everywhere
+    if os.name == "posix" and os.geteuid() == 0:  # root may write anywhere
         own.parent.joinpath("own").write_text("a file")
     else:
         own.mkdir()

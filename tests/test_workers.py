@@ -1,4 +1,4 @@
-"""workers: what each process costs, what all cost together, and nothing outlives it. A disk that is full."""
+"""workers: what each process costs, what all of them cost together, and that none is left. And a full disk."""
 
 import contextlib
 import gc
@@ -30,7 +30,7 @@ def reads(path):
 
 
 def maps_and_sums(path):
-    global kept  # what is returned is kept, and so is this
+    global kept  # the returned value is kept, and so is this
     with open(path, "rb") as f:
         kept = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
     return sum(kept[at] for at in range(0, SIZE, PAGE))
@@ -66,7 +66,7 @@ def test_four_that_map_share_one_copy_and_four_that_read_have_four(file):
     assert all(row.anonymous < SIZE / 20 < SIZE / 2 < row.file for row in mapped.rows)
     assert all(row.private_dirty > SIZE / 2 for row in copied.rows)
     assert [row.value for row in mapped.rows] == [sum(range(SIZE // MiB)) * (MiB // PAGE)] * 4
-    assert [row.value for row in copied.rows] == [None] * 4  # too much to be sent back
+    assert [row.value for row in copied.rows] == [None] * 4  # too large to be sent back
     assert len({row.pid for row in mapped.rows}) == 4 and not mapped.missing and not mapped.why
 
 
@@ -103,7 +103,7 @@ def array():
 
 
 def strings():
-    return [f"tensor {i}" for i in range(SIZE // 256)]  # 64 bytes each and 8 for its place in the list
+    return [f"tensor {i}" for i in range(SIZE // 256)]  # 64 bytes each, plus 8 for its place in the list
 
 
 def total(data):
@@ -118,7 +118,7 @@ def test_forks_share_an_array_and_copy_a_list_of_strings():
     one, many = workers(total, make=array), workers(characters, make=strings)
     assert [row.name for row in one.rows] == ["parent", "worker 1", "worker 2", "worker 3", "worker 4"]
     assert [row.value for row in one.rows] == [None] + [SIZE / 8] * 4
-    assert one.total("pss") == pytest.approx(SIZE, rel=0.5)  # and numpy, and a few MiB each
+    assert one.total("pss") == pytest.approx(SIZE, rel=0.5)  # plus numpy, and a few MiB each
     assert one.total("rss") > 4.5 * SIZE
     made = max(row.anonymous for row in many.rows)
     assert many.total("pss") > 3 * made, "everybody that looks at a string writes its reference count"
@@ -248,7 +248,7 @@ def test_what_they_have_started_ends_with_them(make, how, tmp_path):
 
 def runs(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE  # nobody may have taken note of its end
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE  # its end may not have been waited for yet
     except psutil.NoSuchProcess:
         return False
 
@@ -257,7 +257,7 @@ def runs(pid: int) -> bool:
 def test_a_start_that_fails_leaves_nothing(make, monkeypatch):
     before = psutil.Process().num_fds(), threading.active_count()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for room in (1, 3, 4, 5, 6, 7, None) if make else (None,):  # descriptors for some pipes, and not for all
+    for room in (1, 3, 4, 5, 6, 7, None) if make else (None,):  # descriptors for some pipes, but not for all
         began = time.monotonic()
         with contextlib.ExitStack() as undo, pytest.raises(OSError, match=r"nonexistent|Too many open files"):
             if room is None:

@@ -34,7 +34,7 @@ def floats(view: memoryview) -> np.ndarray:
 
 
 def held(folder: Path) -> list[str]:
-    """What this process has mapped of the files in `folder`, and has open; empty where there is no /proc."""
+    """The files in `folder` that this process has mapped or open; empty where there is no /proc."""
     if not LINUX:
         return []
     inside, maps = f"{folder}/", Path("/proc/self/maps").read_text()
@@ -42,14 +42,14 @@ def held(folder: Path) -> list[str]:
     for descriptor in os.listdir("/proc/self/fd"):
         try:
             found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        except OSError:  # the one that listed the folder
+        except OSError:  # the descriptor that listed the folder
             continue
     return [name for name in found if name.startswith(inside)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three files of random floats, of 1, 2 and 3 pages and a bit; closed at the end, or the last test tells."""
+    """Three files of random floats, of 1, 2 and 3 pages and a bit; `nothing_leaks` fails if one stays open."""
     folder = tmp_path_factory.mktemp("carts")
     for number in range(3):
         random = np.random.default_rng(number).random((number + 1) * PAGE // 4 + 5, "f4")
@@ -109,7 +109,7 @@ def test_a_bytearray_cannot_grow_while_lent():
     with Yoke.attach(owner, whole) as view:
         with pytest.raises(BufferError, match="cannot be re-sized"):
             owner.append(1)
-        owner[0] = 0  # no count forbids that
+        owner[0] = 0  # the export count doesn't forbid that
         assert view[0] == 0
     del view
     owner.append(1)
@@ -118,7 +118,7 @@ def test_a_bytearray_cannot_grow_while_lent():
 
 @pytest.mark.parametrize("function", [whole, floats, lambda view: np.ndarray(4, "f4", buffer=view)])
 def test_a_mapping_cannot_be_closed_while_lent(function: Callable):
-    """The third keeps view.obj, not the view: over the mapping's own memoryview nothing would count it."""
+    """The third keeps view.obj, not the view: if view.obj were the mapping, nothing would count the array."""
     with mmap.mmap(-1, PAGE) as mapping:
         mapping[:4] = np.float32(3).tobytes()
         yoke = Yoke.attach(mapping, function)
@@ -192,11 +192,11 @@ def test_borrows(folder: Path, make: Callable):
         with Yoke.attach(make(folder / "even"), function) as value:
             assert value is not None
     del value
-    gc.collect()  # the ring
+    gc.collect()  # collects the ring
 
 
 def test_borrows_by_its_addresses_alone(folder: Path):
-    """Views of the same owner that were not made of the view lent: counted, by another export."""
+    """Views of the same owner that weren't made from the lent view; another export counts them."""
     file, owner = MappedFile(folder / "0"), bytearray(64)
     assert Yoke.attach(owner, lambda _: memoryview(owner)[60:]).get().nbytes == 4
     assert Yoke.attach(file, lambda _: floats(file.lend())[-1:]).get().size == 1
@@ -273,7 +273,7 @@ def test_a_function_that_fails_leaves_nothing_lent(folder: Path):
         with view:
             return np.ndarray(4, "f4", buffer=view)
 
-    with Yoke.attach(file, hasty) as view:  # what it releases is its own
+    with Yoke.attach(file, hasty) as view:  # it releases a view of its own
         assert view.tobytes() == (folder / "0").read_bytes()[:16]
     del view
     file.close()
@@ -365,7 +365,7 @@ def test_a_cart_taken_back_is_the_callers(folder: Path):
 
 def test_a_cart_that_raises_while_a_view_is_out(folder: Path):
     class Hasty:
-        """A student's cart, not this package's: close() raises rather than waits."""
+        """A cart like a student's, not one of this package: close() raises instead of waiting."""
 
         def __init__(self) -> None:
             self.mapping = mmap.mmap(-1, PAGE)
@@ -429,7 +429,7 @@ def test_a_function_that_releases_the_yoke_that_it_is_given(folder: Path):
 
 
 def test_a_cart_attached_again_while_it_closes():
-    """Its hitch is in __del__ then, where a weak reference still finds it; and no object is finalised twice."""
+    """At that time the old hitch is in __del__: a weak reference still finds it, but it won't be finalised again."""
 
     class Again:
         size, again, closed = 3, None, 0
@@ -549,7 +549,7 @@ def test_the_cache_keeps_what_was_used_last(folder: Path):
     made: list[int] = []
     sizes = [(folder / str(number)).stat().st_size for number in range(3)]
     with cache_of(folder, sizes[1] + sizes[2], made) as cache:
-        for number in (0, 1, 0, 2):  # 2 has no room beside both: 1 was used longest ago
+        for number in (0, 1, 0, 2):  # 2 doesn't fit beside both; 1 was used longest ago
             with cache.get(number) as view:
                 assert view.nbytes == sizes[number]
         assert (1 not in cache and 0 not in cache) or cache.size <= cache.capacity
@@ -642,7 +642,7 @@ def test_two_makes_that_want_each_others_key():
 
 
 def wait_for(thread: threading.Thread, function: str) -> None:
-    """Until the thread is in this function."""
+    """Waits until the thread is in this function."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         frame = sys._current_frames().get(thread.ident)
@@ -672,7 +672,7 @@ def test_who_asks_for_the_same_key_waits(folder: Path, fails: bool):
         except OSError as error:
             results.append(str(error))
 
-    with YokeCache(PAGE if not fails else "1 MiB", make) as cache:  # too small to keep it, when it does not fail
+    with YokeCache(PAGE if not fails else "1 MiB", make) as cache:  # if nothing fails, the file is too large to keep
         threads = [threading.Thread(target=ask) for _ in range(4)]
         threads[0].start()
         wait_for(threads[0], "make")
@@ -689,7 +689,7 @@ def test_who_asks_for_the_same_key_waits(folder: Path, fails: bool):
         with cache.get(1) as view:
             assert view.size == size, "an error is not kept"
     del view
-    gc.collect()  # frames of the errors
+    gc.collect()  # the frames of the errors
 
 
 def test_eight_threads_and_evictions(folder: Path):
@@ -733,7 +733,7 @@ def test_eight_threads_and_evictions(folder: Path):
 
 
 def test_a_yoke_that_threads_share(folder: Path):
-    """Clones made and dropped in eight threads: the file closes once, at the last."""
+    """Clones are made and dropped in eight threads; the file closes once, after the last is gone."""
     file = MappedFile(folder / "0")
     yoke = Yoke.attach(file, floats)
     wrong: list[object] = []
@@ -761,7 +761,7 @@ def test_size_of_a_lent_buffer():
 
 
 class Liar(np.ndarray):
-    """An array that does not tell what it is a view of."""
+    """An array that doesn't say what it's a view of."""
 
     base = property(lambda self: self)
     nbytes = property(lambda self: 1 / 0)
