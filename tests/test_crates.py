@@ -205,22 +205,42 @@ def test_no_lock_file_is_kept():
     ("words", "said"),
     [
         (["copy"], "usage: copy FOLDER"),
-        (["copy", "/nowhere"], r"/nowhere/source: No such file"),
+        (["copy", "/nowhere"], r"/nowhere/zero-copy-\d+: No such file"),
         (["copy", "teleport", "a", "b"], "no way \"teleport\"(?s:.*)ways: read_to_end, tokio"),
         (["copy", "tokio", "/nowhere/a", "b"], "tokio, /nowhere/a to b: No such file"),
         (["copy", "memmap2", "/nowhere/a", "b"], "memmap2, /nowhere/a to b: No such file"),
+        (["copy", "tokio", "same", "./same"], "same: a copy onto itself"),
+        (["copy", "memmap2", "same", "same"], "same: a copy onto itself"),
+        (["yoke", b"\xff"], r"xFF\" is not UTF-8"),
+        (["copy", b"\xff"], r"xFF\" is not UTF-8"),
         (["copy", "tokio", "a", "b", "many"], "WORKERS is \"many\"; it must be 1 to 1024"),
         (["yoke"], "usage: yoke FOLDER"),
-        (["yoke", "/nowhere"], "/nowhere/document: No such file"),
+        (["yoke", "/nowhere"], r"/nowhere/zero-copy-\d+: No such file"),
         (["cow", "1", "2"], "usage: cow"),
         (["dispatch", "1", "2"], "usage: dispatch"),
     ],
 )  # fmt: skip
 def test_programs_end_well_on_bad_input(built: Path, tmp_path: Path, words: list[str], said: str):
     program, *rest = words
+    (tmp_path / "same").write_text("kept")
     done = subprocess.run([built / program, *rest], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and not done.stdout and re.search(said, done.stderr)
-    assert "panicked" not in done.stderr and not list(tmp_path.iterdir())
+    assert "panicked" not in done.stderr
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("same", "kept")]
+
+
+@pytest.mark.parametrize("program", ["copy", "yoke"])
+def test_programs_leave_what_they_found(built: Path, tmp_path: Path, program: str):
+    """Also when their output goes nowhere."""
+    for name in ("source", "copy", "document"):
+        (tmp_path / name).write_text("kept")
+    with open("/dev/full", "w") as full:
+        for output in (subprocess.DEVNULL, full):
+            done = subprocess.run([built / program, tmp_path], stdout=output, stderr=subprocess.PIPE)
+            assert (done.returncode == 0) == (output is not full)
+            assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+                ("source", "copy", "document"), "kept"
+            )
 
 
 def test_the_table_of_copies_has_a_row_for_each_way(built: Path):

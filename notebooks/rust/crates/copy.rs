@@ -8,7 +8,7 @@ use std::{any::Any, env, path::Path, time::Instant};
 use memmap2::Mmap;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::runtime::{Builder, Runtime};
-use zero_copy::{about, counting, ended};
+use zero_copy::{about, counting, ended, words, Own};
 
 const USAGE: &str = "usage: copy FOLDER               (it must have room for 128 MiB)
        copy WAY FROM TO [WORKERS]  (one way, for what its process takes)
@@ -169,7 +169,8 @@ fn sweep(from: &Path) -> Result<(), String> {
 
 // part: main
 fn all(folder: &Path) -> Result<(), String> {
-    let (source, copy) = (folder.join("source"), folder.join("copy"));
+    let own = Own::within(folder)?;
+    let (source, copy) = (own.0.join("source"), own.0.join("copy"));
     make(&source, 64 * MIB).map_err(about(source.display()))?;
     let bytes = fs::read(&source).map_err(about(source.display()))?;
     prints(); // the first thing that this program prints
@@ -189,16 +190,17 @@ fn all(folder: &Path) -> Result<(), String> {
     }
     grows();
     workers(&source, &copy)?;
-    sweep(&source)?;
-    for path in [source, copy] {
-        fs::remove_file(&path).map_err(about(path.display()))?;
-    }
-    Ok(())
+    sweep(&source)
 }
 // end
 
 /// One way, and what the process has taken when the copy has just ended.
 fn alone(way: &str, from: &Path, to: &Path, workers: usize) -> Result<(), String> {
+    if let (Ok(one), Ok(other)) = (from.canonicalize(), to.canonicalize()) {
+        if one == other {
+            return Err(format!("{}: a copy onto itself", one.display()));
+        }
+    }
     let (held, heap) = counting::during(|| copied(way, from, to, workers));
     let (held, live) = (held?, counting::live());
     // Linux only:
@@ -222,9 +224,12 @@ fn alone(way: &str, from: &Path, to: &Path, workers: usize) -> Result<(), String
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
+    ended(words().and_then(|words| one_of(&words)))
+}
+
+fn one_of(words: &[String]) -> Result<(), String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    ended(match words[..] {
+    match words[..] {
         [folder] => all(Path::new(folder)),
         [way, from, to] => alone(way, Path::new(from), Path::new(to), 2),
         [way, from, to, workers] => match workers.parse() {
@@ -232,7 +237,7 @@ fn main() -> ExitCode {
             _ => Err(format!("WORKERS is {workers:?}; it must be 1 to 1024")),
         },
         _ => Err(USAGE.into()),
-    })
+    }
 }
 
 /// A file of pseudo-random bytes (xorshift), so that no zeros can be skipped.

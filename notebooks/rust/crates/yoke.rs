@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::{env, mem::size_of, process::ExitCode, rc::Rc, str::from_utf8};
+use std::{mem::size_of, process::ExitCode, rc::Rc, str::from_utf8};
 
 use memmap2::Mmap;
+use stable_deref_trait::StableDeref;
 use yoke::Yoke;
-use zero_copy::{about, counting, ended};
+use zero_copy::{about, counting, ended, words, Own};
 
 // part: text
 /// 'static is a stand-in: `get` returns a Cow<'a, str>, where 'a is the time for
@@ -20,10 +22,25 @@ fn text(bytes: Rc<[u8]>) -> Result<Text, String> {
         .map_err(about("the cart"))
 }
 
+// part: mapped
+/// Mmap itself promises nothing, so a type of ours holds it, and promises.
+struct MappedFile(Mmap);
+
+impl Deref for MappedFile {
+    type Target = [u8]; // *file is the bytes
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+// SAFETY: the kernel chose the address, and moving the Mmap moves only the words that
+// hold it. Nobody here asks for the bytes to write, to remap or to unmap them.
+unsafe impl StableDeref for MappedFile {}
+
 // part: document
 /// What was parsed from a mapped file. No 'a in its name, so it can be kept anywhere.
 #[derive(Clone)]
-struct Document(Yoke<Cow<'static, str>, Rc<Mmap>>);
+struct Document(Yoke<Cow<'static, str>, Rc<MappedFile>>);
 
 impl Document {
     /// Opens, maps and "parses" it: the title is the first line.
@@ -31,7 +48,7 @@ impl Document {
         let file = File::open(path).map_err(about(path.display()))?;
         // SAFETY: nobody cuts the file short, or changes it, while it is mapped.
         let mapping = unsafe { Mmap::map(&file) }.map_err(about(path.display()))?;
-        Yoke::try_attach_to_cart(Rc::new(mapping), |bytes| {
+        Yoke::try_attach_to_cart(Rc::new(MappedFile(mapping)), |bytes| {
             let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
             from_utf8(line).map(Cow::Borrowed)
         })
@@ -109,7 +126,8 @@ fn changes() -> Result<(), String> {
 
 // part: main
 fn all(folder: &Path) -> Result<(), String> {
-    let path = folder.join("document");
+    let own = Own::within(folder)?;
+    let path = own.0.join("document");
     fs::write(&path, "zero copy\nmeasured\n").map_err(about(path.display()))?;
     println!("size_of\tCow<str>\t{}", size_of::<Cow<str>>());
     println!("size_of\tRc<[u8]>\t{}", size_of::<Rc<[u8]>>());
@@ -126,9 +144,8 @@ fn mappings(path: &Path) -> usize {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    ended(match &words[..] {
+    ended(words().and_then(|words| match &words[..] {
         [folder] => all(Path::new(folder)),
         _ => Err("usage: yoke FOLDER".into()),
-    })
+    }))
 }
