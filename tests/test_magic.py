@@ -101,7 +101,18 @@ def test_what_it_prints_is_shown_and_nothing_is_no_value(run):
 def test_a_value_that_cannot_come_back_is_said_so(run):
     shown = run("%measure (n for n in range(3))")
     assert shown.value is None and "The result, a generator, was not sent back: it cannot leave" in shown.printed
-    assert "is larger than 16 MiB; return what you need to know of it" in run("%measure bytes(size)").printed
+    for quiet in ("", "-q "):
+        said = run(f"%measure {quiet}bytes(size)").printed
+        assert "is larger than 16 MiB; return what you need to know of it" in said
+
+
+def test_a_line_that_assigns_says_so(run):
+    shown = run("%measure data = bytes(3)")
+    assert shown.printed == "Assigned in the fresh process only: data.\n" and "data" not in run.names
+
+
+def test_awaiting_is_refused_with_a_remedy(run):
+    assert "Use asyncio.run(…)." in str(run("%measure await nothing()").error)
 
 
 # --- options, as of %memit ------------------------------------------------------------------------------------
@@ -109,6 +120,15 @@ def test_repeated_runs_stand_side_by_side(run):
     shown = run("%measure -r 3 taken(size)")
     assert [name in shown.html[1] for name in ("run 1", "run 3", "run 4", "measured")] == [True, True, False, False]
     assert "The fastest of 3 runs, each in a fresh process." in shown.html[0]
+
+
+def test_children_count_with_and_without_asking(run):
+    child = (
+        "subprocess.run([sys.executable, '-c', 'x = bytearray(32 << 20); import time; time.sleep(0.3)'], check=False)"
+    )
+    for option in ("", "-c "):
+        taken = run("import subprocess, sys", f"%measure -o -q {option}{child}").value
+        assert taken.peak.anonymous > 32 * MiB
 
 
 def test_heap_and_interval(run):
@@ -156,6 +176,8 @@ def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words:
         ("m = mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ)", "len(m)", "`m`, a mmap"),
         ("v = np.memmap('file.bin', np.uint8, 'r')", "v.sum()", "`v`, a memmap that the line uses, can't be carried to "
          "a fresh process: it shows a mapped file, and what arrived there would be a copy in memory"),
+        ("v = memoryview(mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ))", "len(v)",
+         "`v`, a memoryview that the line uses, can't be carried to a fresh process: it shows a mapped file"),
         ("v = {'v': np.memmap('file.bin', np.uint8, 'r')[10:]}", "len(v)", "`v`, a dict that the line uses"),
         ("book = open('file.bin', 'rb')\ndef f(n): return g(n)\ndef g(n): return f(n - 1) if n else book.read()",
          "f(3)", "`book`, a BufferedReader that `g` uses"),
@@ -166,6 +188,17 @@ def test_what_cannot_be_carried_is_named_with_who_uses_it(run, tmp_path: Path, m
     error = run(made, f"%measure {code}").error
     assert isinstance(error, UsageError) and words in str(error)
     assert str(error).endswith("Pass a path, and open or make it in what you measure.")
+
+
+def test_a_mapped_table_is_not_carried(run, tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"x": range(10_000)})
+    with pyarrow.ipc.new_file(str(tmp_path / "file.arrow"), table.schema) as file:
+        file.write(table)
+    code = "t = pyarrow.ipc.open_file(pyarrow.{}).read_all()"
+    mapped = run("import pyarrow", code.format("memory_map('file.arrow')"), "%measure t.num_rows").error
+    assert "`t`, a Table that the line uses" in str(mapped) and "it shows a mapped file" in str(mapped)
+    assert run("import pyarrow", code.format("OSFile('file.arrow')"), "%measure -q t.num_rows").value == 10_000
 
 
 def test_a_name_that_the_cell_makes_itself_is_not_carried(run, tmp_path: Path):

@@ -14,6 +14,7 @@ import cloudpickle
 import numpy as np
 
 from ..owners import is_a, mapping_under
+from .whereabouts import where
 
 MAPPED = "it shows a mapped file, and what arrived there would be a copy in memory of its own"
 OPEN = "it is an open file, and what arrived there would be a copy of its text"
@@ -50,7 +51,13 @@ class _Trial(cloudpickle.Pickler):
 
     def persistent_id(self, value: Any) -> None:
         """Called with every object before it is pickled."""
-        if is_a(value, np.ndarray) and mapping_under(value) is not None:
+        if (is_a(value, (np.ndarray, memoryview)) and mapping_under(value) is not None) or _of_arrow(value):
             raise TypeError(MAPPED)
         if is_a(value, io.TextIOWrapper):
             raise TypeError(OPEN)
+
+
+def _of_arrow(value: Any) -> bool:
+    """Is it a buffer of pyarrow's that lies in a mapped file? Only the address tells."""
+    kind = type(value)
+    return (kind.__module__, kind.__name__) == ("pyarrow.lib", "Buffer") and where(memoryview(value)).memory == "file"

@@ -58,6 +58,9 @@ class Measuring(Magics):
     @argument("-t", "--timeout", type=float, default=60, help="seconds until a run is stopped, 60 if not given")
     @argument("-o", "--output", action="store_true", help="return the Recording of the fastest run, not the value")
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
+    @argument(
+        "-c", "--include-children", action="store_true", help="accepted, but not needed: their own memory always counts"
+    )
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
@@ -66,7 +69,8 @@ class Measuring(Magics):
 
         It returns the value of the last expression, if that can come back; what a cell assigns doesn't come back.
         Open files, mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the
-        notebook don't. Processes that it starts count too, which %memit asks a -c for. Interrupting ends them all.
+        notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and nothing
+        else. Interrupting ends them all.
         """
         words = arg_split(line, strict=False)
         asked = Measuring.measure.parser.parse_args(words)
@@ -96,8 +100,7 @@ class Measuring(Magics):
             raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
         if not asked.quiet:
             display(runs_table(runs.runs[name]))
-        if not asked.quiet or runs[name].ended != "returned":
-            _say(runs[name], assigned if cell else ())
+        _say(runs[name], () if asked.quiet else assigned)
         return runs[name] if asked.output else runs[name].value
 
     def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
@@ -113,7 +116,8 @@ class Measuring(Magics):
             function.body = tree.body or function.body
             module = compile(ast.Module([function], []), file, "exec", compiler.flags, dont_inherit=True)
         except SyntaxError as error:
-            raise Raised(self._as_in_the_notebook("".join(traceback.format_exception_only(error)))) from None
+            text = self._as_in_the_notebook("".join(traceback.format_exception_only(error)))
+            raise Raised(text + "\nUse asyncio.run(…)." * ("'await' outside" in text)) from None
         code = next(const for const in module.co_consts if isinstance(const, CodeType))
         for name in sorted(NOT_THERE.keys() & global_names(code)):
             if name == "get_ipython" or name not in self.shell.user_ns:
