@@ -57,6 +57,21 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
         assert heap.home == AT
 
 
+@pytest.mark.parametrize("used", [0, 23, 25, 4097, 2**40])
+def test_a_damaged_heap_is_refused(tmp_path: Path, used: int):
+    build(tmp_path / "heap")
+    with open(tmp_path / "heap", "r+b") as file:
+        file.seek(16)
+        file.write(struct.pack("<Q", used))
+    with pytest.raises(ValueError, match=rf"heap is damaged: {used} of its 4096 bytes"):
+        SavedHeap.open(tmp_path / "heap")
+
+
+def test_an_empty_heap_has_no_last_pair(tmp_path: Path):
+    with SavedHeap.create(tmp_path / "heap", 4096) as heap:
+        assert heap.last == 0 and not list(follow(heap.last))
+
+
 def test_a_full_heap_keeps_what_it_has(tmp_path: Path):
     with SavedHeap.create(tmp_path / "heap", HEADER.size + PAIR.size) as heap:
         first = heap.add(-(2**63))

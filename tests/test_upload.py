@@ -198,6 +198,8 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     source.write_bytes(b"")
     with pytest.raises(ValueError, match=r"model.bin is empty"):
         upload(source, address(server))
+    with pytest.raises(ValueError, match=r"a part has at least one byte, not -5"):
+        upload(source, address(server), -5)
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         free = f"127.0.0.1:{nobody.getsockname()[1]}"
     source.write_bytes(BYTES)

@@ -50,16 +50,18 @@ class SavedHeap:
     def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
         """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
 
-        FileExistsError if something else is mapped there already, ValueError if the file isn't a heap or `at` isn't the
-        beginning of a page, OSError if the file can't be opened or mapped.
+        FileExistsError if something else is mapped there already, ValueError if the file isn't a heap, or was cut, or
+        `at` isn't the beginning of a page, OSError if the file can't be opened or mapped.
         """
         with open(path, "r+b") as file:
             size = os.fstat(file.fileno()).st_size
             head = file.read(HEADER.size)
             if len(head) < HEADER.size or not head.startswith(MAGIC):
                 raise ValueError(f"{os.fspath(path)} isn't a saved heap: it begins with {head[:8]!r}, not {MAGIC!r}")
-            wanted = HEADER.unpack(head)[1] if at is None else at
-            return cls(path, _map_at(wanted, file.fileno(), size), size)
+            _, home, used = HEADER.unpack(head)
+            if not HEADER.size <= used <= size or (used - HEADER.size) % PAIR.size:
+                raise ValueError(f"{os.fspath(path)} is damaged: {used} of its {size} bytes are said to be in use")
+            return cls(path, _map_at(home if at is None else at, file.fileno(), size), size)
 
     @property
     def home(self) -> int:
@@ -67,8 +69,9 @@ class SavedHeap:
 
     @property
     def last(self) -> int:
-        """The address at which the pair that was added last is mapped now."""
-        return self.base + self._header()[2] - PAIR.size
+        """The address at which the pair that was added last is mapped now; 0 if there is none."""
+        used = self._header()[2]
+        return self.base + used - PAIR.size if used > HEADER.size else 0
 
     def add(self, number: int, to: int = 0) -> int:
         """Places a pair behind the others and returns its address. `to` is the address of another pair, or 0.

@@ -37,9 +37,11 @@ def upload(
 
     After a lost connection it asks where to go on.
 
-    ValueError for an empty file, and if the server refuses this one. ConnectionError, with the last cause, if the
-    connection can't be made, or is lost, more than len(WAITS) times.
+    ValueError for an empty file, a part of less than a byte, and if the server refuses this file. ConnectionError, with
+    the last cause, if the connection can't be made, or is lost, more than len(WAITS) times.
     """
+    if part < 1:
+        raise ValueError(f"a part has at least one byte, not {part}")
     path, digest = Path(path), checksum(path)
     if not path.stat().st_size:
         raise ValueError(f"{path.name} is empty; a part has at least one byte")
