@@ -46,7 +46,7 @@ class SharedLock:
         _call("mutexattr_init", kind)
         _call("mutexattr_setpshared", kind, PROCESS_SHARED)
         _call("mutexattr_setrobust", kind, ROBUST)
-        _call("mutexattr_settype", kind, ERROR_CHECK)  # to take it twice is an error, not a wait for ever
+        _call("mutexattr_settype", kind, ERROR_CHECK)  # taking it twice is an error, not a wait for ever
         _call("mutex_init", place, kind)
         place[MARK_AT:] = MARK
         return cls(memory, at)

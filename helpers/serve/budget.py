@@ -52,7 +52,7 @@ def keep_to(budget: int) -> None:
 
 
 def keep_no_more() -> None:
-    """The budget is for serving; to end takes a thread, with its stack."""
+    """The budget is for serving; shutting down takes a thread, with its stack."""
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))
 

@@ -119,5 +119,5 @@ class ZeroCopyProtocol(H11Protocol):
             head = f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: {len(message)}\r\n\r\n"
             self.transport.write((head + message).encode())
             self.transport.write_eof()
-        # What is still on its way is read and dropped: to close now would reset the connection, and lose the answer.
+        # What is still on its way is read and dropped: closing now would reset the connection, and lose the answer.
         self.loop.call_later(LINGER, self.transport.close)
