@@ -63,9 +63,9 @@ def environment(version: str, python: str) -> Path:
 
 
 def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
-    """Runs test_source, a third of the exercises' solutions and part of DIFFERS on that Python, chosen by the commit. None
-    without that Python. No random cases: they look for our own faults, which don't depend on the version, and this
-    Python's suite has them.
+    """Runs test_source, a third of the exercises' solutions and part of DIFFERS on that Python, chosen by the commit.
+    None without that Python. No random cases: they look for our own faults, which don't depend on the version, and
+    this Python's suite has them.
     """
     python = find(version)
     if python is None:
