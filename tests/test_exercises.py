@@ -15,7 +15,7 @@ from helpers.publish.starters import renew
 from helpers.teach import Exercise
 from helpers.teach.exercise_files import Answer
 from helpers.teach.exercises import does_nothing, exercises
-from helpers.units import MiB
+from helpers.units import KiB, MiB
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -95,6 +95,13 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, m
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
+
+
+def test_a_right_answer_is_right_however_short_its_call():
+    """Shorter than the interval between two samples of its memory."""
+    hidden = next(one for one in exercises() if one.key == "02.hidden")
+    verdicts = [hidden.check(hidden.made(hidden.solution_source), size=64 * KiB) for _ in range(4)]
+    assert [verdict.outcome for verdict in verdicts] == ["right"] * 4, repr(verdicts)
 
 
 @answers("wrong", 12)

@@ -277,7 +277,10 @@ input()
 
 
 @linux
-def test_growth_sees_the_peak_of_all_the_processes():
+@pytest.mark.parametrize("interval", [0.001, 60])
+def test_growth_sees_the_peak_of_all_the_processes(interval: float, monkeypatch: pytest.MonkeyPatch):
+    module = sys.modules["helpers.measure.growth"]  # by that path one gets the function
+    monkeypatch.setattr(module, "INTERVAL", interval)
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=-1, stdout=-1, text=True) as process:
         process.stdout.readline()
         with growth([process.pid, os.getpid()]) as grown:

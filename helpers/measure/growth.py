@@ -32,9 +32,10 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
         found.anonymous = 0
 
     def watch() -> None:
-        while not over.wait(INTERVAL):
-            now = _anonymous(watched)
-            if now is not None:
+        ended = False
+        while not ended:
+            ended = over.wait(INTERVAL)  # and once more after the block: what it left may be younger than a sample
+            if (now := _anonymous(watched)) is not None:
                 found.anonymous = max(found.anonymous, now - first)
 
     thread = threading.Thread(target=watch if first is not None else over.wait)

@@ -1,6 +1,7 @@
 //! What `to_mut` does, step by step; a misprint that shows a number as an address.
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
+use std::hint::black_box;
 use std::process::ExitCode;
 use std::{env, ptr, sync::Mutex};
 
@@ -71,6 +72,10 @@ fn chain(numbers: &[i32]) {
         cow.to_mut();
         cow.into_owned() // it is owned: nothing is copied here
     });
+    link("to_mut, then to_vec", numbers, |lent| {
+        // Two copies. Without black_box, the compiler leaves one of them out.
+        black_box(Cow::Borrowed(lent).to_mut()).to_vec()
+    });
     link("to_owned", numbers, <[i32]>::to_owned);
     link("to_vec", numbers, <[i32]>::to_vec);
     link("copy_nonoverlapping", numbers, |lent| {
@@ -108,8 +113,8 @@ impl Clone for Watched {
 }
 
 /// The names on the call stack, from the clone outwards.
-fn callers() {
-    Cow::Borrowed(&[Watched][..]).to_mut();
+fn callers(section: &str, copy: fn(&[Watched])) {
+    copy(&[Watched]);
     let seen = SEEN.lock().unwrap().take().unwrap().to_string();
     let frames = seen.lines().filter(|line| line.contains(": ")); // "4: to_owned<…>"
     let known = ["clone", "to_vec_in", "to_vec", "to_owned", "to_mut"];
@@ -117,7 +122,7 @@ fn callers() {
     let mut names: Vec<_> = frames.filter_map(name_of).collect();
     names.dedup();
     for (depth, name) in names.into_iter().enumerate() {
-        println!("called from\t{depth}\t{name}");
+        println!("{section}\t{depth}\t{name}");
     }
 }
 
@@ -131,7 +136,12 @@ fn all() {
     }
     misled();
     chain(&vec![7; 1 << 20]);
-    callers();
+    callers("called from", |lent| {
+        Cow::Borrowed(lent).to_mut();
+    });
+    callers("called from an iterator", |lent| {
+        lent.iter().cloned().for_each(drop);
+    });
 }
 // end
 
