@@ -40,7 +40,7 @@ clean:  ## remove what was built and generated
 	@rm -rf $(MADE_HERE) "$(CACHE)"
 	@test -z "$$ZERO_COPY_DATA" || echo "left alone: $$ZERO_COPY_DATA, where ZERO_COPY_DATA puts generated data"
 
-distclean: clean  ## and the environment
+distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
@@ -51,16 +51,16 @@ lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
 	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
 
-test-class: $(MADE)-class  ## the tests that need nbgrader, which installs itself into this JupyterLab
+test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py
 
 test-all: export ZERO_COPY_TESTS = all
-test-all: test  ## and what takes long: other Pythons, every wrong answer, and more of the rest
+test-all: test  ## the tests, with what takes long: other Pythons, every right and wrong answer, more of the rest
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)
 
-fuzz: env  ## a minute of random files for the safetensors reader and the reference (FUZZARGS="600 7": ten, from seed 7)
+fuzz: env  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
 handouts: env  ## the lessons as HTML, in build/handouts: for students, for paper, for instructors
@@ -76,7 +76,7 @@ COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
 class: $(CLASS)  ## the students' edition, in build/class (LESSONS="02 03": these and 00; NBGRADER=course/: its source, too)
 	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS) $(COURSE)
 
-grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRADER=course/ (OUT=classroom/grades)
+grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRADER=course/ (OUT=…: into that folder; TRUST=yes: without sandboxes)
 	$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
 	  $(if $(filter yes,$(TRUST)),--trust)
 

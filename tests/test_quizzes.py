@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from helpers import folders
 from helpers.teach import quiz
 from helpers.teach.quizzes import Quiz, quizzes
 
@@ -28,6 +29,12 @@ def test_every_choice_opens_to_its_feedback(one: Quiz):
     assert all(re.search(r"\w{3}", text) for text in re.findall(r"</summary><p>(.*?)</p></details>", html, re.S))
     assert all(choice.text.split("`")[0] in repr(one) for choice in one.choices)
     assert "right" not in repr(one).splitlines()[1]
+
+
+@each
+def test_its_lesson_shows_it(one: Quiz):
+    lesson = next(folders.NOTEBOOKS.glob(f"{one.key[:2]}_*.ipynb")).read_text(encoding="utf-8")
+    assert f'quiz(\\"{one.key}\\")' in lesson
 
 
 def test_keys_are_unique_and_an_unknown_one_lists_what_there_is():

@@ -386,3 +386,16 @@ def test_programs_compile_without_a_warning(tmp_path: Path):
         done = subprocess.run([*command, f"{name}.rs"], cwd=twins.RUST, capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stderr
     assert os.listdir(tmp_path)
+
+
+@needs_rust
+@pytest.mark.parametrize("name, theirs", [("copy", "source"), ("swap", "model")])
+def test_no_file_of_anybody_s_is_touched(name: str, theirs: str, tmp_path: Path):
+    command = ["rustc", "--edition", "2021", "-o", str(tmp_path / name), f"{name}.rs"]
+    subprocess.run(command, cwd=twins.RUST, check=True)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / theirs).write_text("mine")
+    done = subprocess.run([str(tmp_path / name), str(folder)], capture_output=True, text=True)
+    assert done.returncode and "name an empty folder" in done.stderr, done
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [(theirs, "mine")]

@@ -66,6 +66,7 @@ fn mapping(from: &Path, to: &Path) -> io::Result<()> {
 fn main() -> io::Result<()> {
     let folder = env::args().nth(1).expect("usage: copy FOLDER");
     let folder = Path::new(&folder);
+    must_be_empty(folder)?;
     let (source, copy) = (folder.join("source"), folder.join("copy"));
     make(&source, 64 * MIB)?;
     let bytes = fs::read(&source)?; // what every copy must be equal to
@@ -92,6 +93,17 @@ fn main() -> io::Result<()> {
     fs::remove_file(&source)
 }
 // end
+
+/// Nobody's files are overwritten or deleted here.
+fn must_be_empty(folder: &Path) -> io::Result<()> {
+    match fs::read_dir(folder)?.next() {
+        None => Ok(()),
+        Some(_) => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} has files in it; name an empty folder", folder.display()),
+        )),
+    }
+}
 
 /// A file of pseudo-random bytes (xorshift), so that no zeros can be skipped.
 fn make(path: &Path, size: usize) -> io::Result<()> {

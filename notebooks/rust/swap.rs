@@ -78,6 +78,7 @@ fn publish(folder: &Path, version: u8) -> io::Result<PathBuf> {
 fn main() -> io::Result<()> {
     let folder = env::args().nth(1).expect("usage: swap FOLDER");
     let folder = Path::new(&folder);
+    must_be_empty(folder)?;
     let current = RwLock::new(Arc::new(open(&publish(folder, 0)?)?));
     let slow = Arc::clone(&current.read().unwrap()); // a request that takes long
     let over = AtomicBool::new(false);
@@ -103,6 +104,17 @@ fn main() -> io::Result<()> {
     fs::remove_file(folder.join("model"))
 }
 // end
+
+/// Nobody's files are overwritten or deleted here.
+fn must_be_empty(folder: &Path) -> io::Result<()> {
+    match fs::read_dir(folder)?.next() {
+        None => Ok(()),
+        Some(_) => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} has files in it; name an empty folder", folder.display()),
+        )),
+    }
+}
 
 extern "C" {
     fn mmap(at: *mut u8, n: usize, prot: c_int, how: c_int, fd: c_int, from: i64)

@@ -35,7 +35,7 @@ impl Yoke {
 }
 
 // part: move
-/// Takes the yoke (it is the caller's no more) and gives it back.
+/// Takes the yoke (it is no longer the caller's) and gives it back.
 fn through(yoke: Yoke) -> Yoke {
     yoke
 }

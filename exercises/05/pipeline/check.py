@@ -10,7 +10,7 @@ from helpers.teach.source import Source
 from helpers.units import MiB
 
 COLUMNS = 1000  # not a power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU cache
-SMALL = ((7, 5, 0), (9, 4, 3), (520, 500, 20))  # rows, columns, and the first row that is kept
+SMALL = ((7, 5, 0), (9, 4, 3), (5, 4, 4), (520, 500, 20))  # rows, columns, and the first row that is kept
 FACTS = {  # by a piece of a line that makes arrays
     "arange": "Indexing with an array copies the rows it picks; a slice is a view.",
     "astype": "`astype` copies even if the dtype is already right, unless you say `copy=False`.",

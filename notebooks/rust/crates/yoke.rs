@@ -39,8 +39,7 @@ unsafe impl StableDeref for MappedFile {}
 
 // part: document
 /// What was parsed from a mapped file. No 'a in its name, so it can be kept anywhere.
-#[derive(Clone)]
-struct Document(Yoke<Cow<'static, str>, Rc<MappedFile>>);
+struct Document(Yoke<Cow<'static, str>, MappedFile>);
 
 impl Document {
     /// Opens, maps and "parses" it: the title is the first line.
@@ -48,7 +47,7 @@ impl Document {
         let file = File::open(path).map_err(about(path.display()))?;
         // SAFETY: nobody cuts the file short, or changes it, while it is mapped.
         let mapping = unsafe { Mmap::map(&file) }.map_err(about(path.display()))?;
-        Yoke::try_attach_to_cart(Rc::new(MappedFile(mapping)), |bytes| {
+        Yoke::try_attach_to_cart(MappedFile(mapping), |bytes| {
             let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
             from_utf8(line).map(Cow::Borrowed)
         })
@@ -63,14 +62,14 @@ impl Document {
 
 // part: cache
 #[derive(Default)]
-struct Cache(HashMap<PathBuf, Document>);
+struct Cache(HashMap<PathBuf, Rc<Document>>);
 
 impl Cache {
-    fn get(&mut self, path: &Path) -> Result<Document, String> {
+    fn get(&mut self, path: &Path) -> Result<Rc<Document>, String> {
         if !self.0.contains_key(path) {
-            self.0.insert(path.into(), Document::open(path)?);
+            self.0.insert(path.into(), Rc::new(Document::open(path)?));
         }
-        Ok(self.0[path].clone()) // copies address and length, counts one more owner
+        Ok(self.0[path].clone()) // copies an address, counts one more owner
     }
 
     fn evict(&mut self, path: &Path) {

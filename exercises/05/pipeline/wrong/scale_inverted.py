@@ -2,6 +2,6 @@
 def prepare(layer, first, scale):
     import numpy as np
 
-    turned = np.ascontiguousarray(layer[first:].T)
+    turned = layer[first:].T.copy()
     turned *= np.reciprocal(scale, out=scale)
     return turned.reshape(-1)

@@ -1,7 +1,5 @@
 # expect: wrong-shape
 def prepare(layer, first, scale):
-    import numpy as np
-
-    turned = np.ascontiguousarray(layer[first:].T)
+    turned = layer[first:].T.copy()
     turned /= scale
     return turned
