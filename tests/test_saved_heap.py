@@ -46,7 +46,7 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
     first = build(tmp_path / "heap")
     with SavedHeap.open(tmp_path / "heap"):
         mapped = MAPS.read_text().count(str(tmp_path)) if MAPS.exists() else 0
-        with pytest.raises(FileExistsError, match=f"already mapped at {AT:#x}"):
+        with pytest.raises(FileExistsError, match=f"didn't map it at {AT:#x}: something is there already"):
             SavedHeap.open(tmp_path / "heap")
         assert not mapped or MAPS.read_text().count(str(tmp_path)) == mapped == 1, "what was refused is still mapped"
         assert list(follow(first)) == [1, 2, 3]
@@ -55,6 +55,19 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
         assert heap.last - ELSEWHERE == first - AT
         heap.add(0)
         assert heap.home == AT
+
+
+def test_a_new_heap_that_cannot_be_mapped_leaves_the_path_as_it_is(tmp_path: Path):
+    first = build(tmp_path / "old")
+    with SavedHeap.create(tmp_path / "other", 4096):
+        with pytest.raises(FileExistsError, match="something is there already"):
+            SavedHeap.create(tmp_path / "old", 4096)
+    assert read(tmp_path / "old", first) == [1, 2, 3]
+    with pytest.raises(ValueError, match="0x5 isn't an address where a page begins"):
+        SavedHeap.create(tmp_path / "new", 4096, at=5)
+    with pytest.raises(FileExistsError, match=f"{2**60:#x}: .* no mapping may be"):
+        SavedHeap.create(tmp_path / "new", 4096, at=2**60)
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("used", [0, 23, 25, 4097, 2**40])

@@ -3,9 +3,11 @@
 import os
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from contextlib import closing
+from http.client import HTTPConnection, InvalidURL
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,30 @@ class Broken:
 def test_parts_of_any_size_arrive(server: Server, source: Path, part: int):
     upload(source, address(server), part)
     assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES)
+
+
+def test_a_complete_file_is_told_with_its_size(server: Server, source: Path):
+    def told() -> tuple[str, str]:
+        line.request("HEAD", "/model.bin", headers={"Repr-Digest": checksum(source)})
+        headers = line.getresponse().headers
+        return headers["Upload-Offset"], headers["Upload-Complete"]
+
+    put(server, body=BYTES[:3000], Content_Range=f"bytes 0-2999/{len(BYTES)}")
+    with closing(HTTPConnection(address(server), timeout=5)) as line:
+        assert told() == ("3000", "?0")
+    upload(source, address(server))
+    with closing(HTTPConnection(address(server), timeout=5)) as line:
+        assert told() == (str(len(BYTES)), "?1")
+
+
+@pytest.mark.parametrize("name", ["my file.bin", "größe.bin", "100%25.bin", "a?b#c"])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_a_name_is_quoted(server: Server, source: Path, name: str):
+    odd = source.rename(source.with_name(name))
+    with pytest.raises(ValueError, match=r"refuses .*: 404 the path must be a file's name: up to 100 letters"):
+        upload(odd, address(server))
+    upload(odd, address(server), to="/model.bin")
+    assert there(server) == {"model.bin": BYTES}
 
 
 def test_receive_ends_with_the_file_and_not_before(tmp_path: Path, source: Path):
@@ -205,6 +231,12 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     source.write_bytes(BYTES)
     with pytest.raises(ConnectionError, match=f"no connection to {free} that lasts: ConnectionRefusedError"):
         upload(source, free)
+    with pytest.raises(ConnectionError, match="no connection to nowhere.invalid:1 that lasts"):
+        upload(source, "nowhere.invalid:1")
+    with pytest.raises(InvalidURL, match="/my model"):
+        upload(source, address(server), to="/my model")
+    with pytest.raises(FileNotFoundError):
+        upload(source.with_name("none"), address(server))
 
     def shorter(line: socket.socket, file, at: int, count: int) -> None:
         os.truncate(source, 100)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,8 @@ def test_a_dtype_that_numpy_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch)
             for shape in ((3,), (6,)):
                 with VarBuilder.from_mapped(path, dtype) as weights:
                     assert "numpy has no BF16; to get most such types" in message(weights, shape, "x")
+        with pytest.raises(LoadError, match="numpy has no bfloat16; to get most such types, install ml_dtypes"):
+            VarBuilder.from_mapped(path, "bfloat16")
     finally:
         safetensors.dtype_of.cache_clear()
 
@@ -171,8 +174,22 @@ def test_numbers_do_not_wrap_around_nor_lose_their_other_half(folder: Path, stor
             assert weights.get((3,), "x").tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("dtype", ["O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"])
-def test_a_dtype_that_no_tensor_has(model: Path, dtype: str):
+def test_ml_dtypes_needs_no_import(model: Path):
+    pytest.importorskip("ml_dtypes")
+    code = f"""
+import sys
+from helpers.ideas.varbuilder import VarBuilder
+assert "ml_dtypes" not in sys.modules
+with VarBuilder.from_mapped({str(model)!r}, "bfloat16") as weights:
+    print(weights.get((3,), "layers.1.bias").dtype)
+"""
+    folder = Path(__file__).parents[1]
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert ran.stdout == "bfloat16\n", ran.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float33", object(), "O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"])
+def test_a_dtype_that_no_tensor_has(model: Path, dtype: object):
     with pytest.raises(LoadError, match=r"weights can't be .* choose one of bool, uint8"):
         VarBuilder.from_mapped(model, dtype)
 

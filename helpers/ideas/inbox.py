@@ -35,7 +35,10 @@ class Refused(Exception):
 
 
 class Server(TCPServer):
-    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts, broken ones too."""
+    """Keeps files in `folder`, one connection at a time.
+
+    `received` counts the bytes of all parts, broken ones too, except for a part whose connection was reset.
+    """
 
     allow_reuse_address = True
 
@@ -60,7 +63,8 @@ class Inbox(BaseHTTPRequestHandler):
 
     def head(self) -> Answer:
         path, parts, digest = self.places()
-        return 200, collected(parts), path.exists() and checksum(path) == digest
+        complete = path.exists() and checksum(path) == digest
+        return 200, collected(path if complete else parts), complete
 
     def put(self) -> Answer:
         path, parts, digest = self.places()
@@ -85,7 +89,7 @@ class Inbox(BaseHTTPRequestHandler):
         """Where the file goes, where its parts are collected, and its checksum."""
         path = self.server.folder / self.path[1:]
         if not NAME.fullmatch(self.path[1:]) or path.is_dir():
-            raise Refused(404, "the path must be a file's name")
+            raise Refused(404, "the path must be a file's name: up to 100 letters, digits, '.', '_' and '-'")
         if not (digest := DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))):
             raise Refused(400, "Repr-Digest must be the SHA-256 of the whole file")
         return path, path.with_name(f".{path.name}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]

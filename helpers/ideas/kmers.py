@@ -6,8 +6,9 @@ number below 4**k, and sorting the numbers sorts the words. The index is two arr
     codes      uint64, sorted: the word of each k-mer
     positions  where the word begins in the text; equal words in text order
 
-A query is a binary search. It looks at about log2(n) of n codes: each early step touches a new page, and the last steps
-share one. No other page is touched, or needs to be in memory.
+A query is two binary searches, for the first and for the last of the equal words. Each looks at about log2(n) of n
+codes: each early step touches a new page, the same in both searches, and the last steps share one. No other page of the
+codes is touched, or needs to be in memory.
 """
 
 import os

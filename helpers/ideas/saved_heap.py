@@ -38,9 +38,13 @@ class SavedHeap:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], size: int, at: int = AT) -> Self:
-        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small."""
+        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small.
+
+        If it can't be mapped there, no file is made, and an old heap stays as it is.
+        """
         if size < HEADER.size + PAIR.size:
             raise ValueError(f"a heap of {size} bytes has no room for a pair: take {HEADER.size + PAIR.size} or more")
+        cls(path, _map_at(at, -1, size), size).close()  # a trial
         with whole_file(path, size) as file:
             file.write(HEADER.pack(MAGIC, at, HEADER.size))
             file.write(bytes(size - HEADER.size))  # not sparse: a store that finds no room would be SIGBUS
@@ -50,8 +54,8 @@ class SavedHeap:
     def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
         """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
 
-        FileExistsError if something else is mapped there already, ValueError if the file isn't a heap, or was cut, or
-        `at` isn't the beginning of a page, OSError if the file can't be opened or mapped.
+        FileExistsError if something else is mapped there already, or no mapping may be there; ValueError if the file
+        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or mapped.
         """
         with open(path, "r+b") as file:
             size = os.fstat(file.fileno()).st_size
@@ -111,7 +115,10 @@ def follow(address: int) -> Iterator[int]:
 
 
 def _map_at(address: int, descriptor: int, size: int) -> int:
-    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint."""
+    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint.
+
+    If the descriptor is -1, the pages belong to no file.
+    """
     if sys.platform == "win32":
         raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
     if address <= 0 or address % mmap.PAGESIZE:
@@ -119,11 +126,13 @@ def _map_at(address: int, descriptor: int, size: int) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     protection, length = mmap.PROT_READ | mmap.PROT_WRITE, ctypes.c_size_t(size)
-    got = libc.mmap(ctypes.c_void_p(address), length, protection, mmap.MAP_SHARED, descriptor, ctypes.c_long(0))
+    flags = mmap.MAP_SHARED if descriptor >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    got = libc.mmap(ctypes.c_void_p(address), length, protection, flags, descriptor, ctypes.c_long(0))
     if got == ctypes.c_void_p(-1).value:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     if got != address:
         libc.munmap(ctypes.c_void_p(got), length)
-        raise FileExistsError(errno.EEXIST, f"something is already mapped at {address:#x}")
+        why = "something is there already, or no mapping may be"
+        raise FileExistsError(errno.EEXIST, f"the kernel didn't map it at {address:#x}: {why}")
     return address

@@ -10,14 +10,16 @@ import time
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing, suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import BadStatusLine, HTTPConnection, IncompleteRead
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote
 
 from ..units import MiB
 
 PATIENCE = 10  # seconds without a byte: then the connection counts as lost
 WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
+LOST = ConnectionError, TimeoutError, BadStatusLine, IncompleteRead  # the last two: it broke within an answer
 
 Send = Callable[[socket.socket, BinaryIO, int, int], None]  # sends `count` bytes of the file, from byte `at` on
 
@@ -38,7 +40,8 @@ def upload(
     After a lost connection it asks where to go on.
 
     ValueError for an empty file, a part of less than a byte, and if the server refuses this file. ConnectionError, with
-    the last cause, if the connection can't be made, or is lost, more than len(WAITS) times.
+    the last cause, if the connection can't be made, or is lost, more than len(WAITS) times. OSError if the file can't
+    be read, http.client.InvalidURL if `address` or `to` can't be part of a request.
     """
     if part < 1:
         raise ValueError(f"a part has at least one byte, not {part}")
@@ -47,11 +50,16 @@ def upload(
         raise ValueError(f"{path.name} is empty; a part has at least one byte")
     for wait in (0, *WAITS):
         time.sleep(wait)
-        try:
-            with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
-                return send_parts(line, path, to or f"/{path.name}", digest, part, send)
-        except (ConnectionError, TimeoutError, HTTPException) as error:
-            lost = error
+        with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
+            try:
+                line.connect()
+            except OSError as error:  # refused, or no such host, or no way there
+                lost = error
+                continue
+            try:
+                return send_parts(line, path, to or f"/{quote(os.fsencode(path.name))}", digest, part, send)
+            except LOST as error:
+                lost = error
     raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
 
 

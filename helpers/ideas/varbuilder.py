@@ -13,7 +13,7 @@ After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_m
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -57,14 +57,11 @@ class VarBuilder:
         """Maps a safetensors file, several of them, or the files of an index, and reads their headers.
 
         get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype. LoadError
-        for a dtype that no tensor can have, or for a name that is in two files; SafetensorsError, OSError. On any error
-        all files are closed again.
+        for a dtype that no tensor can have, or that needs ml_dtypes where it isn't installed, or for a name that is in
+        two files; SafetensorsError, OSError. On any error all files are closed again.
         """
-        wanted = None if dtype is None else np.dtype(dtype)
-        if wanted is not None and wanted.name not in NAMES:
-            raise LoadError(f"weights can't be {wanted}; choose one of {', '.join(NAMES)}")
         with ExitStack() as files:
-            tree = Tree(wanted, files)
+            tree = Tree(None if dtype is None else _wanted(dtype), files)
             for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
                 file = files.enter_context(open_tensors(path))
                 for name, entry in file.entries.items():
@@ -136,6 +133,17 @@ class VarBuilder:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             lines.append(f"  {'  '.join(cells)}  {self.taken[row[0]]}")
         return "\n".join(lines + [f"  … and {len(taken) - ROWS} more"] * (len(taken) > ROWS))
+
+
+def _wanted(dtype: Any) -> np.dtype:
+    if isinstance(dtype, str) and dtype in NAMES:
+        if (found := dtype_of(NAMES[dtype])) is None:
+            raise LoadError(f"numpy has no {dtype}; to get most such types, install ml_dtypes")
+        return found
+    with suppress(TypeError):  # numpy doesn't know it either
+        if (found := np.dtype(dtype)).name in NAMES:
+            return found
+    raise LoadError(f"weights can't be {dtype}; choose one of {', '.join(NAMES)}")
 
 
 def _loses(stored: np.dtype, wanted: np.dtype) -> bool:
