@@ -39,6 +39,7 @@ def test_each_check_asks_of_every_kind_three_in_a_session():
         ("np.memmap(path)", "os.remove(path)", "still-mapped"),
         ("open(path)", "Path(path).unlink()", "still-open"),
         ("0", "os.rename(path, f'{path}2')", "removed-first"),
+        ("0", "Path(new).rename(path)", "renamed"),
         ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
         ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
     ],

@@ -1,11 +1,13 @@
 """Lesson 11's checks: a kill at every call, each order of lending, the lesson's own server, and recorded workers."""
 
+import mmap
 import os
 import socket
 import sys
 import tomllib
 from http.client import HTTPConnection
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,20 @@ def test_the_tables_of_orders_say_what_a_plain_simulation_says():
         assert (sorted(loans), sorted(mapped)) == (sorted(lent), sorted(wanted)), order
 
 
+def test_a_view_that_outlives_its_loan_does_not_hide_the_caller_s_exception(tmp_path: Path):
+    one, path = exercise("11.cache"), random_file(tmp_path / "model", 4096)
+
+    def load(path: Path) -> mmap.mmap:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    for source in (one.solution_source, *(answer.source for answer in one.right)):
+        views, lent = [], one.made(source)(0, load).lend(path)
+        with pytest.raises(KeyError), lent as model:
+            views.append(memoryview(model))
+            raise KeyError
+
+
 @linux
 def test_recorded_workers_are_explained_as_live_ones_are(tmp_path: Path):
     kept = tomllib.loads(Path(report.__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
@@ -78,10 +94,16 @@ def test_what_resumes_at_the_check_resumes_at_the_lesson_s_server(tmp_path: Path
     (path := tmp_path / "m").write_bytes(data := model(tmp_path))
     (tmp_path / "models").mkdir()
     with serve(tmp_path / "models", workers=1) as server:
-        lines = iter([HTTPConnection(server.address, timeout=20) for _ in range(10)])
+        refused = cycle([True, False])
+
+        def connect() -> HTTPConnection:
+            if next(refused):
+                raise ConnectionRefusedError("as from a server that starts again")
+            return HTTPConnection(server.address, timeout=20)
+
         ask(server.address, "PUT", "/models/m", data[:1000], part(data, 0, 1000))
         for _ in range(2):  # the second time, everything is already there
-            solved("11.resume")(path, lines.__next__)
+            solved("11.resume")(path, connect)
             assert (tmp_path / "models" / "m").read_bytes() == data
         told = ask(server.address, "HEAD", "/models/m", headers=sha(data)).headers
     assert (told["upload-offset"], told["upload-complete"]) == ("0", "?1")

@@ -18,7 +18,7 @@ ADVICE = {
 }
 
 
-NAMES = ("text", "number", "letter", "right", "poem", "new", "other")  # of the functions registered
+NAMES = ("text", "number", "letter", "right", "poem", "new", "other", "any")  # of the functions registered
 NO_FUNCTION = "a TypeError with the type's name"
 USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function `text`
     ("wrong-function", "a Text (registered)", "'{text} of Text'"),
@@ -31,6 +31,7 @@ USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is
     ("not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", "'{right} of Both'"),
     ("stale", "a Poem (registered after `run` had met one)", "'{poem} of Poem'"),
     ("stale", "7 (int is registered twice: the last function counts)", "'{new} of int'"),
+    ("stale", "True (bool was met before int was registered again)", "'{new} of bool'"),
     ("no-type-error", "2.5 (float is not registered)", NO_FUNCTION),
     ("no-type-error", "another type named Text (not registered)", NO_FUNCTION),
     ("wrong-function", "a Text (another type of that name is registered, too)", "'{text} of Text'"),
@@ -38,6 +39,7 @@ USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is
     ("error-caught", "a Letter (its function raises TypeError)", "TypeError('page 7')"),
     ("error-caught", "a Letter (its function raises AttributeError)", "AttributeError('page 7')"),
     ("wrong-function", "b'once' (its function returns None)", "None"),
+    ("stale", "2.5 (object was registered after `run` had met a float)", "'{any} of float'"),
     ("shared-registry", "a Text (registered in another registry)", NO_FUNCTION),
 )
 
@@ -104,6 +106,7 @@ def uses(registry, words: dict[str, str]):
     yield asked(Poem())
     register(int, shows("new"))
     yield asked(7)
+    yield asked(True)
     yield asked(2.5)
     namesake = type("Text", (), {})
     yield asked(namesake())
@@ -119,6 +122,8 @@ def uses(registry, words: dict[str, str]):
         yield asked(Letter())
     register(bytes, shows(None))
     yield asked(b"once")
+    register(object, shows("any"))
+    yield asked(2.5)
     yield asked(Text(), registry()[1])
 
 

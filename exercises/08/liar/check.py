@@ -68,8 +68,8 @@ def loaders(layout: dict[str, tuple[int, int]], head: bytes) -> dict:
     def unpickled(view):
         return pickle.loads(head, buffers=[view[at : at + 4 * count] for at, count in layout.values()])
 
-    def small_ones_copied(arrays):
-        return {name: array.copy() if array.nbytes <= 4096 else array for name, array in arrays.items()}
+    def middle_one_copied(arrays):
+        return {name: array.copy() if array.nbytes == 4096 else array for name, array in arrays.items()}
 
     return {
         "npy": lambda path: {"weight": np.load(path, mmap_mode="r")},
@@ -82,7 +82,7 @@ def loaders(layout: dict[str, tuple[int, int]], head: bytes) -> dict:
         "kept type": lambda path: {name: np.memmap(path, "f4", "r", *place).copy() for name, place in layout.items()},
         "elsewhere": lambda path: cut(mapped(shutil.copyfile(path, f"{path}.cache"))),
         "nameless": lambda path: cut(nameless(path)),
-        "small ones": lambda path: small_ones_copied(cut(mapped(path))),
+        "small ones": lambda path: middle_one_copied(cut(mapped(path))),
         "house": lambda path: dict(import_module("helpers.ideas.safetensors").TensorFile(path)),
         "library": lambda path: import_module("safetensors.numpy").load_file(path),
     }

@@ -162,6 +162,7 @@ def small_files() -> dict[str, bytes]:
         "of 6 bytes": sound[:6],
         "that ends within its table": sound[: 8 + ENTRY.size + 32],
         "that promises 16,777,216 matrices": patched(4, "<I", 2**24),
+        "with a matrix of kind 0": patched(16, "<I", 0),
         "with a matrix of kind 7": patched(16, "<I", 7),
         "that ends within its last matrix": sound[:-16],
         "with a matrix that begins beyond its end": patched(28, "<Q", 4096),

@@ -1,4 +1,4 @@
-"""09.snapshot: three good files are lent, the large one without reading its numbers; twelve others are refused."""
+"""09.snapshot: three good files are lent, the large one without reading its numbers; fourteen others are refused."""
 
 import secrets
 import struct
@@ -148,7 +148,9 @@ def bad_snapshots() -> dict[str, bytes]:
         "ends within its header": good[: 1 + pick(HEADER.size - 1)],
         "has another magic": snapshot(numbers, magic=foreign),
         "has another version": snapshot(numbers, version=2 + pick(9)),
+        "has version 0": snapshot(numbers, version=0),
         "comes from a machine with the other byte order": snapshot(numbers.byteswap(), order=0x04030201),
+        "has no byte order mark": snapshot(numbers, order=0),
         "has a damaged header, which only the checksum tells": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
         "has its numbers inside the header": snapshot(numbers, 8 * (1 + pick(4))),
         "has its numbers at an odd place": snapshot(numbers, FIRST + 1 + pick(7)),

@@ -14,6 +14,7 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_differ
 from helpers.units import MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
+SMALL = 1000  # numbers: Python's buffer still holds them all when `write` has returned
 FAILURES = {"full": "the disk was full halfway", "interrupted": "Ctrl-C came just before the rename"}
 OTHER_FOLDER = (
     "you made the new file in another folder. Renaming works only within a file system; between two of them it fails "
@@ -23,8 +24,8 @@ OTHER_FOLDER = (
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, folder: Path, source: Path, np) -> dict:
-    """What was noted while the function saved the numbers in `source` over shared/weights.bin, and whether it raised
-    when it then had to save a few of them in two more folders, and couldn't.
+    """What was noted while the function saved the numbers in `source` over shared/weights.bin, and SMALL of them over
+    small/weights.bin; and whether it raised when it then had to save some in two more folders, and couldn't.
 
     "full": no file may grow past half of what is to be written (True where no limit can be set). "interrupted": Ctrl-C.
     numpy is an argument so that it is loaded before anything is measured.
@@ -51,6 +52,7 @@ def run(function, folder: Path, source: Path, np) -> dict:
         finally:
             sys.setprofile(None)
             step["path"] = ""
+        return {note: step[note] for note in ("gap", "whole", "on_disk", "sparse")}
 
     def fails(name):
         try:
@@ -59,8 +61,7 @@ def run(function, folder: Path, source: Path, np) -> dict:
             return True
         return False
 
-    saved("shared", array)
-    told = {name: step[name] for name in ("gap", "whole", "on_disk", "sparse")}
+    told = {"shared": saved("shared", array), "small": saved("small", array[:SMALL])}
     told["interrupted"] = fails("interrupted")
     if os.name == "posix":
         no_file_above(MiB // 2)
@@ -138,8 +139,8 @@ def syncs(step: dict):
 
 # --- outside of it --------------------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    folder, size = attempt.folder.resolve(), attempt.size + 4 * (1 + randbelow(1000))  # a tail that fills no buffer
-    for name in ("shared", "tmp", "here", *FAILURES):
+    folder, size = attempt.folder.resolve(), attempt.size + 4 * (1 + randbelow(1000))  # no whole number of pages
+    for name in ("shared", "small", "tmp", "here", *FAILURES):
         (folder / name).mkdir()
         (folder / name / "weights.bin").write_bytes(b"old")
     source = attempt.random_file(size=size)
@@ -157,7 +158,14 @@ def judge(attempt: Attempt) -> Verdict:
             "to another file."
         )
         raise NotYet("written-in-place", why)
-    replaced(seen.value, target, attempt.twin(source))
+    twin, few = attempt.twin(source), attempt.own / "few.bin"
+    replaced(seen.value["shared"], target, twin)
+    with twin.open("rb") as file:
+        few.write_bytes(file.read(4 * SMALL))
+    try:
+        replaced(seen.value["small"], folder / "small" / "weights.bin", few)
+    except NotYet as slip:
+        raise NotYet(slip.cause, f"an array of {SMALL:,} numbers: {slip.because}") from None
     safe(seen.value, folder)
     done = "The old file stays whole for its readers, the new comes all at once, and a failure leaves nothing behind"
     verdict, now = within(seen, BUDGET, done), stat.S_IMODE(target.stat().st_mode)
@@ -166,7 +174,7 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def replaced(told: dict, target: Path, twin: Path) -> None:
-    """Raises NotYet unless the new file came whole, in one step, and from the disk."""
+    """Raises NotYet unless the new file came whole, in one step, from the disk, and alone."""
     if told["gap"]:
         why = "for a moment there was no file: opening it raised FileNotFoundError. `os.replace` leaves no such gap."
         raise NotYet("no-file", why)
@@ -188,24 +196,25 @@ def replaced(told: dict, target: Path, twin: Path) -> None:
             "`os.fsync(file.fileno())` waits for the disk."
         )
         raise NotYet("not-synced", why)
+    left = sorted(file.name for file in target.parent.iterdir())
+    if left != [target.name]:
+        raise NotYet("left-beside", f"everything is saved, but you left this beside the file: {left}.")
 
 
 def safe(told: dict, folder: Path) -> None:
-    """Raises NotYet if something lies beside the file, or if a failure left something behind, or would have."""
-    left, *others = ([file.name for file in (folder / name).iterdir()] for name in ("shared", *FAILURES))
-    if left != ["weights.bin"]:
-        raise NotYet("left-beside", f"everything is saved, but you left this beside the file: {sorted(left)}.")
-    if told["sparse"]:
+    """Raises NotYet if a failure left something behind, or would have."""
+    if told["shared"]["sparse"]:
         why = (
             "you mapped a file that has a length but no room on the disk yet. If the disk is full, writing to the "
             "mapping raises nothing: it kills the process (SIGBUS), and your `finally` never runs. "
             "`os.posix_fallocate` asks for the room first, and `write` asks as it goes."
         )
         raise NotYet("no-room-asked-for", why)
-    for (name, what), left in zip(FAILURES.items(), others, strict=True):
+    for name, what in FAILURES.items():
+        left = sorted(file.name for file in (folder / name).iterdir())
         if not told[name]:
             raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must know.")
         if left != ["weights.bin"] or (folder / name / "weights.bin").read_bytes() != b"old":
-            got = "other bytes in it" if left == ["weights.bin"] else f"{sorted(left)}"
+            got = "other bytes in it" if left == ["weights.bin"] else f"{left}"
             why = f"{what}: expected the old file as it was and nothing beside it, got {got}."
             raise NotYet("left-after-failure", f"{why} Code that must run whatever happens belongs in a `finally`.")

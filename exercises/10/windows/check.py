@@ -21,6 +21,8 @@ EXPORTED = (
     "it raised BufferError: closing the mapping is right, but a view of it still has a name. Copy the layer, and let "
     "the view go before the mapping closes."
 )
+EXISTS = "Cannot create a file when that file already exists"  # Windows says so, error 183
+RENAMED = "on Windows, `os.rename` refuses a name that exists. `os.replace` takes it on every system."
 
 
 # --- in the student's process ---------------------------------------------------------------------------------
@@ -30,19 +32,29 @@ def run(function, cases: list[tuple], np) -> list[dict]:
     numpy is an argument so that it is loaded before anything is measured.
     """
     import gc
+    import os
     import sys
+    import threading
     import time
 
-    ends, step = [], {"path": None}
+    ends, step = [], {"path": None, "call": None}
     sys.addaudithook(windows(step))
+
+    def noted(frame, event, called):
+        if event == "c_call" and called in (os.rename, os.replace):
+            step["call"] = called
+
+    threading.setprofile(noted)
     for path, offset, count, new, busy in cases:
         step.update(tries=0, removed=False, held="", busy=busy, path=str(path))
         raised, layer, began = False, None, time.monotonic()
+        sys.setprofile(noted)
         try:
             layer = function(path, offset, count, new)
         except PermissionError:
             raised = True
         finally:
+            sys.setprofile(None)
             step["path"] = None
         layer = np.asarray(layer) if isinstance(layer, np.ndarray) else type(layer).__name__
         waited = time.monotonic() - began
@@ -57,6 +69,7 @@ def windows(step: dict):
 
     Windows won't replace, rename or delete a file that this process or another has open or mapped. The other process
     has it for step["busy"] tries. /proc shows what this process has; without /proc, only the other process counts.
+    Nor does `os.rename` take a name that exists; step["call"] tells it from `os.replace`, as their event is the same.
     """
     import errno
     import os
@@ -76,6 +89,8 @@ def windows(step: dict):
         if not path or event not in ("os.rename", "os.remove"):
             return
         away, put = same(args[0], path), event == "os.rename" and same(args[1], path)
+        if put and step["call"] is os.rename and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, EXISTS, path)
         step["removed"] |= away
         if away or put:
             step["tries"] += 1
@@ -100,7 +115,7 @@ def judge(attempt: Attempt) -> Verdict:
         layer = np.fromfile(path, np.float32, count, offset=offset)
         wanted.append((other, folder, layer, contents(folder), new.stat().st_ino))
         cases.append((path, offset, count, new, busy))
-    means = {"exported pointers exist": ("view-has-a-name", EXPORTED)}
+    means = {"exported pointers exist": ("view-has-a-name", EXPORTED), EXISTS: ("renamed", RENAMED)}
     still: set[str] = set()
 
     def look(pid: int) -> None:

@@ -1,4 +1,4 @@
-"""11.cache: after each of eight orders of lending, these files are mapped and no others; what is lent can be read."""
+"""11.cache: after each of nine orders of lending, these files are mapped and no others; what is lent can be read."""
 
 import secrets
 from pathlib import Path
@@ -18,6 +18,7 @@ ORDERS = {  # +a lends model a, -a gives it back, !a gives it back by an excepti
     "+a +b -b +c": ("ac", "ac"),
     "+a +b +c": ("abc", "abc"),
     "+a +b +c -b": ("ac", "ac"),
+    "+a +b -b -a +c -c": ("", "bc"),
     "+a !a +b -b +c -c": ("", "bc"),
 }
 SLIPS = {
@@ -69,7 +70,7 @@ def run(function, most: int, orders: list[tuple[str, dict[str, Path]]]) -> list[
                 del model, loan
                 continue
             at = max(at for at, loan in enumerate(loans) if loan[0] == letter)
-            _, loan, _ = loans.pop(at)
+            loan = loans.pop(at)[1]
             error = Stop() if what == "!" else None
             try:
                 if loan.__exit__(type(error) if error else None, error, None):

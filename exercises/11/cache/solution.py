@@ -1,5 +1,5 @@
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Cache:
@@ -23,7 +23,8 @@ class Cache:
         idle = [path for path in self.models if not self.lent[path]]
         too_many = max(0, len(self.models) - self.most)
         for path in idle[:too_many]:
-            self.models.pop(path).close()
+            with suppress(BufferError):  # a view that is still there keeps it until it goes
+                self.models.pop(path).close()
 
 
 def make_cache(most, load):

@@ -1,5 +1,5 @@
-"""11.publish: the old file whole for its readers; killed before any call, the old file or the new; then again, and all
-is well; the bytes and then the name on the disk; a full disk leaves nothing."""
+"""11.publish: the old file whole for its readers; killed before a call, the old file or the new; then again, and all is
+well; the bytes and then the name on the disk; a full disk leaves nothing."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from helpers.units import KiB, MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
 SMALL = 192 * KiB  # the files that are published when it's killed
-KILLS, AGAIN = 40, 3  # kills at most; after one in three it's published again
+KILLS, AGAIN = 40, 3  # kills at most, half of them before the last calls; after one in three it's published again
 NAME = "digits.safetensors"
 FORK, WAIT, LINK = getattr(os, "fork", None), getattr(os, "waitpid", None), getattr(os, "link", None)
 OTHER_DISK = (
@@ -62,11 +62,12 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
 
     numbers = []
     published(small, "counted", calls(numbers.append))
-    kills = min(kills, len(numbers))
+    count, half = len(numbers), kills // 2
+    moments = {*range(max(0, count - half), count), *(part * count // half for part in range(half))}
     told |= {"kills": 0, "again": ""}
-    for kill in range(kills):
+    for kill, moment in enumerate(sorted(moments)):
         place = f"kill-{kill}"
-        killed(place, kill * len(numbers) // kills)
+        killed(place, moment)
         if os.path.lexists(folder / place / name):
             link(folder / place / name, folder / "killed" / str(kill))
         told["kills"] += 1
@@ -101,7 +102,7 @@ def calls(note):
 
 def renames(step: dict):
     """An audit hook (PEP 578) for as long as there is a step["path"]. It notes whether the bytes were on the disk when
-    a file got that name, and empties step["synced"]. It refuses a file from another folder, as another disk would."""
+    a file got that name, and empties step["synced"]. It refuses a file from elsewhere, as another disk would."""
     import errno
     import os
 
@@ -113,7 +114,7 @@ def renames(step: dict):
         if not step["path"] or event not in ("os.rename", "os.link"):
             return
         old, new = real(args[0], args[2]), real(args[1], args[3])
-        if os.path.dirname(old) != os.path.dirname(new):
+        if not old.startswith(os.path.dirname(new) + os.sep):
             raise OSError(errno.EXDEV, "Invalid cross-device link")
         if new == step["path"] and event == "os.rename":
             there, dirty = os.stat(old), not_on_the_disk(old)
@@ -148,7 +149,8 @@ def judge(attempt: Attempt) -> Verdict:
     if not FORK:
         raise OSError("it needs fork, which this system lacks; it runs on Linux and macOS")
     folder = attempt.folder.resolve()
-    new, small = attempt.random_file("arrived.bin"), attempt.random_file("small.bin", SMALL + 1 + randbelow(KiB))
+    size = attempt.size // MiB * MiB + 1 + randbelow(4000)  # so that a little stays in a buffer which isn't flushed
+    new, small = attempt.random_file("arrived.bin", size), attempt.random_file("small.bin", SMALL + 1 + randbelow(KiB))
     old_bytes = token_bytes(SMALL)
     for each in ("tmp", "killed", "shared", "counted", "full", *(f"kill-{kill}" for kill in range(KILLS))):
         (folder / each).mkdir()

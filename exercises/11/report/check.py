@@ -1,4 +1,4 @@
-"""11.report: bytes held by old versions, and the word, for eight services of four workers each."""
+"""11.report: bytes held by old versions, and the word, for nine services of four workers each."""
 
 import secrets
 import sys
@@ -19,6 +19,7 @@ KINDS = {  # a service whose workers …
     "pieces": "map the current version, but for one that maps the first, in pieces and twice",
     "kept": "map the current version, and one of them all the others too",
     "all keep": "all map the current version, and the first too",
+    "mixed": "map the current version, one of them the first too, but for one that maps the third only",
 }
 MAPPED = {  # the versions that each worker maps; + in pieces and twice too, * and other files
     "fine": ("4", "4", "4", "4"),
@@ -29,8 +30,9 @@ MAPPED = {  # the versions that each worker maps; + in pieces and twice too, * a
     "pieces": ("4", "1+", "4", "4"),
     "kept": ("4", "4", "1234", "4"),
     "all keep": ("14", "14", "41", "14*"),
+    "mixed": ("14", "4", "3", "4"),
 }
-WORDS = {"fine": "fine", "others": "fine", "kept": "kept", "all keep": "kept"}  # all else is "idle"
+WORDS = {"fine": "fine", "others": "fine", "kept": "kept", "all keep": "kept", "mixed": "kept"}  # all else is "idle"
 OTHERWISE = {"others": "other-files", "pieces": "part-of-a-file"}  # what a wrong number comes from there
 SLIPS = {
     "each-worker": "You counted a file once for each worker that maps it, but its blocks lie on the disk once.",

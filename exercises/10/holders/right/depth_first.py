@@ -4,11 +4,19 @@ def find(session, mapping):
 
     import numpy as np
 
-    def holds(value, seen):
-        if id(value) in seen or value is session or isinstance(value, types.ModuleType):
-            return False
-        seen.add(id(value))
-        base = (value.base,) if isinstance(value, np.ndarray) else ()
-        return any(one is mapping or holds(one, seen) for one in (*gc.get_referents(value), *base))
+    def holds(value):
+        seen, way = {id(session)}, [iter([value])]
+        while way:
+            for one in way[-1]:
+                if one is mapping:
+                    return True
+                if id(one) not in seen and not isinstance(one, types.ModuleType):
+                    seen.add(id(one))
+                    base = (one.base,) if isinstance(one, np.ndarray) else ()
+                    way.append(iter((*gc.get_referents(one), *base)))
+                    break
+            else:
+                way.pop()
+        return False
 
-    return sorted(name for name, value in session.items() if holds(value, set()))
+    return sorted(name for name, value in session.items() if holds(value))

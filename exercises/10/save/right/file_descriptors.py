@@ -1,11 +1,11 @@
+# on: linux
 def save(array, path):
     import os
     from contextlib import suppress
-    from pathlib import Path
 
-    os.chdir(Path(path).parent)
+    beside = path.with_name(f"{path.name}.beside")
+    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        fd = os.open("beside", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             rest = memoryview(array).cast("B")
             while rest:
@@ -13,7 +13,7 @@ def save(array, path):
             os.fdatasync(fd)
         finally:
             os.close(fd)
-        Path("beside").replace(Path(path).name)
+        beside.replace(path)
     finally:
         with suppress(FileNotFoundError):
-            os.remove("beside")
+            os.remove(beside)

@@ -14,5 +14,5 @@ def swap(path, offset, count, new):
         except OSError:
             time.sleep(0.1)
     else:
-        Path(new).rename(path)
+        Path(new).replace(path)
     return layer

@@ -1,8 +1,10 @@
 def make_cache(most, load):
     from contextlib import contextmanager
+    from itertools import count
 
     class Cache:
         lent, idle = {}, {}  # path -> [mapping, loans]; path -> mapping
+        latest, numbers = {}, count()  # path -> the number of its latest loan
 
         @contextmanager
         def lend(self, path):
@@ -10,6 +12,7 @@ def make_cache(most, load):
                 self.lent[path] = [self.idle.pop(path, None) or load(path), 0]
             loan = self.lent[path]
             loan[1] += 1
+            self.latest[path] = next(self.numbers)
             self.trim()
             try:
                 yield loan[0]
@@ -22,6 +25,6 @@ def make_cache(most, load):
 
         def trim(self):
             while self.idle and len(self.idle) + len(self.lent) > most:
-                del self.idle[next(iter(self.idle))]  # the last reference: that unmaps it
+                del self.idle[min(self.idle, key=self.latest.get)]  # the last reference: that unmaps it
 
     return Cache()

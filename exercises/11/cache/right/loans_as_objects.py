@@ -1,4 +1,5 @@
 from collections import OrderedDict
+from contextlib import suppress
 
 
 class Loan:
@@ -31,8 +32,9 @@ class Cache:
         excess = len(mapped) + room_for - self.most
         for path, model in mapped.items():
             if excess > 0 and not model["lent"]:
-                model["mapping"].close()
                 del self.models[path]
+                with suppress(BufferError):  # a view that is still there keeps it until it goes
+                    model["mapping"].close()
                 excess -= 1
 
 

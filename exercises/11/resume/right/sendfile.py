@@ -7,6 +7,7 @@ from helpers.ideas.upload import checksum
 
 def resume(path, connect):
     import os
+    import time
 
     url, digest, size = f"/models/{path.name}", checksum(path), path.stat().st_size
 
@@ -17,8 +18,10 @@ def resume(path, connect):
             return size if told["Upload-Complete"] == "?1" else int(told["Upload-Offset"])
 
     with open(path, "rb") as file:
-        while (at := there()) < size:
+        while True:
             try:
+                if (at := there()) == size:
+                    return
                 with closing(connect()) as line:
                     line.putrequest("PUT", url)
                     line.putheader("Repr-Digest", digest)
@@ -31,3 +34,4 @@ def resume(path, connect):
                     line.getresponse()
             except (OSError, HTTPException) as error:
                 print("again, because of", error)
+                time.sleep(0.05)

@@ -1,0 +1,28 @@
+# expect: another-unmapped
+def make_cache(most, load):
+    from contextlib import contextmanager
+
+    class Cache:
+        lent, idle = {}, {}  # path -> [mapping, loans]; path -> mapping
+
+        @contextmanager
+        def lend(self, path):
+            if path not in self.lent:
+                self.lent[path] = [self.idle.pop(path, None) or load(path), 0]
+            loan = self.lent[path]
+            loan[1] += 1
+            self.trim()
+            try:
+                yield loan[0]
+            finally:
+                loan[1] -= 1
+                if not loan[1]:
+                    self.idle[path] = self.lent.pop(path)[0]
+                del loan
+                self.trim()
+
+        def trim(self):
+            while self.idle and len(self.idle) + len(self.lent) > most:
+                del self.idle[next(iter(self.idle))]  # the last reference: that unmaps it
+
+    return Cache()
