@@ -69,6 +69,13 @@ def test_of_several_calls_the_first_is_taken(tmp_path: Path):
     assert mprof_samples(samples) == [(0.5, MiB)]
 
 
+@pytest.mark.parametrize("cut", ["MEM 11.", "MEM 99.0 1.6", "FUNC b 12.0", "FUNC"])
+def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path, cut: str):
+    samples = tmp_path / "out.dat"
+    samples.write_text(f"FUNC a 10.0 1.0 11.0 2.0 0\nMEM 11.0 1.5\n{cut}")
+    assert mprof_samples(samples) == [(0.5, MiB)]
+
+
 @pytest.mark.parametrize(("wall", "unit"), [(0.2, 1000), (20, 1)])
 @pytest.mark.parametrize("last", [0.5, 2])
 def test_samples_are_drawn_in_the_unit_of_the_curves(wall: float, unit: int, last: float):

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection, InvalidURL
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -231,7 +232,7 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     source.write_bytes(BYTES)
     with pytest.raises(ConnectionError, match=f"no connection to {free} that lasts: ConnectionRefusedError"):
         upload(source, free)
-    with pytest.raises(ConnectionError, match="no connection to nowhere.invalid:1 that lasts"):
+    with pytest.raises(ConnectionError, match=r"no connection to nowhere\.invalid:1 that lasts"):
         upload(source, "nowhere.invalid:1")
     with pytest.raises(InvalidURL, match="/my model"):
         upload(source, address(server), to="/my model")
@@ -245,3 +246,34 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     with pytest.raises(ValueError, match="got shorter meanwhile: byte 100 is gone"):
         upload(source, address(server), send=shorter)
     assert there(server) == {}
+
+
+@pytest.mark.parametrize(
+    ("offset", "why"),
+    [
+        (None, "how much of model.bin has arrived: its Upload-Offset is '', not 0 to"),
+        ("many", "its Upload-Offset is 'many'"),
+        ("-5", "its Upload-Offset is '-5'"),
+        (str(len(BYTES) + 1), "its Upload-Offset is"),
+        ("7", "had 7 bytes of model.bin, and now has 7"),
+    ],
+)
+def test_another_server_is_told_from_an_inbox(source: Path, offset: str | None, why: str):
+    class Other(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            if offset is not None:
+                self.send_header("Upload-Offset", offset)
+            self.end_headers()
+
+        do_PUT = do_HEAD
+
+        def log_message(self, *_) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with pytest.raises(ValueError, match=why):
+            upload(source, f"127.0.0.1:{other.server_port}")
+        other.shutdown()

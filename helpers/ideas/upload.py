@@ -39,9 +39,10 @@ def upload(
 
     After a lost connection it asks where to go on.
 
-    ValueError for an empty file, a part of less than a byte, and if the server refuses this file. ConnectionError, with
-    the last cause, if the connection can't be made, or is lost, more than len(WAITS) times. OSError if the file can't
-    be read, http.client.InvalidURL if `address` or `to` can't be part of a request.
+    ValueError for an empty file, a part of less than a byte, and if the server refuses this file, doesn't say how much
+    has arrived, or keeps nothing of a part. ConnectionError, with the last cause, if the connection can't be made, or
+    is lost, more than len(WAITS) times. OSError if the file can't be read, http.client.InvalidURL if `address` or `to`
+    can't be part of a request.
     """
     if part < 1:
         raise ValueError(f"a part has at least one byte, not {part}")
@@ -74,7 +75,7 @@ def send_parts(
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
     line.request("HEAD", to, headers={"Repr-Digest": digest})
-    offset, complete = answered(line, name)
+    offset, complete = answered(line, name, size)
     with path.open("rb") as file:
         while not complete:
             at = min(offset, size - 1)  # all there, but unchecked: the last byte again
@@ -86,16 +87,22 @@ def send_parts(
             line.endheaders()
             with suppress(ConnectionError):  # a server that refuses may hang up
                 send(line.sock, file, at, count)
-            offset, complete = answered(line, name)
+            before, (offset, complete) = offset, answered(line, name, size)
+            if offset <= before and not complete:
+                raise ValueError(f"{line.host}:{line.port} had {before} bytes of {name}, and now has {offset}")
 
 
-def answered(line: HTTPConnection, name: str) -> tuple[int, bool]:
-    """How many bytes the server has in order, and whether it has checked and published the file."""
+def answered(line: HTTPConnection, name: str, size: int) -> tuple[int, bool]:
+    """How many bytes of `size` the server has in order, and whether it has checked and published the file."""
     answer = line.getresponse()
     answer.read()
     if answer.status >= 400:
         raise ValueError(f"{line.host}:{line.port} refuses {name}: {answer.status} {answer.reason}")
-    return int(answer.headers["Upload-Offset"]), answer.headers["Upload-Complete"] == "?1"
+    offset = answer.headers.get("Upload-Offset", "")
+    if not (offset.isdecimal() and int(offset) <= size):
+        why = f"its Upload-Offset is {offset!r}, not 0 to {size}"
+        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {why}")
+    return int(offset), answer.headers["Upload-Complete"] == "?1"
 
 
 def checksum(path: str | os.PathLike) -> str:
