@@ -211,6 +211,7 @@ def test_no_lock_file_is_kept():
         (["copy", "memmap2", "/nowhere/a", "b"], "memmap2, /nowhere/a to b: No such file"),
         (["copy", "tokio", "same", "./same"], "same: a copy onto itself"),
         (["copy", "memmap2", "same", "same"], "same: a copy onto itself"),
+        (["copy", "loop-1MiB", "same", "linked"], "same: a copy onto itself"),
         (["yoke", b"\xff"], r"xFF\" is not UTF-8"),
         (["copy", b"\xff"], r"xFF\" is not UTF-8"),
         (["copy", "tokio", "a", "b", "many"], "WORKERS is \"many\"; it must be 1 to 1024"),
@@ -223,10 +224,11 @@ def test_no_lock_file_is_kept():
 def test_programs_end_well_on_bad_input(built: Path, tmp_path: Path, words: list[str], said: str):
     program, *rest = words
     (tmp_path / "same").write_text("kept")
+    (tmp_path / "linked").hardlink_to(tmp_path / "same")
     done = subprocess.run([built / program, *rest], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and not done.stdout and re.search(said, done.stderr)
     assert "panicked" not in done.stderr
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("same", "kept")]
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(("same", "linked"), "kept")
 
 
 @pytest.mark.parametrize("program", ["copy", "yoke"])
