@@ -318,7 +318,7 @@ def test_a_way_that_ends_in_user_memory():
     read = {"io": IO(64, 0, 64 * MiB, 0, 64 * MiB, 0), "switches": Switches(5, 0), "faults": Faults(7, 0)}
     lent = {"io": IO(1, 0, 0, 0, 0, 0), "switches": Switches(0, 1), "faults": Faults(4000, 113)}
     ways = {"read, cold": run("r", 1, anonymous=1, **read), "map, warm": run("m", 1, file=64, **lent)}
-    shown = copy_paths(ways, {"read, cold": "read/write", "map, warm": "map"}, destination=None)
+    shown = copy_paths(ways, {"read/write": ["read, cold"], "map": ["map, warm"]}, destination=None)
     assert (
         "read, cold: copied into user memory, copied once, from the disk 64 MiB, read 64 MiB in 64 calls, "
         "waited 5 times, anonymous memory at the peak 1 MiB." in shown.alt
@@ -327,5 +327,5 @@ def test_a_way_that_ends_in_user_memory():
     assert "lent, 4,113 faults" in texts(shown) and "the copy" not in texts(shown)
     arrows = [patch for patch in shown.figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
     assert len(arrows) == 2  # from the disk and into user memory; the mapping's pages were there, and are only lent
-    with pytest.raises(ValueError, match="'in kernel'; it should be one of: read/write, map"):
-        copy_paths(ways, dict.fromkeys(ways, "in kernel"), destination=None)
+    with pytest.raises(ValueError, match="no move is called 'in kernel'; there are: read/write, map"):
+        copy_paths(ways, {"in kernel": ways}, destination=None)

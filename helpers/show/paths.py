@@ -1,7 +1,7 @@
 """What is copied, from where to where, and how often: a diagram with the measured counters on its arrows."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -26,28 +26,29 @@ KEYS, HEADS, ROW, BOX, LANE = 30, 42, 70, 30, 18
 
 def copy_paths(
     comparison: Comparison | Mapping[str, Recording],
-    how: Mapping[str, Move],
+    moves: Mapping[Move, Collection[str]],
     caption: str = "",
     destination: Literal["file", "socket"] | None = "file",
     size: int | None = None,
 ) -> Picture:
     """One row per method: the places that bytes were in, and an arrow for every copy between two of them.
 
-    `how` says how each method moves bytes: "read/write" (into user memory and out again), "map" (the page cache lends
-    its own pages, so only the write copies) or "in kernel" (sendfile, copy_file_range). The bytes, the calls and the
-    memory come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is how many
-    bytes to move, by default the most that any method wrote or held. No counter sees copies within user memory: they
-    show only as memory. None sees send(2) either: to see a socket here, write() to its descriptor.
+    `moves` names the methods that move bytes by "read/write" (into user memory and out again), by "map" (the page cache
+    lends its own pages, so only the write copies), and "in kernel" (sendfile, copy_file_range). The bytes, the calls
+    and the memory come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is
+    how many bytes to move, by default the most that any method wrote or held. No counter sees copies within user
+    memory: they show only as memory. None sees send(2) either: to see a socket here, write() to its descriptor.
 
     If a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the bytes
     are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
-    ValueError if `how` has no such move for a method.
+    ValueError for a move that there isn't, and for a method without one.
     """
-    methods = by_name(comparison)
-    moves = MOVES if destination else READS
-    for name in methods:
-        if how.get(name) not in moves:
-            raise ValueError(f"how[{name!r}] is {how.get(name)!r}; it should be one of: {', '.join(moves)}")
+    methods, known = by_name(comparison), MOVES if destination else READS
+    if strange := moves.keys() - known:
+        raise ValueError(f"no move is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}")
+    how = {name: move for move, names in moves.items() for name in names}
+    if missing := methods.keys() - how:
+        raise ValueError(f"`moves` must say how these move bytes: {', '.join(missing)}")
     size = size or max(_most(recording, destination is None) for recording in methods.values())
     words = {name: _words(name, recording, how[name], size, destination) for name, recording in methods.items()}
     tall = max(ROW, *(LINE * (len(title) + len(note)) + 22 for title, note in words.values()))
