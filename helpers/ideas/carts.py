@@ -98,7 +98,7 @@ class Holders:
 
 
 class EmptyFile(ValueError):
-    """The file has 0 bytes, or doesn't tell its size: it can't be mapped."""
+    """The file has 0 bytes, or doesn't tell its size: there is nothing to map."""
 
 
 class MappedFile:
