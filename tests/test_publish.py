@@ -334,6 +334,11 @@ def test_terms_are_linked_in_prose_only(html: str):
     assert len(linked(f"{html}<p>The heap.</p>").select("a.term")) == 1
 
 
+def test_everyday_words_are_linked_where_they_are_terms():
+    tree = linked("<p>In other words, swap them. Two <strong>words</strong>: sixteen bytes.</p>")
+    assert [(a.get_text(), a.parent.name) for a in tree.find_all("a")] == [("words", "strong")]
+
+
 def test_the_glossary_is_one_sentence_a_term():
     terms = {term.name: term for term in read_terms(GLOSSARY)}
     assert {term.strip() for term in TERMS.split(",")} <= terms.keys()

@@ -60,6 +60,7 @@ class Term:
     name: str
     means: str
     also: tuple[str, ...] = ()
+    everyday: bool = False  # it has another meaning too
 
     @property
     def anchor(self) -> str:
@@ -115,14 +116,18 @@ def handouts(
 def read_terms(path: Path = GLOSSARY) -> list[Term]:
     """The glossary, in alphabetical order."""
     plain = tomllib.loads(path.read_text(encoding="utf-8"))
-    terms = [Term(name, entry["means"], tuple(entry.get("also", ()))) for name, entry in plain.items()]
+    terms = [
+        Term(name, entry["means"], tuple(entry.get("also", ())), entry.get("everyday", False))
+        for name, entry in plain.items()
+    ]
     return sorted(terms, key=lambda term: term.name.lower())
 
 
 def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
     """Links the first use of each term in the prose to its entry. Where several terms fit, the longest wins.
 
-    Leaves teachers' notes alone, so that all editions have the same links.
+    Everyday words are linked where the prose introduces them as terms, in bold type. Leaves teachers' notes alone, so
+    that all editions have the same links.
     """
     by_spelling = {spelling.lower(): term for term in terms for spelling in (term.name, *term.also)}
     longest_first = sorted(by_spelling, key=len, reverse=True)
@@ -132,7 +137,7 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
         pieces, end = [], 0
         for found in words.finditer(text):
             term = by_spelling[found[1].lower()]
-            if term.name in linked:
+            if term.name in linked or (term.everyday and text.parent.name != "strong"):
                 continue
             linked.add(term.name)
             link = tree.new_tag("a", href=f"glossary.html#{term.anchor}", attrs={"class": "term"}, title=term.means)
