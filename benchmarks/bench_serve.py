@@ -9,14 +9,15 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from helpers.units import MiB
 
 PICTURES = digits()[0].reshape(-1, 64)[:20]
 CONNECTIONS, DOWNLOADS = 16, 4
+MODELS = {"m": "38 KiB", "wide": "8 MiB"}  # by name in the server
 SCRIPT = """
 wrk.method = "POST"
 wrk.body = "%s"
@@ -130,34 +132,36 @@ def environment(scratch: Path) -> dict[str, str]:
 
 def backends(scratch: Path, address: str, seconds: float) -> None:
     """In turns, so that whatever else the machine does hits all of them; the best of three."""
-    rates: dict[str, list[float]] = {}
+    rates: dict[tuple[str, str], list[float]] = {}
     for _ in range(3):
-        for backend in ("mapped", "copied", "half"):
-            loading = load(scratch, f"http://{address}/models/m/answers?backend={backend}", seconds)
-            rates.setdefault(backend, []).append(told(loading)[0])
-    print("\n| weights | answers/s, best of 3 | the others |\n|---|---:|---:|")
-    for backend, (*others, best) in ((name, sorted(each)) for name, each in rates.items()):
-        print(f"| {backend} | {best:,.0f} | {', '.join(f'{rate:,.0f}' for rate in others)} |", flush=True)
+        for model in MODELS:
+            for backend in ("mapped", "copied", "half"):
+                loading = load(scratch, f"http://{address}/models/{model}/answers?backend={backend}", seconds)
+                rates.setdefault((model, backend), []).append(told(loading)[0])
+    print("\n| model | weights | answers/s, best of 3 | the others |\n|---|---|---:|---:|")
+    for (model, backend), (*others, best) in ((name, sorted(each)) for name, each in rates.items()):
+        worse = ", ".join(f"{rate:,.0f}" for rate in others)
+        print(f"| {MODELS[model]} | {backend} | {best:,.0f} | {worse} |", flush=True)
 
 
-def swaps(scratch: Path, address: str, count: int, seconds: float) -> None:
+def swaps(scratch: Path, address: str, model: str, count: int, seconds: float) -> None:
     """Under full load, an upload every `seconds / count`. Each answer must be that of the version it names."""
-    files = [digit_model(scratch / f"{turn}.safetensors", turn) for turn in range(10)]
-    url = f"http://{address}/models/m/answers"
-    calm, calm_slowest, *_ = told(load(scratch, url, seconds / 4))
-    turns = {put(address, "m", files[0]).json["version"]: 0}
+    files = [digit_model(scratch / f"{turn}.safetensors", turn, MODELS[model]) for turn in range(10)]
+    url = f"http://{address}/models/{model}/answers"
+    calm, calm_slowest, *_ = told(load(scratch, url, seconds / 2))
+    turns = {put(address, model, files[0]).json["version"]: 0}
     loading, began, took = load(scratch, url, seconds), time.monotonic(), []
     for swap in range(1, count + 1):
         time.sleep(max(0, began + swap * (seconds - 1) / count - time.monotonic()))
         before = time.monotonic()
-        turns[put(address, "m", files[swap % 10]).json["version"]] = swap % 10
+        turns[put(address, model, files[swap % 10]).json["version"]] = swap % 10
         took.append(time.monotonic() - before)
     rate, slowest, failed, seen = told(loading)
     right = {turn: digits_in(memoryview(file.read_bytes())).read(PICTURES).tolist() for turn, file in enumerate(files)}
     answers = [(json.loads(body), often) for body, often in seen.items()]
     torn = sum(often for answer, often in answers if answer["digits"] != right[turns[answer["version"]]])
-    again, again_slowest, *_ = told(load(scratch, url, seconds / 4))
-    print("\n| | answers/s | slowest 1 % | failed | torn |\n|---|---:|---:|---:|---:|")
+    again, again_slowest, *_ = told(load(scratch, url, seconds / 2))
+    print(f"\n| {MODELS[model]} | answers/s | slowest 1 % | failed | torn |\n|---|---:|---:|---:|---:|")
     print(f"| no swaps, before | {calm:,.0f} | {calm_slowest:.1f} ms | | |")
     print(f"| {count} swaps in {seconds:.0f} s | {rate:,.0f} | {slowest:.1f} ms | {failed} | {torn} |")
     print(f"| no swaps, after | {again:,.0f} | {again_slowest:.1f} ms | | |")
@@ -221,7 +225,8 @@ def drained(address: str, path: str) -> int:
 
 def first_answers(models: Path, mib: int) -> None:
     """From a worker's first request to its answer; the worker is already there, and the file is in the page cache."""
-    print(f"\n| model of {mib:,} MiB | weights | first answer | second | anonymous |\n|---|---|---:|---:|---:|")
+    print(f"\n| model of {mib:,} MiB | weights | first answer | second | anonymous | first of a new worker |")
+    print("|---|---|---:|---:|---:|---:|")
     for title, part in (("all of it used", 1), ("a tenth used", 10)):
         hidden = mib * MiB // part // 300
         weights = {"hidden.weight": np.ones((hidden, 64), "f4"), "hidden.bias": np.ones(hidden, "f4"),
@@ -230,9 +235,10 @@ def first_answers(models: Path, mib: int) -> None:
         save(weights, models / "large")
         del weights
         for backend in ("mapped", "copied"):
-            rows = [first_answer(models, backend) for _ in range(3)]
-            first, second, grown = min(rows)
-            print(f"| {title} | {backend} | {first:.3f} s | {second:.3f} s | {grown / MiB:,.0f} MiB |", flush=True)
+            first, second, grown = min(first_answer(models, backend) for _ in range(3))
+            took, own = f"{first:.3f} s | {second:.3f} s", f"{grown / MiB:,.0f} MiB"
+            new = min(successor(models, backend) for _ in range(3))
+            print(f"| {title} | {backend} | {took} | {own} | {new:.3f} s |", flush=True)
     (models / "large").unlink()
 
 
@@ -247,6 +253,18 @@ def first_answer(models: Path, backend: str) -> tuple[float, float, float]:
             line.getresponse().read()
             took.append(time.perf_counter() - began)
         return *took, metrics(server.address)["together"]["anonymous"] - before
+
+
+def successor(models: Path, backend: str) -> float:
+    """Seconds from the death of the only worker to the first answer of the worker that takes its place."""
+    with serve(models, workers=1) as server:
+        time.sleep(2)  # a worker that dies young is replaced later
+        os.kill(metrics(server.address)["workers"][0]["pid"], signal.SIGKILL)
+        began = time.perf_counter()
+        while True:
+            with suppress(OSError, HTTPException):
+                ask(server.address, "POST", f"/models/large/answers?backend={backend}", PICTURES[:1].tobytes())
+                return time.perf_counter() - began
 
 
 def memory(scratch: Path, address: str, count: int) -> None:
@@ -275,11 +293,13 @@ def main() -> None:
         scratch = Path(folder)
         (models := scratch / "models").mkdir()
         (scratch / "app.py").write_text(APP)
-        digit_model(models / "m")
+        for name, size in MODELS.items():
+            digit_model(models / name, size=size)
         servers(scratch, 2 if asked.short else 6)
         with serve(models) as server:
             backends(scratch, server.address, 1 if asked.short else 5)
-            swaps(scratch, server.address, *((10, 6) if asked.short else (100, 60)))
+            for model in MODELS:
+                swaps(scratch, server.address, model, *((10, 6) if asked.short else (100, 60)))
             pids = [child.pid for child in psutil.Process(server.pid).children()]
             downloads(scratch, server.address, pids, 32 if asked.short else 256)
             if asked.swaps:
