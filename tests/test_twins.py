@@ -125,9 +125,9 @@ def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
     figures = made("swap").figures
     threads = [figures[name] for name in ("thread 1", "thread 2")]
     assert all(one["answers"] > 0 and one["torn"] == 0 for one in threads)
-    after = {"current version": 10, "the slow request's": 0, "its owners": 1}
+    after = {"current version": 10, "version of the slow request": 0, "owners of that version": 1}
     assert figures["after the swaps"] == after
-    assert figures["models mapped"] == {"as it goes on": 2, "when it has ended": 1}
+    assert figures["models mapped"] == {"during the slow request": 2, "when that has ended": 1}
 
 
 @needs_rust

@@ -93,9 +93,13 @@ class Load:
 
     def pace(self, marked: bool) -> tuple[float, float]:
         """Answers per second, and how long the slowest 1 % took in seconds, the median of the ticks. Marked are those
-        that have a part of the AFTER seconds after a mark. NaN where there are none."""
+        that have a part of the AFTER seconds after a mark. Those before the first mark don't count: clients and workers
+        are still starting. NaN where there are none."""
+        first = self.marks[0][0] if self.marks else 0
         ticks = [
-            one for one in self.ticks if marked == any(at < one.at < at + AFTER + one.took for at, _ in self.marks)
+            one
+            for one in self.ticks
+            if one.at > first and marked == any(at < one.at < at + AFTER + one.took for at, _ in self.marks)
         ]
         slowest = [one.slowest for one in ticks if one.slowest is not None]
         took = sum(one.took for one in ticks)

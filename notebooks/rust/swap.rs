@@ -96,11 +96,11 @@ fn main() -> io::Result<()> {
     })?;
     let now = current.read().unwrap().version();
     println!("after the swaps\tcurrent version\t{now}");
-    println!("after the swaps\tthe slow request's\t{}", slow.version());
-    println!("after the swaps\tits owners\t{}", Arc::strong_count(&slow));
-    println!("models mapped\tas it goes on\t{}", MAPPED.load(SeqCst));
+    println!("after the swaps\tversion of the slow request\t{}", slow.version());
+    println!("after the swaps\towners of that version\t{}", Arc::strong_count(&slow));
+    println!("models mapped\tduring the slow request\t{}", MAPPED.load(SeqCst));
     drop(slow);
-    println!("models mapped\twhen it has ended\t{}", MAPPED.load(SeqCst));
+    println!("models mapped\twhen that has ended\t{}", MAPPED.load(SeqCst));
     fs::remove_file(folder.join("model"))
 }
 // end
