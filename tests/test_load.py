@@ -150,9 +150,9 @@ def test_a_watched_load_is_drawn_while_it_grows_and_cleared_in_the_end(monkeypat
     told: list[str] = []
     monkeypatch.setattr("IPython.display.display", lambda shown: told.append(type(shown).__name__))
     monkeypatch.setattr("IPython.display.clear_output", lambda wait: told.append("clear"))
-    loads = [Load(here(None)), *[a_load()] * 4]
+    loads = [Load(here(None)), *[a_load()] * 6]
     assert list(watched(loads)) == loads, "each is passed on"
-    assert told == ["clear", "Picture"] * 2 + ["clear"], "nothing yet, then every second, then nothing"
+    assert told == ["clear", "Picture"] * 2 + ["clear"], "nothing yet, then every third, then nothing"
 
 
 # --- the requests ------------------------------------------------------------------------------------------------

@@ -39,12 +39,12 @@ def load_chart(load: Load, caption: str = "") -> Picture:
 
 
 def watched(loads: Iterable[Load]) -> Iterator[Load]:
-    """Passes them on, and draws every second, because drawing takes time from the server. A chart takes the place of
+    """Passes them on, and draws every third, because drawing takes time from the server. A chart takes the place of
     all that this cell has shown; in the end that's cleared, and the cell's result takes its place."""
     from IPython.display import clear_output, display
 
     for number, load in enumerate(loads):
-        if load.ticks and not number % 2:
+        if load.ticks and not number % 3:
             clear_output(wait=True)
             display(load_chart(load, "It is running."))
         yield load
