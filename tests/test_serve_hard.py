@@ -1,5 +1,8 @@
 """The model server refuses bad requests, and survives when its processes are killed."""
 
+import asyncio
+import errno
+import hashlib
 import os
 import random
 import signal
@@ -8,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -21,6 +25,9 @@ from serving import PICTURES, ask, expected, model, part, put, raw, read, sha, u
 from helpers.folders import ROOT
 from helpers.ideas.safetensors import save
 from helpers.serve import Running, serve
+from helpers.serve.arriving import receive
+from helpers.serve.asked import Part, Refused
+from helpers.serve.bodies import keep
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
 OWN_DISK = (
@@ -30,7 +37,7 @@ OWN_DISK = (
     "--mount",
     "sh",
     "-c",
-    'mount -t tmpfs -o size=1m none "$0" && exec "$@"',
+    'mount -t tmpfs -o size=1m,nr_inodes=40 none "$0" && exec "$@"',
 )
 
 
@@ -134,6 +141,62 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
         asked = ask(at, "HEAD", "/models/m", headers=sha(second))
         assert asked.headers["upload-offset"] == "0", "what can't be finished was kept"
         assert read(at).json["digits"] == expected(1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a small disk needs namespaces")
+def test_a_disk_without_inodes_is_full_too(tmp_path: Path):
+    (disk := tmp_path / "disk").mkdir()
+    if why := subprocess.run([*OWN_DISK, disk, "true"], capture_output=True, text=True).stderr:
+        pytest.skip(why)
+    with serve(disk, workers=1, command=(*OWN_DISK, str(disk))) as small:
+        at, own = small.address, {"out.bias": [0.0] * 10}
+        assert put(at, model(tmp_path, 1)).status == 201
+        statuses = [ask(at, "PUT", f"/models/m/tenants/{tenant}", own).status for tenant in range(40)]
+        assert set(statuses) == {201, 507} and statuses == sorted(statuses)
+        assert put(at, model(tmp_path, 2)).status == put(at, model(tmp_path, 2), "other").status == 507
+        assert ask(at, "GET", "/models/other").status == 404
+        assert read(at).json["digits"] == expected(1)
+
+
+FAILS = [("fsync", 1), ("rename", 1), ("utime", 1), ("fsync", 2)]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize(("call", "time"), FAILS)
+def test_a_disk_that_is_full_at_the_last_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, call: str, time: int
+):
+    old, new, path = model(tmp_path, 1), model(tmp_path, 2), tmp_path / "models" / "m"
+    path.parent.mkdir()
+    path.write_bytes(old)
+    calls, real = [], getattr(os, call)
+
+    def full(*given: object, **named: object) -> object:
+        calls.append(call)
+        if len(calls) == time:
+            raise OSError(number, os.strerror(number))
+        return real(*given, **named)
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield new
+
+    with monkeypatch.context() as patched, pytest.raises(Refused) as refused:
+        patched.setattr(os, call, full)
+        arriving = Part(0, len(new) - 1, len(new), hashlib.sha256(new).digest())
+        asyncio.run(receive(SimpleNamespace(stream=stream), path, arriving))
+    assert refused.value.status == 507 and len(calls) == time
+    assert path.read_bytes() == (new if (call, time) == ("fsync", 2) else old), "it has its name, or it hasn't"
+    assert [each.name for each in path.parent.iterdir()] == ["m"]
+
+
+def test_a_tenant_s_full_quota_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(file: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Refused) as refused:
+        keep({"out.bias": [0.0] * 10}, tmp_path / "t")
+    assert refused.value.status == 507 and list(tmp_path.iterdir()) == []
 
 
 BIG = b"x" * 1_000_000

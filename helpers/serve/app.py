@@ -12,7 +12,6 @@ The client of lesson 02 brings a file: upload("m.safetensors", address, to="/mod
 
 import asyncio
 from concurrent.futures import Executor
-from functools import lru_cache
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -22,8 +21,7 @@ from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
 from ..units import GiB, MiB
-from ..whole import regular_file
-from .arriving import receive, sha256
+from .arriving import published, receive
 from .asked import Refused, digest_in, gone, name_of, part_in, refused
 from .bodies import body_of, changes_in, keep, pictures_in
 from .digits import BACKENDS
@@ -65,16 +63,16 @@ class Service:
     async def put(self, request: Request) -> Response:
         path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
         version = await receive(request, path, part)
-        headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": f"?{version is not None:d}"}
         if version is None:
+            headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": "?0"}
             return Response(status_code=202, headers=headers)
-        return JSONResponse({"version": version}, 201, headers | {"ETag": f'"{version}"'})
+        headers = {"Upload-Offset": str(part.size), "Upload-Complete": "?1", "ETag": f'"{version}"'}
+        return JSONResponse({"version": version}, 201, headers)
 
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
-            version, offset = version_at(path), collected(parts_of(path, digest))
-            complete = bool(version) and await asyncio.to_thread(sha256_of, path, version) == digest
+            offset, complete = collected(parts_of(path, digest)), bool(await published(path, digest))
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
 
@@ -112,10 +110,3 @@ class Service:
 
     async def metrics(self, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
-
-
-@lru_cache(16)
-def sha256_of(path: Path, version: str) -> bytes:
-    """The checksum of a version, kept: a client that asks again costs no second reading."""
-    with regular_file(path):
-        return sha256(path)

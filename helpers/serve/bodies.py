@@ -1,6 +1,5 @@
 """What the body of a request may hold: pictures, or a tenant's weights."""
 
-import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 from starlette.requests import Request
 
 from ..whole import whole_file
-from .asked import Refused
+from .asked import Refused, room_on_disk
 from .digits import DIGITS, INK, OWN, PIXELS
 
 
@@ -60,10 +59,5 @@ def changes_in(body: bytes) -> dict[str, list]:
 def keep(changes: dict[str, list], own: Path) -> None:
     """Keeps a tenant's weights in a file."""
     data = json.dumps(changes).encode()
-    try:
-        with whole_file(own, len(data)) as file:
-            file.write(data)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        raise Refused(507, "the disk is full") from None
+    with room_on_disk(), whole_file(own, len(data)) as file:
+        file.write(data)
