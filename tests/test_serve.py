@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -25,6 +26,7 @@ from helpers.ideas.yoke import Yoke
 from helpers.ideas.yoke_cache import YokeCache
 from helpers.measure import maps
 from helpers.serve import Running, serve
+from helpers.serve.digits import BACKENDS
 from helpers.serve.metrics import Board
 from helpers.serve.versions import Key, Superseded, Versions, opened
 from helpers.units import MiB
@@ -217,6 +219,21 @@ def test_each_backend_reads_as_plain_numpy_does(at: str, tmp_path: Path, backend
     asked = json.dumps({"pictures": PICTURES[:20].tolist()}).encode()
     said = ask(at, "POST", f"/models/m/answers?backend={backend}", asked, {"Content-Type": "application/json"})
     assert said.json["digits"] == expected(0)
+
+
+@pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
+def test_many_pictures_need_little_more_memory_than_one(tmp_path: Path, backend: str):
+    """16,000 pictures times 3,500 hidden units: all at once, that would be 214 MiB for each of the sums."""
+    (tmp_path / "m").write_bytes(model(tmp_path, 1, hidden=3_500))
+    pictures, peaks = np.tile(PICTURES, (36, 1))[:16_000], []
+    with BACKENDS[backend](tmp_path / "m") as digits:
+        for some in (pictures[:1], pictures):
+            tracemalloc.start()
+            found = digits.read(some)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert found.tolist() == (expected(1, PICTURES) * 36)[:16_000]
+    assert peaks[1] - peaks[0] < 12 * MiB, peaks
 
 
 @pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
