@@ -14,12 +14,14 @@ import asyncio
 from concurrent.futures import Executor
 from pathlib import Path
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
+from ..ideas.yoke import Yoke
 from ..units import GiB, MiB
 from .arriving import published, receive
 from .asked import Refused, digest_in, gone, name_of, part_in, refused
@@ -32,7 +34,7 @@ from .sending import FileAnswer
 from .versions import Versions
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
-INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take without a thread
+INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
 
 
 class Service:
@@ -84,12 +86,13 @@ class Service:
         own = None if tenant is None else self.own(path.name, tenant)
         pictures = pictures_in(await body_of(request, LARGEST_BODY), request.headers.get("Content-Type", ""))
         version, yoke = await self.versions.lend(path, backend, own)
-        with yoke as digits:
-            if digits.nbytes * len(pictures) < INLINE:
-                found = digits.read(pictures)
+        try:
+            if yoke.size * len(pictures) < INLINE:
+                found = read(yoke, pictures)
             else:
-                found = await asyncio.get_running_loop().run_in_executor(self.reading, digits.read, pictures)
-        del digits
+                found = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
+        finally:
+            self.versions.give_back(yoke)
         self.board.answered(self.me)
         return JSONResponse({"version": version, "digits": found.tolist()})
 
@@ -101,7 +104,7 @@ class Service:
         return JSONResponse({"version": version_at(own)}, 201)
 
     async def full(self, request: Request, error: Exception) -> Response:
-        self.versions.let_go()  # so that it may fit the next time
+        await asyncio.to_thread(self.versions.let_go)  # so that it may fit the next time
         return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
     def own(self, name: str, tenant: str) -> Path:
@@ -110,3 +113,8 @@ class Service:
 
     async def metrics(self, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
+
+
+def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
+    """The digits. No name for the view: it would be one more user of the file."""
+    return yoke.get().read(pictures)
