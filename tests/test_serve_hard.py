@@ -199,6 +199,34 @@ def test_a_tenant_s_full_quota_is_a_full_disk(tmp_path: Path, monkeypatch: pytes
     assert refused.value.status == 507 and list(tmp_path.iterdir()) == []
 
 
+NO_WEIGHTS = [5, True, None, "0123456789", {}, [], [5], [0] * 9, [0] * 11, ["0"] * 10, [True] * 10, [1e39] * 10,
+              [10**400] * 10, [[]] * 10, [[0] * 10, [0]], {str(digit): 0 for digit in range(10)}]  # fmt: skip
+
+
+@pytest.mark.parametrize("weights", [*NO_WEIGHTS, [0.0] * 128], ids=lambda weights: str(weights)[:20])
+@pytest.mark.parametrize("name", ["out.bias", "hidden.bias", "out.weight"])
+def test_weights_that_do_not_fit_the_model_are_refused(at: str, name: str, weights: object):
+    if (name, weights) == ("hidden.bias", [0.0] * 128):
+        weights = [0.0] * 127
+    refused = ask(at, "PUT", "/models/m/tenants/none", {name: weights})
+    assert (refused.status, refused.json["rule"]) == (422, "numbers")
+    assert ask(at, "PUT", "/models/m/tenants/none", {"out.bias": [0] * 10, name: weights}).status == 422
+    assert read(at, "?tenant=none").status == 404
+
+
+def test_each_of_a_tenant_s_tensors_can_change(at: str):
+    for name, weights in {
+        "hidden.bias": [0.0] * 128,
+        "out.weight": [[0.0] * 128] * 10,
+        "out.bias": [0] * 4 + [9] + [0] * 5,
+    }.items():
+        assert ask(at, "PUT", f"/models/m/tenants/{name}", {name: weights}).status == 201
+        assert read(at, f"?tenant={name}").status == 200
+    both = {"out.weight": [0.0] * 1280, "out.bias": [0] * 4 + [9] + [0] * 5}
+    assert ask(at, "PUT", "/models/m/tenants/four", both).status == 201
+    assert read(at, "?tenant=four").json["digits"] == [4] * 20
+
+
 BIG = b"x" * 1_000_000
 DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
 HOSTILE = [  # what is sent, and which statuses are right

@@ -98,8 +98,12 @@ class Service:
 
     async def change(self, request: Request) -> Response:
         path = self.path(request)
-        changes = changes_in(await body_of(request, LARGEST_BODY))
-        own = self.own(path.name, request.path_params["tenant"])
+        own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
+        _, yoke = await self.versions.lend(path, "mapped")
+        try:
+            changes = changes_in(body, yoke.get().sizes)
+        finally:
+            self.versions.give_back(yoke)
         await asyncio.to_thread(keep, changes, own)
         return JSONResponse({"version": version_at(own)}, 201)
 

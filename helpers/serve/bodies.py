@@ -1,6 +1,7 @@
 """What the body of a request may hold: pictures, or a tenant's weights."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from starlette.requests import Request
 
 from ..whole import whole_file
 from .asked import Refused, room_on_disk
-from .digits import DIGITS, INK, OWN, PIXELS
+from .digits import INK, OWN, PIXELS
+
+LARGEST = np.finfo(np.float32).max
 
 
 async def body_of(request: Request, largest: int) -> bytes:
@@ -43,17 +46,26 @@ def pictures_in(body: bytes, kind: str) -> np.ndarray:
     return numbers.astype(np.uint8)
 
 
-def changes_in(body: bytes) -> dict[str, list]:
-    """A tenant's own weights: finite numbers for some of the tensors in OWN."""
+def changes_in(body: bytes, sizes: Mapping[str, int]) -> dict[str, list]:
+    """A tenant's own weights: for some of the tensors in OWN, as many finite numbers as the model has there."""
     try:
         changes: Any = json.loads(body)
         fine = type(changes) is dict and changes and all(name in OWN for name in changes)
-        fine = fine and all(np.isfinite(np.asarray(values, np.float32)).all() for values in changes.values())
+        fine = fine and all(finite(values).size == sizes[name] for name, values in changes.items())
     except (ValueError, TypeError, RecursionError, OverflowError):
         fine = False
-    if not fine or len(changes.get("out.bias", [0] * DIGITS)) != DIGITS:
-        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {', '.join(OWN)}")
+    if not fine:
+        lists = ", ".join(f"{name}: {sizes[name]:,}" for name in OWN)
+        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {lists}", "numbers")
     return changes
+
+
+def finite(values: Any) -> np.ndarray:
+    """Numbers that float32 can hold, from a list or a list of lists; ValueError if it's anything else."""
+    numbers = np.asarray(values)
+    if type(values) is not list or numbers.dtype.kind not in "iuf" or not (abs(numbers) <= LARGEST).all():
+        raise ValueError("no list of finite numbers")
+    return numbers
 
 
 def keep(changes: dict[str, list], own: Path) -> None:

@@ -59,6 +59,11 @@ class Digits:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.weights.values())
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers each tensor has."""
+        return {name: array.size for name, array in self.weights.items()}
+
     def changed(self, changes: Mapping[str, list]) -> "Digits":
         """These weights with a tenant's own in some places.
 
