@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -28,6 +29,7 @@ from helpers.serve import Running, serve
 from helpers.serve.arriving import receive
 from helpers.serve.asked import Part, Refused
 from helpers.serve.bodies import keep
+from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
 OWN_DISK = (
@@ -281,6 +283,41 @@ def test_a_hostile_request_gets_the_right_status(at: str, number: int):
     request, status = HOSTILE[number]
     half = len(request) // 2
     assert raw(at, request[:half], request[half:]).partition(b"\r\n")[0].split()[1:2] == [b"%d" % status]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
+def test_hostile_requests_leave_nothing_in_the_workers(tmp_path: Path):
+    (folder := tmp_path / "models").mkdir()
+    (folder / "m").write_bytes(model(tmp_path, 1))
+    requests = [request for request, _ in HOSTILE]
+    with serve(folder, workers=1) as running, ThreadPoolExecutor(8) as clients:
+        (worker,) = psutil.Process(running.pid).children()
+
+        def held() -> tuple[int, int, int]:
+            return worker.num_fds(), worker.num_threads(), anonymous(worker.pid)
+
+        def all_sent() -> None:
+            list(clients.map(lambda request: raw(running.address, request), requests))
+
+        all_sent()
+        assert read(running.address).status == 200
+        assert until(lambda: not any(one.status == "ESTABLISHED" for one in worker.net_connections()))
+        descriptors, threads, memory = held()
+        for _ in range(4):
+            all_sent()
+
+        def nothing_more() -> bool:
+            now = held()
+            return now[0] <= descriptors and now[1] <= threads and now[2] < memory + 4 * MiB
+
+        assert until(nothing_more), (held(), (descriptors, threads, memory))
+        assert read(running.address).json["digits"] == expected(1)
+        assert sorted(path.name for path in folder.iterdir()) == [".started", "m"]
+
+
+def anonymous(pid: int) -> int:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(text.partition("RssAnon:")[2].split()[0])
 
 
 def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):
