@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import psutil
@@ -24,6 +26,7 @@ from helpers.ideas.yoke import Yoke
 from helpers.ideas.yoke_cache import YokeCache
 from helpers.measure import maps
 from helpers.serve import Running, serve
+from helpers.serve.digits import BACKENDS
 from helpers.serve.metrics import Board
 from helpers.serve.versions import Key, Superseded, Versions, opened
 from helpers.units import MiB
@@ -123,6 +126,54 @@ def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tm
     assert ask(at, "PUT", "/models/again", data[-1:], part(data, len(data) - 1, len(data))).status == 201
 
 
+HELD = """
+import os, sys, time
+from helpers.serve.__main__ import main
+
+def held(file, sync=os.fsync):
+    while os.path.exists(os.path.join(sys.argv[1], "hold")):
+        time.sleep(0.01)
+    sync(file)
+
+os.fsync, sys.argv[1:4] = held, []
+main()
+"""
+
+
+def test_a_connection_that_is_lost_while_the_file_is_published_loses_nothing(tmp_path: Path):
+    """The client asks again, and waits with the last byte. Meanwhile the file gets its name."""
+    (folder := tmp_path / "models").mkdir()
+    (tmp_path / "made").write_bytes(data := model(tmp_path, 5))
+    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
+    sent: list[tuple[int, int]] = []
+
+    def sends(line: socket.socket, file: BinaryIO, at: int, count: int) -> None:
+        file.seek(at)
+        line.sendall(file.read(count))
+        sent.append((at, count))
+
+    with serve(folder, workers=1, command=(sys.executable, "-c", HELD)) as slow:
+        (folder / "hold").touch()
+        line = socket.create_connection(tuple(slow.address.split(":")))
+        line.sendall(f"PUT /models/m HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode() + data)
+        assert until(lambda: [each.stat().st_size for each in folder.glob(".m.*.part")] == [len(data)])
+        line.close()
+        client = threading.Thread(target=upload, args=(tmp_path / "made", slow.address, 9_000, sends, "/models/m"))
+        client.start()
+        assert until(lambda: sent == [(len(data) - 1, 1)])
+        assert not (folder / "m").exists()
+        (folder / "hold").unlink()
+        client.join()
+        assert (folder / "m").read_bytes() == data and not unfinished(folder)
+        assert sent == [(len(data) - 1, 1)], "only the last byte was sent again"
+        for first in (len(data) - 1, 100):
+            again = ask(slow.address, "PUT", "/models/m", data[first:], part(data, first, len(data)))
+            assert (again.status, again.headers["upload-offset"]) == (201, str(len(data)))
+            assert again.json["version"] == read(slow.address).json["version"]
+        other = model(tmp_path, 6)
+        assert ask(slow.address, "PUT", "/models/m", other[-1:], part(other, len(other) - 1, len(other))).status == 409
+
+
 def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tmp_path: Path):
     (tmp_path / "made").write_bytes(data := model(tmp_path, 7))
     upload(tmp_path / "made", at, part=9_000, to="/models/from_02")
@@ -168,6 +219,21 @@ def test_each_backend_reads_as_plain_numpy_does(at: str, tmp_path: Path, backend
     asked = json.dumps({"pictures": PICTURES[:20].tolist()}).encode()
     said = ask(at, "POST", f"/models/m/answers?backend={backend}", asked, {"Content-Type": "application/json"})
     assert said.json["digits"] == expected(0)
+
+
+@pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
+def test_many_pictures_need_little_more_memory_than_one(tmp_path: Path, backend: str):
+    """16,000 pictures times 3,500 hidden units: all at once, that would be 214 MiB for each of the sums."""
+    (tmp_path / "m").write_bytes(model(tmp_path, 1, hidden=3_500))
+    pictures, peaks = np.tile(PICTURES, (36, 1))[:16_000], []
+    with BACKENDS[backend](tmp_path / "m") as digits:
+        for some in (pictures[:1], pictures):
+            tracemalloc.start()
+            found = digits.read(some)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert found.tolist() == (expected(1, PICTURES) * 36)[:16_000]
+    assert peaks[1] - peaks[0] < 12 * MiB, peaks
 
 
 @pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
@@ -219,8 +285,10 @@ def test_a_file_goes_out_whole_or_in_ranges(at: str, tmp_path: Path):
         for version, status in ((still, 206), (changed, 200)):
             headers = {"Range": "bytes=0-0", "If-Range": version}
             assert ask(at, "GET", f"/models/m{query}", headers=headers).status == status
-    head = ask(at, "HEAD", "/models/m")
-    assert (head.status, head.headers["content-length"], head.body) == (200, str(len(data)), b"")
+    for asked in (None, "bytes=0-9", "bytes=99999999-"):  # RFC 9110, section 14.2: a range is for GET
+        head = ask(at, "HEAD", "/models/m", headers=asked and {"Range": asked})
+        assert (head.status, head.headers["content-length"], head.body) == (200, str(len(data)), b"")
+        assert "content-range" not in head.headers
 
 
 @pytest.mark.parametrize("query", ["", "?through=user"])

@@ -1,5 +1,8 @@
 """The model server refuses bad requests, and survives when its processes are killed."""
 
+import asyncio
+import errno
+import hashlib
 import os
 import random
 import signal
@@ -8,10 +11,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -21,6 +26,10 @@ from serving import PICTURES, ask, expected, model, part, put, raw, read, sha, u
 from helpers.folders import ROOT
 from helpers.ideas.safetensors import save
 from helpers.serve import Running, serve
+from helpers.serve.arriving import receive
+from helpers.serve.asked import Part, Refused
+from helpers.serve.bodies import keep
+from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
 OWN_DISK = (
@@ -30,7 +39,7 @@ OWN_DISK = (
     "--mount",
     "sh",
     "-c",
-    'mount -t tmpfs -o size=1m none "$0" && exec "$@"',
+    'mount -t tmpfs -o size=1m,nr_inodes=40 none "$0" && exec "$@"',
 )
 
 
@@ -136,6 +145,90 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
         assert read(at).json["digits"] == expected(1)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a small disk needs namespaces")
+def test_a_disk_without_inodes_is_full_too(tmp_path: Path):
+    (disk := tmp_path / "disk").mkdir()
+    if why := subprocess.run([*OWN_DISK, disk, "true"], capture_output=True, text=True).stderr:
+        pytest.skip(why)
+    with serve(disk, workers=1, command=(*OWN_DISK, str(disk))) as small:
+        at, own = small.address, {"out.bias": [0.0] * 10}
+        assert put(at, model(tmp_path, 1)).status == 201
+        statuses = [ask(at, "PUT", f"/models/m/tenants/{tenant}", own).status for tenant in range(40)]
+        assert set(statuses) == {201, 507} and statuses == sorted(statuses)
+        assert put(at, model(tmp_path, 2)).status == put(at, model(tmp_path, 2), "other").status == 507
+        assert ask(at, "GET", "/models/other").status == 404
+        assert read(at).json["digits"] == expected(1)
+
+
+FAILS = [("fsync", 1), ("rename", 1), ("utime", 1), ("fsync", 2)]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize(("call", "time"), FAILS)
+def test_a_disk_that_is_full_at_the_last_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, call: str, time: int
+):
+    old, new, path = model(tmp_path, 1), model(tmp_path, 2), tmp_path / "models" / "m"
+    path.parent.mkdir()
+    path.write_bytes(old)
+    calls, real = [], getattr(os, call)
+
+    def full(*given: object, **named: object) -> object:
+        calls.append(call)
+        if len(calls) == time:
+            raise OSError(number, os.strerror(number))
+        return real(*given, **named)
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield new
+
+    with monkeypatch.context() as patched, pytest.raises(Refused) as refused:
+        patched.setattr(os, call, full)
+        arriving = Part(0, len(new) - 1, len(new), hashlib.sha256(new).digest())
+        asyncio.run(receive(SimpleNamespace(stream=stream), path, arriving))
+    assert refused.value.status == 507 and len(calls) == time
+    assert path.read_bytes() == (new if (call, time) == ("fsync", 2) else old), "it has its name, or it hasn't"
+    assert [each.name for each in path.parent.iterdir()] == ["m"]
+
+
+def test_a_tenant_s_full_quota_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(file: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Refused) as refused:
+        keep({"out.bias": [0.0] * 10}, tmp_path / "t")
+    assert refused.value.status == 507 and list(tmp_path.iterdir()) == []
+
+
+NO_WEIGHTS = [5, True, None, "0123456789", {}, [], [5], [0] * 9, [0] * 11, ["0"] * 10, [True] * 10, [1e39] * 10,
+              [10**400] * 10, [[]] * 10, [[0] * 10, [0]], {str(digit): 0 for digit in range(10)}]  # fmt: skip
+
+
+@pytest.mark.parametrize("weights", [*NO_WEIGHTS, [0.0] * 128], ids=lambda weights: str(weights)[:20])
+@pytest.mark.parametrize("name", ["out.bias", "hidden.bias", "out.weight"])
+def test_weights_that_do_not_fit_the_model_are_refused(at: str, name: str, weights: object):
+    if (name, weights) == ("hidden.bias", [0.0] * 128):
+        weights = [0.0] * 127
+    refused = ask(at, "PUT", "/models/m/tenants/none", {name: weights})
+    assert (refused.status, refused.json["rule"]) == (422, "numbers")
+    assert ask(at, "PUT", "/models/m/tenants/none", {"out.bias": [0] * 10, name: weights}).status == 422
+    assert read(at, "?tenant=none").status == 404
+
+
+def test_each_of_a_tenant_s_tensors_can_change(at: str):
+    for name, weights in {
+        "hidden.bias": [0.0] * 128,
+        "out.weight": [[0.0] * 128] * 10,
+        "out.bias": [0] * 4 + [9] + [0] * 5,
+    }.items():
+        assert ask(at, "PUT", f"/models/m/tenants/{name}", {name: weights}).status == 201
+        assert read(at, f"?tenant={name}").status == 200
+    both = {"out.weight": [0.0] * 1280, "out.bias": [0] * 4 + [9] + [0] * 5}
+    assert ask(at, "PUT", "/models/m/tenants/four", both).status == 201
+    assert read(at, "?tenant=four").json["digits"] == [4] * 20
+
+
 BIG = b"x" * 1_000_000
 DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
 HOSTILE = [  # what is sent, and which statuses are right
@@ -190,6 +283,41 @@ def test_a_hostile_request_gets_the_right_status(at: str, number: int):
     request, status = HOSTILE[number]
     half = len(request) // 2
     assert raw(at, request[:half], request[half:]).partition(b"\r\n")[0].split()[1:2] == [b"%d" % status]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
+def test_hostile_requests_leave_nothing_in_the_workers(tmp_path: Path):
+    (folder := tmp_path / "models").mkdir()
+    (folder / "m").write_bytes(model(tmp_path, 1))
+    requests = [request for request, _ in HOSTILE]
+    with serve(folder, workers=1) as running, ThreadPoolExecutor(8) as clients:
+        (worker,) = psutil.Process(running.pid).children()
+
+        def held() -> tuple[int, int, int]:
+            return worker.num_fds(), worker.num_threads(), anonymous(worker.pid)
+
+        def all_sent() -> None:
+            list(clients.map(lambda request: raw(running.address, request), requests))
+
+        all_sent()
+        assert read(running.address).status == 200
+        assert until(lambda: not any(one.status == "ESTABLISHED" for one in worker.net_connections()))
+        descriptors, threads, memory = held()
+        for _ in range(4):
+            all_sent()
+
+        def nothing_more() -> bool:
+            now = held()
+            return now[0] <= descriptors and now[1] <= threads and now[2] < memory + 4 * MiB
+
+        assert until(nothing_more), (held(), (descriptors, threads, memory))
+        assert read(running.address).json["digits"] == expected(1)
+        assert sorted(path.name for path in folder.iterdir()) == [".started", "m"]
+
+
+def anonymous(pid: int) -> int:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(text.partition("RssAnon:")[2].split()[0])
 
 
 def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):

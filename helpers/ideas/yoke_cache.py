@@ -13,18 +13,24 @@ K = TypeVar("K", bound=Hashable)
 
 
 class YokeCache(Generic[K]):
-    """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the carts outgrow the capacity.
+    """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the yokes outgrow the capacity.
 
     get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile; the cart closes
     when the last clone is released. The cache releases the yokes that make(key) returns. make must not call this
     cache: two threads that make each other's key would wait forever.
 
-    size                     bytes in the carts of all kept yokes; a cart that two of them share counts twice
+    weigh(key, yoke)         the bytes that a yoke counts for; if not given, all bytes in its cart
+    size                     what all kept yokes count for; a cart that two of them share counts twice
     hits, misses, evictions  get() calls that called no make, and those that did; yokes dropped to make room
     """
 
-    def __init__(self, capacity: int | str, make: Callable[[K], Yoke]) -> None:
-        self.capacity, self.make = size(capacity), make
+    def __init__(
+        self,
+        capacity: int | str,
+        make: Callable[[K], Yoke],
+        weigh: Callable[[K, Yoke], int] = lambda key, yoke: yoke.size,
+    ) -> None:
+        self.capacity, self.make, self.weigh = size(capacity), make, weigh
         self.size = self.hits = self.misses = self.evictions = 0
         self._kept: OrderedDict[K, tuple[Yoke, int]] = OrderedDict()
         self._making: dict[K, tuple[Future, int]] = {}  # what other threads wait for, and who makes it
@@ -42,10 +48,8 @@ class YokeCache(Generic[K]):
                 raise RuntimeError(f"make asks its own cache for {key!r}: make the yoke from something else")
             if self._closed:
                 raise ValueError("this YokeCache is closed: make a new one")
-            if key in self._kept:
-                self.hits += 1
-                self._kept.move_to_end(key)
-                return self._kept[key][0].clone()
+            if (clone := self.kept(key)) is not None:
+                return clone
             first = key not in self._making
             if first:
                 self.misses += 1
@@ -61,12 +65,26 @@ class YokeCache(Generic[K]):
             self.hits += 1
         return clone
 
+    def kept(self, key: K) -> Yoke | None:
+        """A clone of the kept yoke, the caller's to release; None if there's none. It neither makes one nor waits."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self.hits += 1
+            self._kept.move_to_end(key)
+            return self._kept[key][0].clone()
+
+    def keys(self) -> list[K]:
+        """The keys of the kept yokes, the least recently used first."""
+        with self._lock:
+            return list(self._kept)
+
     def _made(self, key: K, promise: Future) -> Yoke:
         try:
             yoke = self.make(key)
             if not isinstance(yoke, Yoke):
                 raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, not a Yoke: use Yoke.attach or .owned")
-            weight, mine, others = yoke.size, yoke.clone(), yoke.clone()
+            weight, mine, others = self.weigh(key, yoke), yoke.clone(), yoke.clone()
         except BaseException as error:
             with self._lock:
                 del self._making[key]

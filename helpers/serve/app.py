@@ -12,18 +12,18 @@ The client of lesson 02 brings a file: upload("m.safetensors", address, to="/mod
 
 import asyncio
 from concurrent.futures import Executor
-from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
+from ..ideas.yoke import Yoke
 from ..units import GiB, MiB
-from ..whole import regular_file
-from .arriving import receive, sha256
+from .arriving import published, receive
 from .asked import Refused, digest_in, gone, name_of, part_in, refused
 from .bodies import body_of, changes_in, keep, pictures_in
 from .digits import BACKENDS
@@ -34,7 +34,7 @@ from .sending import FileAnswer
 from .versions import Versions
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
-INLINE = 4 * MiB  # bytes of weights times pictures that an answer may take without a thread
+INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
 
 
 class Service:
@@ -65,16 +65,16 @@ class Service:
     async def put(self, request: Request) -> Response:
         path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
         version = await receive(request, path, part)
-        headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": f"?{version is not None:d}"}
         if version is None:
+            headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": "?0"}
             return Response(status_code=202, headers=headers)
-        return JSONResponse({"version": version}, 201, headers | {"ETag": f'"{version}"'})
+        headers = {"Upload-Offset": str(part.size), "Upload-Complete": "?1", "ETag": f'"{version}"'}
+        return JSONResponse({"version": version}, 201, headers)
 
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
-            version, offset = version_at(path), collected(parts_of(path, digest))
-            complete = bool(version) and await asyncio.to_thread(sha256_of, path, version) == digest
+            offset, complete = collected(parts_of(path, digest)), bool(await published(path, digest))
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
 
@@ -86,24 +86,29 @@ class Service:
         own = None if tenant is None else self.own(path.name, tenant)
         pictures = pictures_in(await body_of(request, LARGEST_BODY), request.headers.get("Content-Type", ""))
         version, yoke = await self.versions.lend(path, backend, own)
-        with yoke as digits:
-            if digits.nbytes * len(pictures) < INLINE:
-                found = digits.read(pictures)
+        try:
+            if yoke.size * len(pictures) < INLINE:
+                found = read(yoke, pictures)
             else:
-                found = await asyncio.get_running_loop().run_in_executor(self.reading, digits.read, pictures)
-        del digits
+                found = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
+        finally:
+            self.versions.give_back(yoke)
         self.board.answered(self.me)
         return JSONResponse({"version": version, "digits": found.tolist()})
 
     async def change(self, request: Request) -> Response:
         path = self.path(request)
-        changes = changes_in(await body_of(request, LARGEST_BODY))
-        own = self.own(path.name, request.path_params["tenant"])
+        own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
+        _, yoke = await self.versions.lend(path, "mapped")
+        try:
+            changes = changes_in(body, yoke.get().sizes)
+        finally:
+            self.versions.give_back(yoke)
         await asyncio.to_thread(keep, changes, own)
         return JSONResponse({"version": version_at(own)}, 201)
 
     async def full(self, request: Request, error: Exception) -> Response:
-        self.versions.let_go()  # so that it may fit the next time
+        await asyncio.to_thread(self.versions.let_go)  # so that it may fit the next time
         return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
     def own(self, name: str, tenant: str) -> Path:
@@ -114,8 +119,6 @@ class Service:
         return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
 
 
-@lru_cache(16)
-def sha256_of(path: Path, version: str) -> bytes:
-    """The checksum of a version, kept: a client that asks again costs no second reading."""
-    with regular_file(path):
-        return sha256(path)
+def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
+    """The digits. No name for the view: it would be one more user of the file."""
+    return yoke.get().read(pictures)

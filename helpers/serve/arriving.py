@@ -8,6 +8,7 @@ import errno
 import hashlib
 import os
 import time
+from functools import lru_cache
 from pathlib import Path
 from shutil import disk_usage
 
@@ -16,33 +17,36 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from .asked import Part, Refused
+from ..whole import regular_file
+from .asked import Part, Refused, room_on_disk
 from .digits import digits_in
-from .opening import version_of
-from .parts import alone, parts_of
+from .opening import version_at, version_of
+from .parts import alone, make_room, parts_of
 
 
 async def receive(request: Request, path: Path, part: Part) -> str | None:
-    """Takes a part in. Returns the new version if it was the last part, and None if more must come."""
+    """Takes a part in. Returns the new version if it was the last part, and None if more must come.
+
+    507 if the disk is full.
+    """
     parts = parts_of(path, part.digest)
-    async with alone(parts) as file:
-        there = os.fstat(file).st_size
-        again = part.first == part.last == part.size - 1 == there - 1  # all is there, and was never checked
-        if part.first != there and not again:
-            why = f"byte {there} comes next, not {part.first}"
-            raise Refused(409, why, headers={"Upload-Offset": str(there)})
-        try:
+    with room_on_disk():
+        async with alone(parts) as file:
+            there = os.fstat(file).st_size
+            if part.first and not there and (version := await published(path, part.digest)):
+                return version  # by an earlier request, whose client lost the connection before the answer
+            again = part.first == part.last == part.size - 1 == there - 1  # all is there, and was never checked
+            if part.first != there and not again:
+                why = f"byte {there} comes next, not {part.first}"
+                raise Refused(409, why, headers={"Upload-Offset": str(there)})
+            if not there:
+                make_room(parts)
             if part.size - there > disk_usage(parts.parent).free:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             await write(request, file, part.first)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                os.ftruncate(file, 0)  # and so alone() removes it: a full disk is of no use to anybody
-                raise Refused(507, "the disk is full") from None
-            raise
-        if part.last + 1 < part.size:
-            return None
-        return await asyncio.to_thread(publish, file, parts, path, part.digest)
+            if part.last + 1 < part.size:
+                return None
+            return await asyncio.to_thread(publish, file, parts, path, part.digest)
 
 
 async def write(request: Request, file: int, at: int) -> None:
@@ -82,6 +86,19 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
     finally:
         os.close(folder)
     return version
+
+
+async def published(path: Path, digest: bytes) -> str:
+    """The version that `path` leads to, if it has this SHA-256; else ""."""
+    version = version_at(path)
+    return version if version and await asyncio.to_thread(sha256_of, path, version) == digest else ""
+
+
+@lru_cache(16)
+def sha256_of(path: Path, version: str) -> bytes:
+    """The checksum of a version, kept: a client that asks again costs no second reading."""
+    with regular_file(path):
+        return sha256(path)
 
 
 def sha256(path: Path) -> bytes:

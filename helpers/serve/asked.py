@@ -4,8 +4,11 @@ The headers and statuses of an upload are those of lesson 02 (ideas/inbox.py). W
 there, and kept here.
 """
 
+import errno
 import re
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -15,6 +18,7 @@ from ..ideas.inbox import CONTENT_RANGE, DIGEST, NAME
 from ..ideas.safetensors import SafetensorsError
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)  # "bytes=100-199", "bytes=100-", "bytes=-100"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk, or no inode; the user's quota; the file's limit
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 
 
@@ -24,6 +28,17 @@ class Refused(Exception):
     def __init__(self, status: int, why: str, rule: str = "", headers: dict[str, str] | None = None) -> None:
         super().__init__(why)
         self.status, self.why, self.rule, self.headers = status, why, rule, headers or {}
+
+
+@contextmanager
+def room_on_disk() -> Iterator[None]:
+    """Refused, if there was too little."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise Refused(507, "the disk is full") from None
 
 
 @dataclass(frozen=True)
@@ -69,11 +84,11 @@ def part_in(request: Request, largest: int) -> Part:
 
 def range_in(request: Request, size: int, version: str) -> tuple[int, int] | None:
     """The one range of a GET, as first byte and count. None: the whole file, also if the client has another version."""
-    said = request.headers.get("Range")
+    said = request.headers.get("Range") if request.method == "GET" else None  # RFC 9110, section 14.2
     if said is None or request.headers.get("If-Range", version) != version or "," in said:
         return None
     if not (told := RANGE.fullmatch(said)) or said == "bytes=-":
-        return None  # RFC 9110, section 14.2: a range that can't be read is ignored
+        return None  # the same section: a range that can't be read is ignored
     begin, end = told.groups()
     first = int(begin) if begin else max(0, size - int(end))
     last = min(int(end), size - 1) if begin and end else size - 1

@@ -1,7 +1,7 @@
 """What the body of a request may hold: pictures, or a tenant's weights."""
 
-import errno
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,10 @@ import numpy as np
 from starlette.requests import Request
 
 from ..whole import whole_file
-from .asked import Refused
-from .digits import DIGITS, INK, OWN, PIXELS
+from .asked import Refused, room_on_disk
+from .digits import INK, OWN, PIXELS
+
+LARGEST = np.finfo(np.float32).max
 
 
 async def body_of(request: Request, largest: int) -> bytes:
@@ -44,26 +46,30 @@ def pictures_in(body: bytes, kind: str) -> np.ndarray:
     return numbers.astype(np.uint8)
 
 
-def changes_in(body: bytes) -> dict[str, list]:
-    """A tenant's own weights: finite numbers for some of the tensors in OWN."""
+def changes_in(body: bytes, sizes: Mapping[str, int]) -> dict[str, list]:
+    """A tenant's own weights: for some of the tensors in OWN, as many finite numbers as the model has there."""
     try:
         changes: Any = json.loads(body)
         fine = type(changes) is dict and changes and all(name in OWN for name in changes)
-        fine = fine and all(np.isfinite(np.asarray(values, np.float32)).all() for values in changes.values())
+        fine = fine and all(finite(values).size == sizes[name] for name, values in changes.items())
     except (ValueError, TypeError, RecursionError, OverflowError):
         fine = False
-    if not fine or len(changes.get("out.bias", [0] * DIGITS)) != DIGITS:
-        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {', '.join(OWN)}")
+    if not fine:
+        lists = ", ".join(f"{name}: {sizes[name]:,}" for name in OWN)
+        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {lists}", "numbers")
     return changes
+
+
+def finite(values: Any) -> np.ndarray:
+    """Numbers that float32 can hold, from a list or a list of lists; ValueError if it's anything else."""
+    numbers = np.asarray(values)
+    if type(values) is not list or numbers.dtype.kind not in "iuf" or not (abs(numbers) <= LARGEST).all():
+        raise ValueError("no list of finite numbers")
+    return numbers
 
 
 def keep(changes: dict[str, list], own: Path) -> None:
     """Keeps a tenant's weights in a file."""
     data = json.dumps(changes).encode()
-    try:
-        with whole_file(own, len(data)) as file:
-            file.write(data)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        raise Refused(507, "the disk is full") from None
+    with room_on_disk(), whole_file(own, len(data)) as file:
+        file.write(data)

@@ -17,10 +17,12 @@ from ..ideas.carts import MappedFile
 from ..ideas.cow import Cow
 from ..ideas.tensor_header import read_header
 from ..ideas.yoke import Yoke
+from ..units import MiB
 from .asked import Refused
 
 PIXELS, DIGITS, INK = 64, 10, 16
 NAMES = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
+BLOCK = 2 * MiB  # bytes of hidden units, for all pictures
 OWN = NAMES[1:]  # what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
 
 
@@ -34,9 +36,20 @@ class Digits:
     out_bias: np.ndarray
 
     def read(self, pictures: np.ndarray) -> np.ndarray:
-        """The digits on (n, 64) uint8 pictures: (n,) integers."""
-        hidden = pictures.astype(np.float32) / INK @ self.hidden_weight.T + self.hidden_bias
-        return (np.maximum(hidden, 0, out=hidden) @ self.out_weight.T + self.out_bias).argmax(1)
+        """The digits on (n, 64) uint8 pictures: (n,) integers.
+
+        It calculates as many hidden units at a time as fit into BLOCK, so a few MiB are enough for any model, and for
+        as many pictures as a request may bring.
+        """
+        ink, found = pictures.astype(np.float32), self.out_bias
+        ink /= INK
+        step = max(1, BLOCK // (4 * max(1, len(pictures))))
+        for at in range(0, len(self.hidden_bias), step):
+            these = slice(at, at + step)
+            hidden = ink @ self.hidden_weight[these].T
+            hidden += self.hidden_bias[these]
+            found = found + np.maximum(hidden, 0, out=hidden) @ self.out_weight[:, these].T
+        return found.argmax(1)
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
@@ -45,6 +58,11 @@ class Digits:
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.weights.values())
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers each tensor has."""
+        return {name: array.size for name, array in self.weights.items()}
 
     def changed(self, changes: Mapping[str, list]) -> "Digits":
         """These weights with a tenant's own in some places.

@@ -8,8 +8,11 @@ from typing import NamedTuple
 from ..ideas.carts import EmptyFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
+from ..units import MiB
 from .asked import Refused
 from .digits import BACKENDS
+
+SLOT = 4 * MiB  # more than a tenant's own weights take: they come in a body of at most 1 MiB
 
 
 class Superseded(Exception):
@@ -33,6 +36,12 @@ class Key(NamedTuple):
         """Does it take memory of this process's own?"""
         return self.backend != "mapped" or self.own is not None
 
+    def weight(self, yoke: Yoke) -> int:
+        """The bytes that its yoke counts for in the cache: what it takes of this process's own memory, and no mapped
+        file, whose pages are only lent. At least SLOT, which limits how many there are, too: each mapping keeps a
+        descriptor, and a process often gets 1,024."""
+        return max(SLOT, 0 if self.backend == "mapped" else yoke.size)
+
 
 def version_of(found: os.stat_result) -> str:
     """A name for the bytes that a file has: no two files at one path have the same, one after the other."""
@@ -50,8 +59,8 @@ def version_at(path: Path) -> str:
 def opened(key: Key) -> Yoke:
     """Opens what the key says. Superseded if that's no longer there, which is found out afterwards."""
     try:
-        yoke = BACKENDS[key.backend](key.path)
         changes = json.loads(key.own.read_bytes()) if key.own else {}
+        yoke = BACKENDS[key.backend](key.path)
     except FileNotFoundError:
         raise Superseded from None
     except (SafetensorsError, EmptyFile, Refused) as error:  # somebody overwrote what had been checked
@@ -62,5 +71,6 @@ def opened(key: Key) -> Yoke:
         except ValueError:
             raise Refused(409, "the tenant's weights don't fit this version") from None
     if key.outdated():
+        yoke.release()  # here, or the error's traceback would keep it
         raise Superseded
     return yoke

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from .asked import Refused
+from .asked import FULL, Refused
 
 try:
     import fcntl
@@ -19,7 +19,7 @@ except ImportError:  # Windows, where the lessons show this module but nobody se
     fcntl = None
 
 MOST = 16  # unfinished files in a folder
-PATIENCE = 10.0  # seconds for the next bytes, or for another request to let go of the file
+PATIENCE = 15.0  # seconds for another request to let go of the file; clients hang up before, and ask again
 
 
 def parts_of(path: Path, digest: bytes) -> Path:
@@ -32,16 +32,19 @@ def collected(parts: Path) -> int:
 
 @asynccontextmanager
 async def alone(parts: Path) -> AsyncIterator[int]:
-    """The file of parts, open and locked. If it's empty in the end, it goes."""
+    """The file of parts, open and locked. If it's empty in the end, it goes; also if the disk is full: what can't be
+    finished is of no use to anybody."""
     end = time.monotonic() + PATIENCE
     while (file := locked(parts)) is None:
         if time.monotonic() > end:
             raise Refused(409, "another request is bringing this file")
         await asyncio.sleep(0.02)
     try:
-        if not os.fstat(file).st_size:
-            make_room(parts)
         yield file
+    except OSError as error:
+        if error.errno in FULL and at(parts, file):  # it may have been published
+            os.ftruncate(file, 0)
+        raise
     finally:
         if not os.fstat(file).st_size:
             parts.unlink(missing_ok=True)
@@ -51,12 +54,19 @@ async def alone(parts: Path) -> AsyncIterator[int]:
 def locked(parts: Path) -> int | None:
     """The file of parts, open and locked; None if another request holds the lock, or has just published the file."""
     file = os.open(parts, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-    with suppress(BlockingIOError, FileNotFoundError):
+    with suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(file), os.stat(parts)):
+        if at(parts, file):
             return file
     os.close(file)
     return None
+
+
+def at(parts: Path, file: int) -> bool:
+    """Does the name lead to this open file?"""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file), os.stat(parts))
+    return False
 
 
 def make_room(new: Path) -> None:

@@ -27,24 +27,30 @@ class FileAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with regular_file(self.path) as file:
-            found = os.fstat(file.fileno())
-            size, version = found.st_size, f'"{version_of(found)}"'
-            part = range_in(self.request, size, version)
-            first, count = part or (0, size)
-            headers = {"ETag": version, "Accept-Ranges": "bytes", "Content-Length": str(count),
-                       "Content-Type": "application/octet-stream"}  # fmt: skip
-            if part:
-                headers["Content-Range"] = f"bytes {first}-{first + count - 1}/{size}"
-            raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-            await send({"type": "http.response.start", "status": 206 if part else 200, "headers": raw})
-            if scope["method"] == "HEAD":
-                await send({"type": "http.response.body"})
-            elif self.request.query_params.get("through") == "user":
-                async for data in pieces(file, first, count):
-                    await send({"type": "http.response.body", "body": data, "more_body": True})
-                await send({"type": "http.response.body"})
-            else:
-                await send({"type": "http.response.zerocopysend", "file": file, "offset": first, "count": count})
+            try:
+                await self._send(file, send)
+            finally:
+                await asyncio.to_thread(file.close)  # if it's deleted, the last one to close it frees its pages
+
+    async def _send(self, file: BinaryIO, send: Send) -> None:
+        found = os.fstat(file.fileno())
+        size, version = found.st_size, f'"{version_of(found)}"'
+        part = range_in(self.request, size, version)
+        first, count = part or (0, size)
+        headers = {"ETag": version, "Accept-Ranges": "bytes", "Content-Length": str(count),
+                   "Content-Type": "application/octet-stream"}  # fmt: skip
+        if part:
+            headers["Content-Range"] = f"bytes {first}-{first + count - 1}/{size}"
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 206 if part else 200, "headers": raw})
+        if self.request.method == "HEAD":
+            await send({"type": "http.response.body"})
+        elif self.request.query_params.get("through") == "user":
+            async for data in pieces(file, first, count):
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+            await send({"type": "http.response.body"})
+        else:
+            await send({"type": "http.response.zerocopysend", "file": file, "offset": first, "count": count})
 
 
 async def pieces(file: BinaryIO, at: int, count: int) -> AsyncIterator[bytes]:

@@ -121,9 +121,9 @@ async def look_after(server: Server, versions: Versions, budget: int) -> None:
     while not server.should_exit:
         await asyncio.sleep(SWEEP)
         with suppress(MemoryError):  # until the next look
-            versions.drop_outdated()
+            await asyncio.to_thread(versions.drop_outdated)
             if short():
-                versions.let_go()
+                await asyncio.to_thread(versions.let_go)
                 gc.collect()
             if not server.server_state.tasks and not versions.copies and lost(budget):
                 gc.collect()
