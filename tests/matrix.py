@@ -111,6 +111,7 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
 def inside(numbers: Sequence[str]) -> None:
     """Runs the lessons where generated files go. A lesson that fails gets a second try, because it measures time."""
     from helpers.publish import executed, lessons  # here, because they take a second
+    from helpers.teach.recorded import IN_MEMORY, LIMITED
 
     print(json.dumps(asdict(here(generated()))), flush=True)
     folder = generated() / "executed"
@@ -124,7 +125,7 @@ def inside(numbers: Sequence[str]) -> None:
                 claims = re.findall(r"claim '([\w-]+)' does not hold", kept.read_text() if kept.exists() else "")
                 failed.append(claims[0] if claims else repr(error)[:200])
         result = {"lesson": lesson.name[:2], "seconds": time.monotonic() - began, "failed": failed}
-        recorded = any(why in shown for why in ("live in memory (", "container's memory is limited"))
+        recorded = IN_MEMORY in shown or LIMITED in shown
         print(json.dumps(result | {"recorded": recorded}), flush=True)
 
 

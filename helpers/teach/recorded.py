@@ -28,6 +28,7 @@ NEEDED = {
     "sharing": "Shares of memory are not measured here",
 }
 ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, and the page cache loses what is measured
+IN_MEMORY, LIMITED = "These files are in memory", "this container's memory is limited to"  # why a recorded run is shown
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
@@ -98,14 +99,14 @@ def _say(words: str) -> None:
 
 def _narrow(limit: int) -> str:
     has, need = (in_words(size, "bytes") for size in (limit, ROOM))
-    return f"this container's memory is limited to {has}, and lessons need {need}"
+    return f"{LIMITED} {has}, and lessons need {need}"
 
 
 def _no_disk(made: Measured) -> str | None:
     """Why there's no disk to show: nothing of a file in memory comes from one, and its pages count as shared memory."""
     machine = getattr(made, "machine", None)
     if machine and folders.in_memory(machine.file_system):
-        return f"These files are in memory ({machine.file_system}): no disk to measure, unless ZERO_COPY_DATA names one"
+        return f"{IN_MEMORY} ({machine.file_system}): no disk to measure, unless ZERO_COPY_DATA names one"
     return None
 
 
