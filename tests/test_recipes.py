@@ -1,0 +1,46 @@
+"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice or too early."""
+
+import json
+import os
+import re
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from helpers.folders import NOTEBOOKS
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the lines are typed in a shell")
+
+LESSON = json.loads((NOTEBOOKS / "11_serve_a_model_while_it_changes.ipynb").read_text(encoding="utf-8"))
+PROSE = "\n".join("".join(cell["source"]) for cell in LESSON["cells"] if cell["cell_type"] == "markdown")
+BEFORE = {"keep": "under a name of its own:", "publish": "nobody does.\n\n**Mend it:**", "go back": "To go back,"}
+LINES = {step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1] for step, words in BEFORE.items()}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["keep", "publish", "go back", "publish"],
+        ["keep", "publish", "go back", "go back", "publish"],
+        ["keep", "go back", "publish", "go back"],
+        ["keep", "keep", "go back", "go back", "publish", "publish", "go back"],
+    ],
+    ids=", ".join,
+)
+def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(typed: list[str], tmp_path: Path):
+    m, kept, new = (tmp_path / name for name in ("m", "m.v3", "new"))
+    m.write_text("version 3, the longer one")
+    new.write_text("version 4")
+    third = m.read_text()
+    with ExitStack() as opened:
+        readers = []  # of every file that had the name m, with what was in it
+        for step in typed:
+            readers.append((opened.enter_context(m.open()), m.read_text()))
+            subprocess.run(LINES[step], shell=True, cwd=tmp_path, capture_output=True)
+            assert kept.read_text() == third, f"{step}: the kept version is lost"
+            assert step == "keep" or m.read_text() == (third if step == "go back" else new.read_text()), step
+            for file, text in readers:
+                file.seek(0)
+                assert file.read() == text, f"{step}: it changed a file that was being served"
