@@ -6,6 +6,7 @@ import json
 import mmap
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from inspect import getsource
 from pathlib import Path
 from typing import BinaryIO
@@ -258,6 +260,43 @@ def test_an_exception_is_a_result():
     assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
     assert "in raising" in run.error and "child.py" not in run.error
     assert "raised KeyError" in repr(run)
+
+
+CELL = """class Reader:
+    def __init__(self, path):
+        self.read = lambda: [open(each) for each in (path,)]
+
+    def steps(self):
+        yield self.read()
+
+
+def nested(path):
+    def inner():
+        return next(Reader(path).steps())
+    return inner()
+
+
+def made():
+    return lambda: nested("absent")
+"""
+
+
+def test_code_keeps_the_name_of_its_file():
+    cell = {"__name__": "a notebook"}
+    exec(compile(CELL, "<In [7]>", "exec"), cell)
+    run = measure(cell["nested"], "absent")
+    seen = [(int(line), within) for line, within in re.findall(r'File "<In \[7\]>", line (\d+), in (.+)', run.error)]
+    in_lambda = [(3, "<lambda>"), (3, "<listcomp>")] if sys.version_info < (3, 12) else [(3, "<lambda>")]
+    assert seen == [(12, "nested"), (11, "inner"), (6, "steps"), *in_lambda]
+    assert measure(cell["made"], objects=True).value.__code__.co_filename == "<In [7]>"
+
+
+def test_code_with_a_constant_that_no_compiler_makes_is_carried():
+    def constant():
+        return "x"
+
+    constant.__code__ = constant.__code__.replace(co_consts=(Fraction(1, 2),) * len(constant.__code__.co_consts))
+    assert measure(constant, objects=True).value == Fraction(1, 2)
 
 
 def test_sys_exit_and_os_exit_are_results():

@@ -18,6 +18,7 @@ import builtins
 import gc
 import importlib
 import linecache  # noqa: F401  traceback would import it later
+import marshal
 import os
 import pickle
 import struct
@@ -25,6 +26,7 @@ import sys
 import time
 import traceback
 import warnings
+from types import CodeType
 
 try:
     import fcntl
@@ -329,9 +331,7 @@ def send(line: Line, value, most: int, objects: bool) -> str | None:
     box, why = Box(line.piece, most), None
     try:
         if objects:
-            import cloudpickle
-
-            cloudpickle.dump(value, box, protocol=5)
+            dump(value, box)
         else:
             pack(value, box)
         box.flush()
@@ -341,6 +341,25 @@ def send(line: Line, value, most: int, objects: bool) -> str | None:
         why = f"cannot leave its process ({text_of(error)}); return plain data instead"
     line.piece(b"")
     return why and f"the result, a {type(value).__name__}, was not sent back: it {why}"
+
+
+def dump(value, file) -> None:
+    """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away.
+
+    marshal keeps it. It needs the same Python at both ends, and both are sys.executable.
+    """
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, obj):
+            if type(obj) is CodeType:
+                try:
+                    return marshal.loads, (marshal.dumps(obj),)
+                except ValueError:  # it has a constant that no compiler puts there
+                    pass
+            return super().reducer_override(obj)
+
+    Pickler(file, protocol=5).dump(value)
 
 
 def packed(report: dict) -> bytes:

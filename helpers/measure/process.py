@@ -1,5 +1,6 @@
 """`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide what runs there."""
 
+import io
 import os
 import pickle
 import signal
@@ -15,11 +16,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import cloudpickle
 import psutil
 
 from ..units import KiB, MiB
-from .child import LOST, shortened
+from .child import LOST, dump, shortened
 from .parcel import receive, unpacked
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
@@ -308,7 +308,9 @@ def named(function: Callable) -> str:
 def carried(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
     """What `send` sends. TypeError if it can't travel."""
     try:
-        return cloudpickle.dumps((function, args, *more), protocol=5)
+        with io.BytesIO() as file:
+            dump((function, args, *more), file)
+            return file.getvalue()
     except Exception as error:
         raise TypeError(
             f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
