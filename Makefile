@@ -44,7 +44,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-class test-all matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-class test-all test-libraries matrix fuzz handouts class grade forget bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -56,6 +56,9 @@ test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the
 
 test-all: export ZERO_COPY_TESTS = all
 test-all: test  ## the tests, with what takes long: other Pythons, every right and wrong answer, more of the rest
+
+test-libraries: env  ## the unit tests with the newest libraries that pyproject.toml allows, and the lowest (ROWS=lowest: these)
+	$(BIN)/python tests/libraries.py $(ROWS)
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)

@@ -1,0 +1,68 @@
+"""The unit tests with other versions of the libraries than requirements.lock has: once with the newest that
+pyproject.toml allows today, and once with the lowest, each in a fresh environment of its own in build/.
+
+Run it with `make test-libraries`. If a row is red, its last lines say which versions aren't the locked ones.
+"""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from test_environment import locked
+from test_versions import UV, VERSIONS
+
+from helpers.folders import BUILD, ROOT
+
+# Each row's Python, and how uv chooses versions. The newest are asked for anew: what uv remembers may be of yesterday.
+ROWS = {
+    "newest": (sys.executable, "--resolution=highest", "--refresh"),
+    "lowest": (VERSIONS[0], "--resolution=lowest-direct"),
+}
+# Not test_environment.py: it says that installed is what is locked, and that the locked ruff finds nothing.
+UNIT_TESTS = ("-m", "not alone and not measured and not slow and not browser and not notebooks and not versions",
+              "--deselect=tests/test_environment.py", "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
+
+
+def is_green(row: str) -> bool:
+    """Makes the row's environment and runs the tests in it."""
+    version, *how = ROWS[row]
+    folder = BUILD / row
+    python = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
+    run(UV, "venv", "-q", "--clear", "--python", version, folder).check_returncode()
+    for what in (
+        [*how, "-r", "pyproject.toml", "--extra=libraries", "--extra=dev"],
+        ["--no-deps", "--no-build-isolation", "-e", "."],
+    ):
+        run(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
+    tests = run(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *UNIT_TESTS)
+    if tests.returncode:
+        print(f"{row} is red. Its versions that requirements.lock doesn't have:", *differing(python), sep="\n")
+    return not tests.returncode
+
+
+def differing(python: Path) -> list[str]:
+    """What is installed in other versions than are locked: a line for each."""
+    versions = locked("requirements.lock")
+    said = subprocess.check_output([UV, "pip", "freeze", "-q", "--exclude-editable", "--python", python], text=True)
+    there = [line.split("==") for line in said.splitlines()]
+    return [
+        f"{name} {number} (locked: {' or '.join(versions.get(name, ['nothing']))})"
+        for name, number in there
+        if number not in versions.get(name, ())
+    ]
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command in the repository's folder, without this environment's settings for its own Python."""
+    ours = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+    clean = {key: value for key, value in os.environ.items() if key not in ours}
+    return subprocess.run(command, cwd=ROOT, env=clean)
+
+
+if __name__ == "__main__":
+    if unknown := set(sys.argv[1:]) - ROWS.keys():
+        sys.exit(f"no such row: {', '.join(unknown)}; the rows are {', '.join(ROWS)}")
+    red = [row for row in sys.argv[1:] or ROWS if not is_green(row)]
+    sys.exit(bool(red))
