@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from test_environment import locked
+from test_environment import PROJECT, locked
 from test_versions import UV, VERSIONS
 
 from helpers.folders import BUILD, ROOT
@@ -20,9 +20,11 @@ ROWS = {
     "newest": (sys.executable, "--resolution=highest", "--refresh"),
     "lowest": (VERSIONS[0], "--resolution=lowest-direct"),
 }
-# Not test_environment.py: it says that installed is what is locked, and that the locked ruff finds nothing.
-UNIT_TESTS = ("-m", "not alone and not measured and not slow and not browser and not notebooks and not versions",
-              "--deselect=tests/test_environment.py", "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
+# The tests without a marker. Not test_environment.py: it says that the locked is installed, and that the locked ruff
+# finds nothing.
+MARKERS = [line.partition(":")[0] for line in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
+UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--deselect=tests/test_environment.py",
+              "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
 
 
 def is_green(row: str) -> bool:
