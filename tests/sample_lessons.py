@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from helpers.lasting import VIEW
 from helpers.measure.tables import html_table
 from helpers.show.figure import picture
 from helpers.teach import Exercise, predict
@@ -138,7 +139,8 @@ def look_first() -> NotebookNode:
 
 
 def copy_all() -> NotebookNode:
-    asked = new_output("display_data", PREDICT._repr_mimebundle_())
+    view = new_output("display_data", {VIEW: {"model_id": ""}, "text/html": ""})
+    asked = new_output("display_data", PREDICT._copy())
     calls, sizes = (new_output("stream", name="stdout", text=text) for text in ("calls  1\n", "bytes  268,435,456\n"))
     define = f"def read(path):  # all of it\n    return path.read_bytes()\n\n{LONG_LINE}"
     note, starter = {"tags": ["teacher"]}, {"tags": ["exercise"]}
@@ -149,7 +151,7 @@ def copy_all() -> NotebookNode:
             new_markdown_cell(ASK, id="copy-ask", metadata=note),
             new_code_cell("# imports\nimport shutil", id="copy-imports", metadata=folded),
             new_markdown_cell(RUN, id="copy-run-text"),
-            new_code_cell('predict("02.read", "How much?")', id="copy-predict", outputs=[asked]),
+            new_code_cell('predict("02.read", "How much?")', id="copy-predict", outputs=[view, asked]),
             new_code_cell(define, id="copy-define", outputs=[calls, sizes]),
             shows(figure(), "curves(costs)", "copy-curves"),
             shows(costs(), "costs", "copy-table"),

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator, SeedSequence
 
-from helpers import whole
+from helpers import lasting, whole
 from helpers.folders import generated
 from helpers.make import files, random_file, scratch, whole_file
 from helpers.measure import measure
@@ -422,7 +422,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 
 def test_no_bar_for_a_short_wait(tmp_path, capfd):
-    assert files.PATIENCE == 2
+    assert lasting.PATIENCE == 2
     random_file(tmp_path / "a", "4 MiB")
     random_file(tmp_path / "a", "4 MiB")
     assert capfd.readouterr() == ("", "")
@@ -434,7 +434,7 @@ def test_a_bar_for_a_long_wait(tmp_path, monkeypatch, capfd, title):
         random_file(tmp_path / "weights.bin", "12 MiB")
     chunk = files._chunk
     monkeypatch.setattr(files, "_chunk", lambda *args: (time.sleep(0.1), chunk(*args))[1])
-    monkeypatch.setattr(files, "PATIENCE", 0.2)
+    monkeypatch.setattr(lasting, "PATIENCE", 0.2)
     random_file(tmp_path / "weights.bin", "12 MiB")
     shown = [line for line in capfd.readouterr().err.split("\r") if line.strip()]
     assert len(shown) > 1 and all(title in line for line in shown), shown

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from helpers import lasting
 from helpers.folders import generated
 from helpers.ideas.safetensors import NAMES
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
@@ -185,12 +186,12 @@ def test_memory_does_not_grow_with_the_file():
 
 
 def test_a_bar_for_a_long_wait_only(monkeypatch, capfd):
-    assert pieces.PATIENCE == 2
+    assert lasting.PATIENCE == 2
     sharded_model("m", "12 MiB", shards=2, layers=2)
     assert capfd.readouterr() == ("", "")
     made = pieces.random_bytes
     monkeypatch.setattr(tensors, "random_bytes", lambda *args: (time.sleep(0.05), made(*args))[1])
-    monkeypatch.setattr(pieces, "PATIENCE", 0.1)
+    monkeypatch.setattr(lasting, "PATIENCE", 0.1)
     for doing in ("checking", "writing"):
         sharded_model("m" if doing == "checking" else "n", "12 MiB", shards=2, layers=2)
         shown = [line for line in capfd.readouterr().err.split("\r") if line.strip()]

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from unittest import mock
 
 import matplotlib
 import numpy as np
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
+from helpers import lasting
 from helpers.measure import Comparison, Machine, Recording, Sharing, measure
 from helpers.measure.recording import IO, Faults
 from helpers.measure.sharing import Shares
@@ -140,14 +142,20 @@ def _lightness(color: str) -> float:
     return float(np.dot(matplotlib.colors.to_rgb(color), (0.299, 0.587, 0.114)))
 
 
-def test_one_bundle_holds_the_widget_and_its_picture():
+def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.MonkeyPatch):
     import ipywidgets
 
+    outputs, handle = [], mock.Mock()
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: outputs.append(data) or handle)
+    monkeypatch.setattr(lasting, "in_notebook", lambda: True)
     shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
-    bundle = shown._repr_mimebundle_()
-    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
-    assert '<img alt="one two three"' in bundle["text/html"]
-    assert bundle["text/plain"] == "one two three"
+    shown._ipython_display_()
+    view, copy = outputs
+    assert view.keys() == {lasting.VIEW, "text/html"} and not view["text/html"]
+    assert '<img alt="one two three"' in copy["text/html"] and copy["text/plain"] == "one two three"
+    assert lasting.alone(copy["text/html"]) == shown._repr_html_() != copy["text/html"]
+    shown.draw(picture(Figure(), "four five six"))
+    assert handle.update.call_args.args[0]["text/plain"] == repr(shown) == "four five six"
 
 
 # --- curves ---------------------------------------------------------------------------------------------------

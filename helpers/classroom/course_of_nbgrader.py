@@ -17,10 +17,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
+from ..lasting import progress_bar
 from ..publish.starters import asked
 from ..teach import exercise
 from ..whole import regular_file
@@ -103,7 +102,7 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
         each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
-        for (student, lesson), answers in tqdm(each, desc="writing scores", unit="submission", delay=2, leave=False):
+        for (student, lesson), answers in progress_bar(each, desc="writing scores", unit="submission"):
             name = assignment(lesson)
             when = _when(_submitted(app, student, lesson))
             book.update_or_create_student(student)

@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.random import SFC64, SeedSequence
-from tqdm.auto import tqdm
 
 from .. import units
+from ..lasting import progress_bar
 from ..whole import followed, whole_file
-from .pieces import PATIENCE, checked_seed, is_there, place
+from .pieces import checked_seed, is_there, place
 
 CHUNK = units.MiB
 THREADS = 2  # one makes a chunk while the other writes; more wouldn't help, because writes to a file take turns
@@ -107,9 +107,7 @@ def _each_chunk(path: str | Path, mode: str, size: int, visit: Callable[[BinaryI
             if file.writable():
                 os.fsync(file.fileno())
 
-    bar = tqdm(
-        desc=title, total=size, unit="iB", unit_scale=True, unit_divisor=1024, miniters=0, delay=PATIENCE, leave=False
-    )
+    bar = progress_bar(desc=title, total=size, unit="iB", unit_scale=True, unit_divisor=1024, miniters=0)
     with bar, ThreadPoolExecutor(THREADS) as pool:
         try:
             running = [pool.submit(work, k) for k in range(THREADS)]

@@ -10,13 +10,12 @@ from zlib import crc32
 
 import numpy as np
 from numpy.random import SFC64, SeedSequence
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from .. import units
 from ..folders import generated
+from ..lasting import progress_bar
 from ..whole import check_room, followed, remove_abandoned, whole_file
-
-PATIENCE = 2.0  # seconds before a progress bar shows
 
 
 @dataclass(frozen=True)
@@ -124,4 +123,4 @@ def _begins_like_ours(file: Made) -> bool:
 
 def _bar(files: Sequence[Made]) -> tqdm:
     total = sum(file.size for file in files)
-    return tqdm(total=total, unit="iB", unit_scale=True, unit_divisor=1024, delay=PATIENCE, leave=False)
+    return progress_bar(total=total, unit="iB", unit_scale=True, unit_divisor=1024)

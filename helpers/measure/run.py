@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ..lasting import progress_bar
 from ..units import MiB, size
 from . import sampler
 from .machine import here
@@ -171,7 +171,7 @@ def compare(
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
     prepare, how = partial(before, *args) if before else lambda: None, How(**options)
-    with tqdm(total=repeat * len(functions), delay=2, leave=False, unit="run") as bar:
+    with progress_bar(total=repeat * len(functions), unit="run") as bar:
         for round in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)

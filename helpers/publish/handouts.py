@@ -17,11 +17,11 @@ from typing import Any
 
 from bs4 import BeautifulSoup, NavigableString
 from nbformat.v4 import new_markdown_cell
-from tqdm.auto import tqdm
 
 from ..edition import CLASS_EDITION
 from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
+from ..lasting import progress_bar
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
@@ -100,7 +100,7 @@ def handouts(
     }
     pages = {}
     for edition in editions():
-        bar = tqdm(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson", delay=2, leave=False)
+        bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
         inside = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
         for name, values in (common | inside).items():
             template = f"{name}.j2" if name in common else "lesson.html.j2"
@@ -152,7 +152,7 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
     """What would spoil these pages ({"student/index.html": HTML}) for a reader: a line for each problem, with its page,
     its cell and what to do."""
     of_this_machine = _folders_of_this_machine()
-    bar = tqdm(pages.items(), desc="checking the pages", unit="page", delay=2, leave=False)
+    bar = progress_bar(pages.items(), desc="checking the pages", unit="page")
     trees = {name: BeautifulSoup(html, "html.parser") for name, html in bar}
     anchors = {name: {tag["id"] for tag in tree.find_all(id=True)} for name, tree in trees.items()}
     found = []

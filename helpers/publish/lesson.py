@@ -20,13 +20,13 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from ..folders import TEACHER
+from ..lasting import VIEW, alone
 from ..teach import Exercise
 from ..units import NOT_MEASURED
 
 Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
-WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class HandoutError(Exception):
@@ -58,7 +58,6 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
-    _drop_progress(notebook)
     text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and not _is_note(cell)]
     soup = BeautifulSoup("".join(text), "html.parser")
     title = soup.find("h1")
@@ -92,15 +91,8 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
 def appendix(path: Path) -> Lesson:
     """A page from an executed notebook that is no lesson: it has a title, and none of a lesson's opening."""
     notebook = nbformat.read(path, as_version=4)
-    _drop_progress(notebook)
     title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
     return Lesson(path.stem, number="", title=title, minutes=0, question="", objectives=(), notebook=notebook)
-
-
-def _drop_progress(notebook: NotebookNode) -> None:
-    for cell in notebook.cells:
-        if "outputs" in cell:
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
@@ -156,7 +148,7 @@ def output_problems(lesson: Lesson) -> list[str]:
             elif output.get("name") == "stderr" and output.text.strip():
                 last = output.text.strip().splitlines()[-1].strip()
                 problem = f"writes to stderr ({last!r}); fix what it warns about"
-            elif WIDGET in data and "text/html" not in data:
+            elif VIEW in data and "text/html" not in data:
                 problem = "shows a widget without a picture; put text/html into the same display bundle"
             elif "text/html" not in data and any(kind.startswith("image/") for kind in data):
                 problem = "shows an image without alternative text; show it through helpers.show"
@@ -215,7 +207,8 @@ def _shown(output: NotebookNode) -> str:
         return f'<pre class="output" tabindex="0">{ansi2html(output.text)}</pre>' if output.text.strip() else ""
     data = output.get("data", {})
     if "text/html" in data:
-        return f'<div class="output">{data["text/html"]}</div>'
+        html = alone(data["text/html"])
+        return f'<div class="output">{html}</div>' if html else ""
     if "text/markdown" in data:
         return f'<div class="output">{inline(data["text/markdown"])}</div>'
     if "text/latex" in data:
@@ -247,12 +240,6 @@ def _filled(template: str, **values: object) -> str:
 
 def _is_note(cell: NotebookNode) -> bool:
     return "teacher" in cell.metadata.get("tags", ())
-
-
-def _is_progress(output: NotebookNode) -> bool:
-    """True for a tqdm bar, which is no use after the run. In notebooks, tqdm shows it even under TQDM_DISABLE=1."""
-    data = output.get("data", {})
-    return WIDGET in data and re.search(r"\d%\|", data.get("text/plain", "")) is not None
 
 
 def _open(tree: BeautifulSoup) -> None:

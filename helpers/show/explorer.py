@@ -11,7 +11,7 @@ from ..measure.explorer import Explorer
 from ..measure.film import Step
 from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED, in_words
-from .figure import Interactive
+from .figure import Interactive, Picture
 from .pages import page_film
 
 ADVICE = ("normal", "random", "sequential", "willneed")
@@ -22,11 +22,12 @@ LOGGED = 4  # actions named below the buttons
 def page_explorer(explorer: Explorer) -> Interactive:
     """Grids of my page table, the page cache and a forked child's page table, the last action's cost, and buttons.
 
-    On paper, the film of the explorer's last 12 steps. Every button calls the method of the same name, so
-    `explorer.film` has your clicks too. If a method refuses, the reason appears below the buttons. You may show an
-    explorer twice; *Look again* shows what happened to it elsewhere.
+    On paper, the film of the explorer's last 12 steps; in a notebook that is opened again, the grids after the last
+    click. Every button calls the method of the same name, so `explorer.film` has your clicks too. If a method refuses,
+    the reason appears below the buttons. You may show an explorer twice; *Look again* shows what happened to it
+    elsewhere.
     """
-    return Interactive(_Panel(explorer).box, page_film(explorer.film[-LAST:]))
+    return _Panel(explorer).interactive
 
 
 class _Panel:
@@ -81,6 +82,7 @@ class _Panel:
         self.box.add_class("zc-explorer")
         self.shown = explorer.film[-2:][0]
         self._show(explorer.film[-1])
+        self.interactive = Interactive(self.box, page_film(explorer.film[-LAST:]))
 
     def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> ipywidgets.Button:
         made = ipywidgets.Button(description=name, tooltip=tooltip, layout={"width": "auto", "flex": "none"})
@@ -104,16 +106,18 @@ class _Panel:
             self.message.value = f'<div role="alert"><strong>Not done.</strong> {escape(told)}</div>'
         else:
             self.message.value = ""
-            self._show(step)
+            self.interactive.draw(self._show(step))
 
-    def _show(self, step: Step) -> None:
-        self.grids.value = page_film(_maps(step), before=_maps(self.shown))._repr_html_()
+    def _show(self, step: Step) -> Picture:
+        grids = page_film(_maps(step), before=_maps(self.shown))
+        self.grids.value = grids._repr_html_()
         self.shown = step
         self.counters.value = _counters(step)
         self.log.value = _log(self.explorer)
         self.kind.value = self._kind()
         for button in self.child:
             button.disabled = step.child is None
+        return grids
 
 
 def _maps(step: Step) -> dict[str, PageMap | PageCache]:

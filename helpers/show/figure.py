@@ -19,6 +19,7 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from ..folders import write_whole
+from ..lasting import Lasting
 
 PAGE = 680 / 96  # inches: as wide as the page's column of 680 CSS pixels
 INK, QUIET, GRID, WARNING = "#1b1b1b", "#565656", "#dcdcdc", "#a3123a"
@@ -156,9 +157,9 @@ def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
     return Picture(fig, told, " ".join(caption.split()))
 
 
-@dataclass(frozen=True, eq=False)
-class Interactive:
-    """A widget for when a kernel runs, and a picture for everywhere else, shown as one output."""
+@dataclass(eq=False)
+class Interactive(Lasting):
+    """A widget for when a kernel runs, and a picture for everywhere else, which `draw` replaces."""
 
     widget: Any
     picture: Picture
@@ -166,14 +167,20 @@ class Interactive:
     def __repr__(self) -> str:
         return repr(self.picture)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {**self.widget._repr_mimebundle_(), "text/html": self.picture._repr_html_(), "text/plain": repr(self)}
+    def _repr_html_(self) -> str:
+        return self.picture._repr_html_()
+
+    def draw(self, picture: Picture) -> None:
+        """Takes this picture instead."""
+        self.picture = picture
+        self.renew()
 
 
 def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callable[[Any], Picture]) -> Interactive:
     """A slider over the keys of `words`, labelled with its values, and the picture `drawn` for the chosen key.
 
-    On paper, the picture for `first`. Each picture is drawn once, when it's first needed.
+    On paper, the picture for `first`; in a notebook that is opened again, the last. Each picture is drawn once, when
+    it's first needed.
     """
     kept = cache(drawn)
     widget = ipywidgets.SelectionSlider(
@@ -184,8 +191,14 @@ def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callab
         layout={"width": "28em", "max_width": "100%"},
     )
     page = ipywidgets.HTML(kept(first)._repr_html_())
-    widget.observe(lambda change: page.set_trait("value", kept(change["new"])._repr_html_()), "value")
-    return Interactive(ipywidgets.VBox([widget, page]), kept(first))
+    shown = Interactive(ipywidgets.VBox([widget, page]), kept(first))
+
+    def moved(change: dict[str, Any]) -> None:
+        shown.draw(kept(change["new"]))
+        page.value = shown._repr_html_()
+
+    widget.observe(moved, "value")
+    return shown
 
 
 def legend(fig: Figure, *keys: Any) -> None:

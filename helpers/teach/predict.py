@@ -9,6 +9,7 @@ from functools import cached_property
 from html import escape
 from typing import Any, Literal
 
+from ..lasting import Lasting
 from ..units import GiB, KiB, MiB, in_words
 from . import kept
 from .words import Said, inline, plain
@@ -26,10 +27,11 @@ Kind = Literal["number", "numbers", "choice", "order"]
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(Lasting):
     """A question and the student's answer so far: ask again, and `value` is the latest answer.
 
-    Displayed as one output: inputs where a kernel runs, the question with blanks on paper, text in a terminal.
+    Shown as inputs where a kernel runs, elsewhere as the question with the answer, or with blanks, and in a terminal
+    as text.
     """
 
     key: str
@@ -65,6 +67,7 @@ class Prediction:
             raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
         if not kept.keep(FILE, self.key, None if value is None else self._checked(value)):
             print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
+        self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
         """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit.
@@ -93,10 +96,6 @@ class Prediction:
             lines += [f"  - {name}" for name in self.names]
         return "\n".join([*lines, f"({self.kept})"])
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = {"text/html": self._html(), "text/plain": repr(self)}
-        return {**self.widget._repr_mimebundle_(), **bundle} if self.widget is not None else bundle
-
     @property
     def kept(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
@@ -117,19 +116,26 @@ class Prediction:
         except ImportError:
             return None
 
-    def _html(self) -> str:
-        unit = f" {escape(self.unit)}" if self.unit else ""
+    def _repr_html_(self) -> str:
+        value = self.value
         if self.kind == "number":
-            below = f"<p>{_BLANK}{unit}</p>"
+            below = f"<p>{self._filled(value)}</p>"
         elif self.kind == "numbers":
-            below = "".join(f"<p>{inline(name)}: {_BLANK}{unit}</p>" for name in self.names)
+            given = value or {}
+            below = "".join(f"<p>{inline(name)}: {self._filled(given.get(name))}</p>" for name in self.names)
         elif self.kind == "choice":
-            items = "".join(f"<li>☐ {inline(name)}</li>" for name in self.names)
+            items = "".join(f"<li>{'☑' if name == value else '☐'} {inline(name)}</li>" for name in self.names)
             below = f'<ul style="list-style:none;padding-left:0">{items}</ul>'
         else:
-            places = "".join(f"<li>{_BLANK}</li>" for _ in self.names)
+            places = "".join(f"<li>{inline(name) if name else _BLANK}</li>" for name in value or [""] * len(self.names))
             below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
         return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
+
+    def _filled(self, number: float | None) -> str:
+        """The number, or a blank, and the unit."""
+        if number is not None:
+            return f"<strong>{escape(self._in_unit(number))}</strong>"
+        return f"{_BLANK} {escape(self.unit)}" if self.unit else _BLANK
 
     # --- numbers and words ----------------------------------------------------------------------------------
     def _wanted(self) -> str:

@@ -1,0 +1,86 @@
+"""What stays in a saved notebook: of a widget, a copy that needs no kernel; of a progress bar, nothing."""
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from tqdm import tqdm
+
+PATIENCE = 2.0  # seconds before a progress bar shows
+VIEW = "application/vnd.jupyter.widget-view+json"
+# Hides the copy, which is the style's parent, while its widget is on the page; and where JupyterLab has only a text in
+# the widget's place, hides that: "Error displaying widget: model not found". JupyterLab removes the styles of a
+# notebook that it doesn't trust, but it shows no widgets there either.
+_STYLE = (
+    '<style class="zc-copy-{0}">:root:has(.zc-live-{0}) :has(> .zc-copy-{0}), '
+    ".jp-OutputArea-child:has(+ * .zc-copy-{0}) > .jp-OutputArea-output:not(:has(*)) {{display: none}}</style>"
+)
+
+
+class Lasting:
+    """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone.
+
+    A subclass has `widget` (None: there's only the copy), `_repr_html_` and `__repr__`, both of what is shown now, and
+    calls `renew` when that changes.
+    """
+
+    def renew(self) -> None:
+        """Writes what is shown now into every copy."""
+        for handle in self._handles:
+            handle.update(self._copy(), raw=True)
+
+    @cached_property
+    def _handles(self) -> list[Any]:
+        return []
+
+    def _copy(self) -> dict[str, str]:
+        style = _STYLE.format(self.widget.model_id) if self.widget is not None else ""
+        return {"text/html": style + self._repr_html_(), "text/plain": repr(self)}
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        if self.widget is not None:
+            self.widget.add_class(f"zc-live-{self.widget.model_id}")
+            view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
+            display({VIEW: view, "text/html": ""}, raw=True)
+        handle = display(self._copy(), raw=True, display_id=True)
+        if in_notebook():  # a terminal would print it again
+            self._handles.append(handle)
+
+
+def alone(html: str) -> str:
+    """A copy's HTML, for a page that has no widgets."""
+    return re.sub(r'^<style class="zc-copy-.*?</style>', "", html)
+
+
+def progress_bar(of: Iterable[Any] | None = None, **options: Any) -> tqdm:
+    """A progress bar, tqdm's, that appears after PATIENCE seconds and leaves nothing. In a notebook, a line of text:
+    tqdm's widget would stay in the file as one that no kernel knows."""
+    line = {"file": _Line(), "position": 0} if in_notebook() else {}
+    return tqdm(of, delay=PATIENCE, leave=False, **line, **options)
+
+
+class _Line:
+    """A file whose last line is an output of the running cell; a blank line empties that."""
+
+    handle: Any = None
+
+    def write(self, text: str) -> None:
+        from IPython.display import display
+
+        line = {"text/plain": text.strip()} if text.strip() else {"text/html": ""}
+        if self.handle:
+            self.handle.update(line, raw=True)
+        elif text.strip():
+            self.handle = display(line, raw=True, display_id=True)
+
+    def flush(self) -> None:
+        """There's nothing to flush."""
+
+
+def in_notebook() -> bool:
+    """True in a Jupyter kernel, False in a terminal and in plain Python."""
+    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
