@@ -112,7 +112,9 @@ def test_touch_write_and_fork_show_what_page_map_says(lab: Page, explorer: Locat
     assert written[0][0] == forked[0][0] == forked[2][0] == 1, "the written page is a copy, and the child has it too"
     assert (child_wrote[0][0], child_wrote[2][0]) == (1, 2)
     assert dropped[0] == [0, 0] and dropped[2] == child_wrote[2]
-    assert "child's page table: 2 anonymous" in shown.locator("img").get_attribute("alt").replace("the ", "")
+    assert "child's page table: 2 anonymous" in shown.locator(".zc-explorer img").get_attribute("alt").replace(
+        "the ", ""
+    )
     assert not lab.complaints
 
 

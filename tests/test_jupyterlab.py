@@ -53,7 +53,7 @@ def test_a_prediction_is_kept_and_drawn(lab: Page, home: Path):
 
 def test_the_slider_changes_the_picture(lab: Page):
     swept = cell(lab, "copy-sweep")
-    picture = swept.locator("img")
+    picture = swept.locator("img").filter(visible=True)
     before = (picture.get_attribute("alt"), picture.get_attribute("src"))
     slider = swept.get_by_role("slider")
     slider.focus()
