@@ -44,18 +44,28 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-class test-all test-libraries matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
-test: env  ## the tests, two at a time (TESTARGS="-k tidy" picks some, and runs them one after another)
-	$(BIN)/pytest $(or $(TESTARGS),-n 2 --dist loadfile --no-loadscope-reorder)
+# First what may run beside other tests, two at a time; then what is measured, alone. Both run, whatever comes of the first.
+define run-tests
+	status=0; \
+	  $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(1) and not measured" || status=$$?; \
+	  $(BIN)/pytest -m "$(1) and measured" || status=$$?; \
+	  exit $$status
+endef
+
+test: env  ## all tests that are fast, and three lessons, in five minutes (TESTARGS="-k tidy" picks some, slow ones too)
+	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call run-tests,not slow))
+
+test-slow: env  ## the other tests: all lessons, all right and wrong answers, other Pythons
+	$(call run-tests,slow)
+
+test-all: test test-slow  ## all tests, in a quarter of an hour
 
 test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py
-
-test-all: export ZERO_COPY_TESTS = all
-test-all: test  ## the tests, with what takes long: other Pythons, every right and wrong answer, more of the rest
 
 test-libraries: env  ## the unit tests with the newest libraries that pyproject.toml allows, and the lowest (ROWS=lowest: these)
 	$(BIN)/python tests/libraries.py $(ROWS)

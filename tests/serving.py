@@ -63,7 +63,7 @@ def raw(address: str, *pieces: bytes) -> bytes:
         return said
 
 
-def until(true: Callable[[], Any], seconds: float = 5.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
     """Waits until `true()` is true, but no longer than `seconds`. Returns what it said last."""
     end = time.monotonic() + seconds
     while not (found := true()) and time.monotonic() < end:

@@ -539,6 +539,7 @@ def test_random_damage_of_an_index_is_refused_or_lies_in_the_file(draw: st.DataO
             del array
 
 
+@pytest.mark.measured
 @PAGES
 def test_a_query_touches_few_pages(text: Path, data: Path):
     path = data / "index"
@@ -558,6 +559,7 @@ def test_a_query_touches_few_pages(text: Path, data: Path):
     path.unlink()
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(bool(why_not()), reason="anonymous memory is not measured here")
 def test_a_query_needs_no_memory_of_its_own(text: Path, path: Path):
     KmerIndex.of(text, 21, path).close()

@@ -19,6 +19,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.measured
 def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "")
     ((version, costs),) = call_costs().items()

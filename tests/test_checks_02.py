@@ -33,6 +33,7 @@ def test_live_processes_hold_memory_like_the_recorded_ones(data):
         assert explain(live[kind])[2] == explain(text)[2], kind
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not kinds_are_told_apart(), reason="kinds of memory are not told apart here")
 def test_chunks_a_little_over_the_budget_are_told_what_counts():
     one = exercise("02.chunks")

@@ -37,6 +37,7 @@ def test_recorded_loads_need_every_word_and_have_what_the_prompt_explains():
         assert [word for word in report.CAUSES if report.fits(load, word)] == [words[kind]]
 
 
+@pytest.mark.measured
 def test_live_loads_have_the_causes_of_the_recorded_ones(data: Path):
     def unfit(loads: dict[str, dict]) -> list[str]:
         return [kind for kind, load in loads.items() if not report.fits(load, report.LOADS[kind][0])]

@@ -63,6 +63,7 @@ def test_no_four_questions_tell_all_words_apart(steps: dict[str, dict]):
     assert enough(("took", "shares", "dtype", "count", "strides"))
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 def test_a_step_leaves_nothing_behind(tmp_path: Path):
     """Otherwise memory that one step gave back to malloc, but not to the kernel, would be counted in the next step."""

@@ -13,15 +13,18 @@ from pathlib import Path
 
 import pytest
 import student_edition
-from chosen import commit, everything
 
 from helpers.classroom import hand_out
 from helpers.classroom.hand_out import NAME
 from helpers.folders import ROOT
 from helpers.teach import exercise, exercise_files, quiz
 
+pytestmark = pytest.mark.slow
+
 OF = student_edition.OF
-in_a_checkout = pytest.mark.skipif(commit() == "no commit", reason="no checkout of git here, or no git")
+in_a_checkout = pytest.mark.skipif(
+    not (ROOT / ".git").exists() or not shutil.which("git"), reason="no checkout of git here, or no git"
+)
 unix = pytest.mark.skipif(os.name == "nt", reason="make, sh and umask")
 
 
@@ -239,7 +242,7 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: P
 
 
 @pytest.mark.notebooks
-@pytest.mark.skipif(not everything(), reason="make test-all makes a student's environment")
+@pytest.mark.slow
 def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
     """With only what the README asks for: Python and make, but no git."""
     tools = tmp_path / "bin"

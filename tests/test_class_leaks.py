@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import student_edition
-from chosen import some
 from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.folders import EXERCISES, TEACHER
@@ -27,6 +26,8 @@ from helpers.teach import Exercise, exercise_files
 from helpers.teach.exercises import exercises
 from helpers.teach.source import taken
 from helpers.units import MiB
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = Path(__file__).with_name("hostile")
 ALIKE, SHORT = 0.9, 25  # share of the tokens, in order; functions with fewer than SHORT tokens are alike by chance
@@ -215,7 +216,8 @@ def could_be_handed_in() -> list:
 
 
 @pytest.mark.usefixtures("nothing_is_left")
-@pytest.mark.parametrize(("one", "name"), some(could_be_handed_in(), 4, "functions of checks"))
+@pytest.mark.slow
+@pytest.mark.parametrize(("one", "name"), could_be_handed_in())
 def test_no_function_of_a_check_is_an_answer(one: Exercise, name: str):
     given = ", ".join(inspect.signature(one.made(one.starter)).parameters)
     text = (one.folder / "check.py").read_text(encoding="utf-8")

@@ -16,7 +16,6 @@ import pytest
 import sample_class
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from chosen import everything
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
@@ -32,6 +31,8 @@ from helpers.publish import lessons as notebooks
 from helpers.show import outcomes, spread, votes
 from helpers.teach import predict
 from helpers.teach.exercise_files import keys
+
+pytestmark = pytest.mark.slow
 
 CLASS = """
 title = "Systems <for> data scientists"
@@ -517,6 +518,7 @@ def test_the_folder_is_its_owner_s_alone(tmp_path: Path, made_by):
     assert (tmp_path / "grades").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.measured
 def test_the_time_grows_with_the_class_and_no_faster(tmp_path: Path):
     def spent(students: int) -> float:
         sample_class.write(folder := tmp_path / str(students), students)
@@ -524,8 +526,7 @@ def test_the_time_grows_with_the_class_and_no_faster(tmp_path: Path):
         assert len(again(folder)) == students + 2 + 1 + 3 * 2
         return time.process_time() - start
 
-    few, many = (10, 100) if everything() else (5, 30)
-    assert spent(many) < 1.5 * many / few * spent(few)
+    assert spent(50) < 1.5 * 10 * spent(5)
 
 
 # --- forget ---------------------------------------------------------------------------------------------------

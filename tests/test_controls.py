@@ -1,13 +1,13 @@
 """Controls find a claim that can't fail."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
-import nbformat
 import pytest
-from chosen import some
+from nbformat import NotebookNode
+from test_lessons import each_lesson
 
-from helpers.publish import executed, lessons
 from helpers.teach import claims as claims_module
 from helpers.teach.claims import Known, asserted_in, claims
 from helpers.teach.controls import Noticed, found, tried
@@ -62,8 +62,7 @@ def test_what_was_tried_can_be_read_from_an_output(noticed: Noticed):
 
 
 def test_controls_belong_to_a_lesson_that_asserts_the_claim(tmp_path: Path):
-    (entry,) = [f'{name} = "x"\n' for name in ["said"]]
-    text = entry + 'verdict = "true"\nbetter = "x"\nshow = "x"\nsource = "x"\nlessons = ["02"]\n'
+    text = 'said = "x"\nverdict = "true"\nbetter = "x"\nshow = "x"\nsource = "x"\nlessons = ["02"]\n'
     path = tmp_path / "claims.toml"
     path.write_text(f'[a]\n{text}[a.controls.03]\n"x" = "pass"\n')
     with pytest.raises(ValueError, match="'a' has controls for lesson 03, where it is not asserted"):
@@ -71,11 +70,13 @@ def test_controls_belong_to_a_lesson_that_asserts_the_claim(tmp_path: Path):
 
 
 @pytest.mark.notebooks
-@pytest.mark.alone
-@pytest.mark.parametrize("lesson", some(lessons(), 4, "lessons"), ids=lambda path: path.stem)
-def test_every_comparison_of_every_claim_fails_under_some_control(lesson: Path):
+@pytest.mark.measured
+@each_lesson
+def test_every_comparison_of_every_claim_fails_under_some_control(
+    lesson: Path, run_lesson: Callable[[Path], NotebookNode]
+):
     """In the lesson's own kernel, beside the measured values: see publish/execute.py."""
-    cells = nbformat.read(executed(lesson), as_version=4).cells
+    cells = run_lesson(lesson).cells
     every = [data for cell in cells for data in found(cell.get("outputs", ()))]
     tries = [one for data in every for one in data["tried"]]
     assert not [one for one in tries if one["error"]], "a control raises; it should give another measured case"

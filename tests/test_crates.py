@@ -18,6 +18,8 @@ from helpers.publish.rust_copies import WAYS, copies
 from helpers.show import rust
 from helpers.units import KiB, MiB
 
+pytestmark = pytest.mark.slow
+
 PROJECT = twins.RUST / "crates"
 RECORDS = folders.RECORDED / "rust" / "crates"
 
@@ -84,6 +86,7 @@ def test_what_tokio_holds_grows_with_its_workers(made):
     assert live["16"] > live["4"] > 16 * KiB
 
 
+@pytest.mark.measured
 def test_a_small_chunk_costs_a_hop_each(made):
     seconds = made("copy").figures["seconds by chunk"]
     assert list(seconds) == [str(4 * KiB << 2 * step) for step in range(8)]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from chosen import some
 
 from helpers import folders
 from helpers.measure import cache, maps, sampler
@@ -38,9 +37,9 @@ SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, but 
 each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
-def answers(kind: str, most: int) -> pytest.MarkDecorator:
-    """Exercises, each with an answer that can be given here: all of them, or `most`."""
-    pairs = some([(one, answer) for one in exercises() for answer in getattr(one, kind)], most, kind)
+def answers(kind: str) -> pytest.MarkDecorator:
+    """Exercises, each with an answer that can be given here."""
+    pairs = [(one, answer) for one in exercises() for answer in getattr(one, kind)]
     found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in pairs if pair[1].can_be_given]
     return pytest.mark.parametrize(("one", "answer"), found)
 
@@ -73,30 +72,35 @@ def test_starter_is_the_notebook_s_cell(one: Exercise):
     assert cells[0].source == one.cell
 
 
-@pytest.mark.parametrize("one", some(exercises(), 8, "full size"), ids=lambda one: one.key)
-def test_solution_is_right_at_full_size(one: Exercise):
-    verdict = one.check(one.made(one.solution_source))
+@pytest.mark.measured
+@pytest.mark.parametrize("most", [SMALL, pytest.param(None, marks=pytest.mark.slow)], ids=["small", "full size"])
+@each
+def test_solution_is_right(one: Exercise, most: int | None):
+    verdict = one.check(one.made(one.solution_source), size=min(one.size, most or one.size))
     assert verdict.outcome == "right", repr(verdict)
     assert verdict.figures or verdict.recording.missing
 
 
-@pytest.mark.parametrize("lacks", ["kinds of memory", "all of /proc"])
-@pytest.mark.parametrize("one", some(exercises(), 3, "meters", of_all=8), ids=lambda one: one.key)
-def test_solution_is_right_where_meters_are_missing(one: Exercise, lacks: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.slow
+@pytest.mark.measured
+@each
+def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
-    if lacks == "all of /proc":
-        monkeypatch.setattr(maps, "why_not", lambda: "this is a test")
-        monkeypatch.setattr(cache, "PATIENCE", 0)
+    monkeypatch.setattr(maps, "why_not", lambda: "this is a test")
+    monkeypatch.setattr(cache, "PATIENCE", 0)
     verdict = one.check(one.made(one.solution_source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 
 
-@answers("right", 8)
+@pytest.mark.slow
+@pytest.mark.measured
+@answers("right")
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 
 
+@pytest.mark.measured
 def test_a_right_answer_is_right_however_short_its_call():
     """Shorter than the interval between two samples of its memory."""
     hidden = next(one for one in exercises() if one.key == "02.hidden")
@@ -104,7 +108,9 @@ def test_a_right_answer_is_right_however_short_its_call():
     assert [verdict.outcome for verdict in verdicts] == ["right"] * 4, repr(verdicts)
 
 
-@answers("wrong", 12)
+@pytest.mark.slow
+@pytest.mark.measured
+@answers("wrong")
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     enough = 3 * SMALL if answer.expect == "too-much-memory" else SMALL  # so that the peak lasts long enough to be seen
     verdict = one.check(one.made(answer.source), size=min(one.size, enough), timeout=SOON)

@@ -34,6 +34,7 @@ print(json.dumps([pages(explorer.pid), page_cache(explorer.path).count, *childre
 """
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.browser,
     pytest.mark.notebooks,
     pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read"),

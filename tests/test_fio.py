@@ -18,6 +18,7 @@ def blocks(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.measured
 @needs_fio
 def test_a_file_that_stays_warm_is_read_from_memory(blocks: Path):
     if drop_from_cache(blocks).share:

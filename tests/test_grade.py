@@ -19,6 +19,8 @@ from helpers.classroom.store import Row, store
 from helpers.folders import ROOT
 from helpers.teach import exercise
 
+pytestmark = pytest.mark.slow
+
 REPORT = exercise("02.report")
 RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0]
 
@@ -144,6 +146,7 @@ def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, monkeypatch:
     assert {row.outcome for row in rows(tmp_path / "out").values()} == {"not graded"}
 
 
+@pytest.mark.measured
 def test_checks_that_measure_time_run_alone_and_last(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     running, most, order = set(), {}, []
 

@@ -1,6 +1,6 @@
 """Handouts in a real browser with the network closed: on a desk, on a phone, for a screen reader and on paper.
 
-The same tests run over two sample lessons that hold every kind of output and, in `make test-all`, over the real ones.
+The same tests run over two sample lessons that hold every kind of output, and over the real ones.
 """
 
 import io
@@ -17,7 +17,6 @@ import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from chosen import everything, some
 from playwright.sync_api import Browser, Page, ViewportSize
 from pypdf import PdfReader
 from test_publish import CLAIMS, COMMON
@@ -31,7 +30,7 @@ DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
 def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html",)) -> list[str]:
@@ -40,8 +39,8 @@ def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html
 
 STEMS = [lesson.stem for lesson in lessons()]
 STUDENTS = names("student", STEMS, COMMON)
-WORKSHEETS = names("worksheet", some(STEMS, 3, "worksheets", of_all=3))
-REAL = [*STUDENTS, *names("instructor", STEMS), *WORKSHEETS]
+WORKSHEETS = names("worksheet", STEMS[:3])
+REAL = [*STUDENTS, *names("instructor", STEMS[:3]), *WORKSHEETS]
 OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all"])]
 SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 
@@ -89,9 +88,8 @@ def page(browser: Browser) -> Iterator[Page]:
 def each(sample: list[str], real: list[str]) -> pytest.MarkDecorator:
     """These pages of the sample lessons and of the real ones."""
     made = [pytest.param(("sample", name), id=f"sample-{name}") for name in sample]
-    made += [
-        pytest.param(("real", name), id=name, marks=pytest.mark.notebooks) for name in (real if everything() else ())
-    ]
+    executes = [pytest.mark.notebooks, pytest.mark.measured]  # lessons measure, so nothing runs beside them
+    made += [pytest.param(("real", name), id=name, marks=executes) for name in real]
     return pytest.mark.parametrize("handout", made, indirect=True, scope="module")
 
 
@@ -187,7 +185,7 @@ def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, 
 
 
 @pytest.mark.notebooks
-@pytest.mark.skipif(not everything(), reason="make test-all makes all the handouts")
+@pytest.mark.measured
 def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
     everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
     for lesson in lessons():

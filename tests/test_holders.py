@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chosen import some
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
@@ -178,7 +177,8 @@ def named(holding: Holding) -> list[tuple[str, str]]:
     return [(chain.name, chain.where) for chain in holding.chains]
 
 
-@pytest.mark.parametrize("kind", some(list(KINDS), 12))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(kind: str, lesson: dict, path: Path) -> None:
     hold, let_go, found = KINDS[kind]
     exec(hold, lesson)

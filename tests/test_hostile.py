@@ -6,13 +6,11 @@ them is executed in this process.
 
 import os
 import signal
-import time
 from multiprocessing import resource_tracker
 from pathlib import Path
 
 import psutil
 import pytest
-from chosen import some
 
 from helpers.teach import Exercise, exercise
 from helpers.teach.judging import Verdict
@@ -25,7 +23,7 @@ pytestmark = [
 ]
 FOLDER = Path(__file__).with_name("hostile")
 FILES = sorted(FOLDER.glob("*/*.py"))
-SMALL, SOON, ROOM = 32 * MiB, 4, 30  # bytes, seconds, seconds: a check may run the function several times
+SMALL, SOON = 32 * MiB, 4  # bytes and seconds
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,14 +55,14 @@ def checked(one: Exercise, text: str, file: str) -> Verdict:
     return one.check(taken([(file, text)], one.name), size=min(one.size, SMALL), timeout=SOON)
 
 
-@pytest.mark.parametrize("path", some(FILES, 12, of_all=16), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_trick_is_not_right_and_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch):
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# "), "the first line says the trick"
     monkeypatch.setenv("ZERO_COPY_CASE", str(path))
-    one, before, began = exercise(path.parent.name), here(), time.monotonic()
+    one, before = exercise(path.parent.name), here()
     verdict = checked(one, text, str(path))
-    assert time.monotonic() - began < SOON + ROOM
     assert verdict.outcome != "right", repr(verdict)
     assert len(repr(verdict)) < 1500 and not started_under(str(path)) and here() == before
 

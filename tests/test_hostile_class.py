@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from chosen import everything, some
 from hand_ins import grader, hand_in, left_in, of_lesson, processes_of, rows
 from test_judge import notebook
 
@@ -31,7 +30,10 @@ from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import GiB, MiB
 
-pytestmark = pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not())
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not()),
+]
 
 FOLDER = Path(__file__).with_name("hostile_class")
 ANSWERS = sorted(FOLDER.glob("*/*.py"))
@@ -105,7 +107,6 @@ HOSTILE_NOTEBOOKS: dict[str, tuple[bytes | int, tuple[str, ...]]] = {  # bytes, 
     ),
     "another function": (notebook("import os\nexercise('02.chunks').check(os)"), ("raised",)),
 }  # fmt: skip
-SLOW = ["commands without end"]  # it alone takes ten seconds
 
 
 # --- archives -------------------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ def graded() -> Iterator[Graded]:
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
     """Hands in the tricks, and right answers from two students whose names sort among them."""
     found = {}
-    for path in some(ANSWERS, 3, "answers", of_all=7):
+    for path in ANSWERS[::8]:  # each takes seconds of both cores
         key = path.parent.name
         student = f"{path.stem} {key}"
         check = f'exercise("{key}").check({exercise(key).name})'
@@ -232,9 +233,7 @@ def hand_in_answers(collected: Path) -> dict[str, Expected]:
 
 
 def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
-    names = some([name for name in HOSTILE_NOTEBOOKS if everything() or name not in SLOW], 2, "notebooks", of_all=6)
-    for name in names:
-        content, _ = HOSTILE_NOTEBOOKS[name]
+    for name, (content, _) in HOSTILE_NOTEBOOKS.items():
         path = collected / f"notebook {name}" / FILE
         path.parent.mkdir(parents=True)
         if isinstance(content, int):
@@ -242,15 +241,14 @@ def hand_in_notebooks(collected: Path) -> dict[str, tuple[str, ...]]:
             os.truncate(path, content)
         else:
             path.write_bytes(content)
-    return {f"notebook {name}": HOSTILE_NOTEBOOKS[name][1] for name in names}
+    return {f"notebook {name}": words for name, (_, words) in HOSTILE_NOTEBOOKS.items()}
 
 
 def hand_in_archives(collected: Path) -> list[str]:
-    names = some(list(ARCHIVES), 1, "archives")
-    for name in names:
+    for name, make in ARCHIVES.items():
         (collected / f"archive {name}").mkdir()
-        ARCHIVES[name](collected / f"archive {name}" / "02.zip")
-    return [f"archive {name}" for name in names]
+        make(collected / f"archive {name}" / "02.zip")
+    return [f"archive {name}" for name in ARCHIVES]
 
 
 def hand_in_no_files(collected: Path) -> list[str]:
@@ -270,8 +268,7 @@ def hand_in_no_files(collected: Path) -> list[str]:
 
 def hand_in_names(collected: Path) -> int:
     """Hands in under difficult names. Returns how many students that makes, not counting the twins."""
-    names = some(NAMES, 1, "names")
-    for name in names:
+    for name in NAMES:
         hand_in(collected / name / FILE, "x = 1")
     undecodable = os.fsencode(collected) + b"/\xff\xfe"
     os.mkdir(undecodable)
@@ -282,7 +279,7 @@ def hand_in_names(collected: Path) -> int:
         hand_in(collected / f"Twin_{number}_assignsubmission_file" / FILE, cell)
     places = (f"{name}_{number}_assignsubmission_file" for number, name in enumerate(ZIPPED, 8001))
     zipped(collected / "class.zip", **{f"{place}/{FILE}": notebook("x = 1") for place in places})
-    return len(names) + 1 + len(ZIPPED)
+    return len(NAMES) + 1 + len(ZIPPED)
 
 
 def state_of(folder: Path) -> dict[str, tuple]:

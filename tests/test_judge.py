@@ -18,6 +18,8 @@ from helpers.edition import edition
 from helpers.folders import ROOT
 from helpers.teach import exercise
 
+pytestmark = pytest.mark.slow
+
 KEY = "02.report"
 REPORT = exercise(KEY)
 

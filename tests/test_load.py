@@ -218,6 +218,7 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
     assert load.missing == ("anonymous", "file")
 
 
+@pytest.mark.measured
 def test_who_has_lost_patience_asks_over_a_new_connection():
     good = json.dumps({"version": "v", "digits": [1]}).encode()
     code = "from helpers.serve import load; load.PATIENCE = 0.2; load.main()"
@@ -231,6 +232,7 @@ def test_who_has_lost_patience_asks_over_a_new_connection():
     assert sum(failed for _, _, _, failed, _ in ticks) == 4 and ticks[-1][2] > 0
 
 
+@pytest.mark.measured
 def test_the_last_look_has_every_tick_until_then(monkeypatch: pytest.MonkeyPatch):
     def slowly(lines: Iterator[str], load: Load, gather: Callable = client._gather) -> None:
         for line in lines:
@@ -276,6 +278,7 @@ input()
 """
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.parametrize("interval", [0.001, 60])
 def test_growth_sees_the_peak_of_all_the_processes(interval: float, monkeypatch: pytest.MonkeyPatch):

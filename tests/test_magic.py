@@ -55,6 +55,7 @@ def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 # --- what it shows, and what comes back -----------------------------------------------------------------------
+@pytest.mark.measured
 def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     shown = run("%measure taken(size)")
     assert shown.value == 64 * MiB and shown.error is None
@@ -64,6 +65,7 @@ def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     assert "heap, peak" not in shown.html[1]
 
 
+@pytest.mark.measured
 @linux
 def test_the_code_counts_and_what_it_is_given_does_not(run):
     recording = run("%measure -o -q taken(size)").value
@@ -122,6 +124,7 @@ def test_repeated_runs_stand_side_by_side(run):
     assert "The fastest of 3 runs, each in a fresh process." in shown.html[0]
 
 
+@pytest.mark.measured
 def test_children_count_with_and_without_asking(run):
     child = (
         "subprocess.run([sys.executable, '-c', 'x = bytearray(32 << 20); import time; time.sleep(0.3)'], check=False)"
@@ -131,6 +134,7 @@ def test_children_count_with_and_without_asking(run):
         assert taken.peak.anonymous > 32 * MiB
 
 
+@pytest.mark.measured
 def test_heap_and_interval(run):
     assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(64 * MiB, rel=0.05)
     assert "heap, peak" in run("%measure --heap 1").html[1]
@@ -138,6 +142,7 @@ def test_heap_and_interval(run):
     assert len(often) > 3 * len(rarely)
 
 
+@pytest.mark.measured
 def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
     shown = run("%%measure -o -t 0.3\nwhile True:\n    pass")
     assert shown.error is None and "timed out" in shown.alt and shown.value.wall < 10
@@ -246,6 +251,7 @@ def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
 
 
 # --- the rest -----------------------------------------------------------------------------------------------
+@pytest.mark.measured
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Ctrl-C may come while a file is opened
 def test_interrupting_leaves_nothing_running(run):
     def descendants() -> set[int]:

@@ -267,6 +267,7 @@ def test_a_write_that_fails_in_a_thread_is_raised_and_leaves_nothing(tmp_path):
     assert names(tmp_path) == []
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("task", ["write", "verify"])
 def test_the_first_trouble_ends_the_work(tmp_path, monkeypatch, task):
     if task == "verify":
@@ -421,6 +422,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert MiB <= written < 8 * MiB and MiB <= verified < 8 * MiB
 
 
+@pytest.mark.measured
 def test_no_bar_for_a_short_wait(tmp_path, capfd):
     assert lasting.PATIENCE == 2
     random_file(tmp_path / "a", "4 MiB")
@@ -428,6 +430,7 @@ def test_no_bar_for_a_short_wait(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("title", ["writing weights.bin", "checking weights.bin"])
 def test_a_bar_for_a_long_wait(tmp_path, monkeypatch, capfd, title):
     if title.startswith("checking"):

@@ -22,6 +22,8 @@ from helpers.make.records import KINDS, RECORD
 from helpers.measure import measure
 from helpers.units import KiB, MiB
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path_factory, monkeypatch):
@@ -185,6 +187,7 @@ def test_memory_does_not_grow_with_the_file():
         assert peak < 8 * MiB, f"to {task} took {peak / MiB:.1f} MiB"
 
 
+@pytest.mark.measured
 def test_a_bar_for_a_long_wait_only(monkeypatch, capfd):
     assert lasting.PATIENCE == 2
     sharded_model("m", "12 MiB", shards=2, layers=2)

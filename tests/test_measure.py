@@ -23,7 +23,6 @@ from typing import BinaryIO
 import numpy as np
 import psutil
 import pytest
-from chosen import everything
 
 from helpers.measure import Comparison, Recording, abilities, compare, here, measure, page_cache, sampler
 from helpers.measure.child import packed
@@ -104,6 +103,7 @@ def private_half_written(path):
         hold()
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.parametrize(
     ("function", "expected"),
@@ -120,6 +120,7 @@ def test_each_kind_of_memory_is_told_apart(function, expected, file):
     assert peak.resident == pytest.approx(sum(expected), abs=0.02 * SIZE)
 
 
+@pytest.mark.measured
 @linux
 def test_a_private_map_half_written_is_half_anonymous_half_file(file):
     run = measure(private_half_written, file)
@@ -129,7 +130,7 @@ def test_a_private_map_half_written_is_half_anonymous_half_file(file):
     assert run.peak.file == pytest.approx(SIZE, abs=0.02 * SIZE)  # before the writes
 
 
-@pytest.mark.alone
+@pytest.mark.measured
 @pytest.mark.parametrize("held", [0.010, 0.001])
 def test_a_short_spike_is_seen(held):
     def spike():
@@ -145,6 +146,7 @@ def test_a_short_spike_is_seen(held):
     assert run.resident[-1] < 16 * MiB
 
 
+@pytest.mark.measured
 @linux
 def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
     def flash():
@@ -154,6 +156,7 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
     assert run.peak.resident == pytest.approx(64 * MiB, rel=0.02)
 
 
+@pytest.mark.measured
 @linux
 def test_address_space_counts_whether_anything_is_there_or_not():
     def reserves():
@@ -168,6 +171,7 @@ def test_address_space_counts_whether_anything_is_there_or_not():
     assert kept.virtual_peak == pytest.approx(SIZE, rel=0.05)  # the last sample still has the returned value
 
 
+@pytest.mark.measured
 def test_growth_does_not_count_what_was_there_before():
     carried = np.ones(32 * MiB // 8)
     assert measure(lambda: carried[0]).peak.resident < 2 * MiB
@@ -188,6 +192,7 @@ def test_calls_and_bytes_are_counted_exactly(file):
     assert measure(lambda: None).io.read_calls == 0
 
 
+@pytest.mark.measured
 @linux
 def test_faults_and_waits_are_the_functions_own():
     def faults():
@@ -202,6 +207,7 @@ def test_faults_and_waits_are_the_functions_own():
     assert waiting.switches.voluntary >= 20 > idle.switches.voluntary
 
 
+@pytest.mark.measured
 def test_times_agree():
     def work():
         until = time.process_time() + 0.2
@@ -335,12 +341,14 @@ def test_a_real_bus_error_is_a_result(tmp_path):
     assert measure(past_the_end, tmp_path / "cut").ended == "SIGBUS"
 
 
+@pytest.mark.measured
 def test_a_time_limit_ends_an_endless_loop():
     began = time.monotonic()
     assert measure(forever, timeout=0.3).ended == "timed out"
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.measured
 def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
     run = measure(memory_bomb, memory_limit="64 MiB")
     assert run.ended == "memory limit"
@@ -360,12 +368,14 @@ def test_a_result_that_cannot_be_rebuilt_costs_the_result_not_the_measurement():
     assert run.ended == "returned" and run.value is None and "cannot be rebuilt here" in run.error
 
 
+@pytest.mark.measured
 def test_sending_a_result_back_is_not_measured():
     run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
     assert run.ended == "returned" and len(run.value) == 12 * MiB
     assert run.resident.max() < 16 * MiB
 
 
+@pytest.mark.measured
 def test_what_is_returned_is_still_there_in_the_last_sample():
     run = measure(lambda: np.full(16 * MiB // 8, 1.0))
     assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(run.wall, abs=1e-5)
@@ -382,6 +392,7 @@ def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
     assert capsys.readouterr().out == "once\n"
 
 
+@pytest.mark.measured
 def test_a_time_limit_holds_between_two_samples():
     began = time.monotonic()
     assert measure(forever, interval=30, timeout=0.3).ended == "timed out"
@@ -440,6 +451,7 @@ def test_what_detaches_itself_from_a_child_that_has_ended_ends_too():
     assert not psutil.pid_exists(left) or psutil.Process(left).status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
 def test_interrupting_the_caller_ends_the_child(descendants):
     before = descendants()
@@ -476,6 +488,7 @@ def test_no_descriptor_thread_or_process_is_left(descendants):
     assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
 def test_interrupting_the_clean_up_ends_the_child_too(descendants):
     def leaves_a_thread():
@@ -488,6 +501,7 @@ def test_interrupting_the_clean_up_ends_the_child_too(descendants):
     assert descendants() <= before
 
 
+@pytest.mark.measured
 @linux
 def test_what_outlives_a_function_that_kills_itself_ends(tmp_path):
     def leaves_and_dies(note):
@@ -517,6 +531,7 @@ def test_what_is_still_forking_when_it_is_stopped_ends(descendants):
     wait_until(lambda: descendants() <= before)
 
 
+@pytest.mark.measured
 @linux
 def test_the_process_that_was_called_answers_and_not_its_fork():
     def forked():
@@ -530,6 +545,7 @@ def test_the_process_that_was_called_answers_and_not_its_fork():
     assert time.monotonic() - began < 4
 
 
+@pytest.mark.measured
 @linux
 def test_a_child_that_nobody_waited_for_costs_no_time():
     def starts_true():
@@ -701,6 +717,7 @@ def test_no_process_outlives_the_caller(function, number, trace, tmp_path):
     wait_until(lambda: not trace.is_left())
 
 
+@pytest.mark.measured
 @linux
 def test_the_end_of_a_process_is_seen_between_two_samples():
     began = time.monotonic()
@@ -713,7 +730,7 @@ def test_many_measures_in_many_threads():
         return number, len(bytearray(MiB))
 
     with ThreadPoolExecutor(8) as pool:
-        runs = list(pool.map(lambda number: measure(work, number), range(100 if everything() else 16)))
+        runs = list(pool.map(lambda number: measure(work, number), range(50)))
     assert [run.value for run in runs] == [(number, MiB) for number in range(len(runs))]
 
 
@@ -767,6 +784,7 @@ def fills_in_a_pool():
         pool.map(fills, [SIZE])
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.parametrize(
     "function",
@@ -778,6 +796,7 @@ def test_memory_of_what_it_starts_counts(function):
     assert measure(function, memory_limit=SIZE // 2).ended == "memory limit"
 
 
+@pytest.mark.measured
 @linux
 def test_pages_shared_with_a_fork_count_once():
     def shares():
@@ -792,6 +811,7 @@ def test_pages_shared_with_a_fork_count_once():
     assert measure(shares).peak.anonymous == pytest.approx(SIZE, rel=0.2)
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may look into every process")
 def test_memory_that_nobody_may_look_into_counts():
@@ -806,6 +826,7 @@ def test_memory_that_nobody_may_look_into_counts():
     assert measure(hides).peak.anonymous > 0.9 * SIZE
 
 
+@pytest.mark.measured
 @linux
 def test_a_program_that_is_about_to_start_has_no_memory_of_its_own():
     def starts():
@@ -815,6 +836,7 @@ def test_a_program_that_is_about_to_start_has_no_memory_of_its_own():
     assert measure(starts).peak.anonymous < 4 * MiB
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_memfd_is_shared_memory(mapped):
@@ -831,6 +853,7 @@ def test_a_memfd_is_shared_memory(mapped):
     assert measure(writes, memory_limit=SIZE // 2).ended == "memory limit"
 
 
+@pytest.mark.measured
 @linux
 def test_what_a_thread_does_after_the_function_has_returned_counts():
     def leaves_a_thread():
@@ -844,6 +867,7 @@ def test_what_a_thread_does_after_the_function_has_returned_counts():
     assert measure(leaves_a_thread, memory_limit=SIZE // 2).ended == "memory limit"
 
 
+@pytest.mark.measured
 @linux
 def test_who_says_too_early_that_it_is_done_is_watched_on():
     def says_done():
@@ -856,6 +880,7 @@ def test_who_says_too_early_that_it_is_done_is_watched_on():
     assert measure(says_done).peak.anonymous > 0.9 * SIZE
 
 
+@pytest.mark.measured
 def test_the_caller_has_a_clock_of_its_own():
     def changes_the_clock():
         time.perf_counter = lambda: 0.0
@@ -938,6 +963,7 @@ def test_who_closes_every_descriptor_is_told_so():
     assert run.ended == "lost contact" and "closed every file descriptor" in run.error
 
 
+@pytest.mark.measured
 def test_a_reduce_is_part_of_the_result():
     class Leaves:
         def __reduce__(self):
@@ -1040,6 +1066,7 @@ def test_objects_come_back_to_those_who_ask_for_them():
     assert compare({"path": Path}, "somewhere", objects=True)["path"].value == Path("somewhere")
 
 
+@pytest.mark.measured
 def test_a_result_has_no_end_that_the_caller_pays_for():
     def nested(depth):
         value = []
@@ -1091,6 +1118,7 @@ def test_an_array_must_fill_its_shape():
             unpacked(wrong)
 
 
+@pytest.mark.measured
 def test_keys_that_collide_are_refused_at_once():
     keys = {step * (2**61 - 1): None for step in range(1000)}  # each has the hash 0
     began = time.process_time()
@@ -1099,6 +1127,7 @@ def test_keys_that_collide_are_refused_at_once():
     assert time.process_time() - began < 5
 
 
+@pytest.mark.measured
 def test_modules_are_imported_before_the_call(tmp_path, monkeypatch):
     (tmp_path / "heavy.py").write_text("data = b'x' * 40_000_000")
     (tmp_path / "broken.py").write_text("raise SystemExit")
@@ -1226,6 +1255,7 @@ def test_a_comparison_prepares_every_run(tmp_path):
     assert log.read_text().splitlines() == [f"before, in {os.getpid()}", "run"] * 6  # two of them traced
 
 
+@pytest.mark.measured
 @linux
 def test_cold_and_warm_runs(file):
     def evict(path):
@@ -1256,6 +1286,7 @@ def test_a_comparison_traces_each_function_once(tmp_path):
     assert 8 * MiB <= run.heap_peak < 9 * MiB
 
 
+@pytest.mark.measured
 def test_progress_stays_quiet_for_a_short_comparison(capsys):
     compare({"a": os.getpid, "b": os.getpid})
     assert capsys.readouterr().err == ""
@@ -1266,6 +1297,7 @@ def test_what_the_function_prints_is_shown(capsys):
     assert capsys.readouterr().out == "hello from the child\n"
 
 
+@pytest.mark.measured
 def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
     def prints():
         print("größer ✓")
@@ -1282,6 +1314,7 @@ def test_of_very_much_that_is_printed_beginning_and_end_are_shown(capsys):
 
 
 # --- the page cache, and what can be measured ---------------------------------------------------------------
+@pytest.mark.measured
 @linux
 def test_the_page_cache_knows_which_pages_were_read(file):
     with open(file, "rb") as f:
@@ -1318,6 +1351,7 @@ def portable(monkeypatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
 
 
+@pytest.mark.measured
 def test_the_portable_sampler_measures_what_it_can(portable, file):
     run = measure(mapping_touched, file)
     assert run.anonymous is None and run.peak.anonymous is None and run.virtual_peak is None
@@ -1331,6 +1365,7 @@ def test_abilities_say_what_is_not_here(portable):
     assert not kinds.here and "does not give /proc/<pid>/status" in kinds.why
 
 
+@pytest.mark.measured
 def test_the_portable_sampler_sees_ends_and_keeps_limits(portable):
     assert measure(os._exit, 3).ended == "exited 3"
     assert measure(memory_bomb, memory_limit="64 MiB").ended == "memory limit"
@@ -1342,6 +1377,7 @@ def test_a_comparison_names_what_every_run_lacks(portable):
     assert {"anonymous", "file", "shared"} <= set(both.missing) and "wall" not in both.missing
 
 
+@pytest.mark.measured
 @linux
 @linux
 def test_the_name_of_a_process_is_not_taken_for_a_figure():

@@ -66,17 +66,20 @@ def path(file: Path) -> Iterator[Path]:
 @pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
 @pytest.mark.usefixtures("limited")
 class TestLimited:
+    @pytest.mark.measured
     def test_anonymous_memory_past_the_limit_is_killed(self) -> None:
         run = in_memory_limit(own, FILE, limit=LIMIT)
         assert run.ended == "SIGKILL" and run.peak.anonymous < LIMIT
         assert groups() == set()
 
+    @pytest.mark.measured
     def test_a_mapping_of_four_times_the_limit_is_read_through(self, path: Path) -> None:
         run = in_memory_limit(read_through, path, limit=LIMIT)
         assert (run.ended, run.value) == ("returned", FILE // mmap.PAGESIZE)
         assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
         assert groups() == set()
 
+    @pytest.mark.measured
     def test_a_shared_mapping_of_four_times_the_limit_is_written(self, path: Path) -> None:
         run = in_memory_limit(write_through, path, limit=LIMIT)
         assert (run.ended, run.value) == ("returned", FILE)

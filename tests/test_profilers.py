@@ -35,6 +35,7 @@ def run(folder: Path, *command: str) -> str:
     ).stdout
 
 
+@pytest.mark.measured
 def test_the_table_of_profile_says_which_line_grew(tmp_path: Path):
     told = run(tmp_path, "memory_profiler")
     grown = line_increments(told)
@@ -43,6 +44,7 @@ def test_the_table_of_profile_says_which_line_grew(tmp_path: Path):
     assert -24.5 * MiB < grown["del block"] < -23.5 * MiB and abs(grown["time.sleep(0.1)"]) < MiB
 
 
+@pytest.mark.measured
 def test_the_samples_of_mprof_begin_with_the_call(tmp_path: Path):
     run(tmp_path, "mprof", "run", "-T", "0.01", "-o", "out.dat")
     samples = mprof_samples(tmp_path / "out.dat")

@@ -23,6 +23,8 @@ from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_proble
 from helpers.publish.lesson import body, read
 from helpers.whole_folder import write_folder
 
+pytestmark = pytest.mark.slow
+
 module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
 COMMON = ("claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html")
 CLAIMS = """
@@ -79,6 +81,7 @@ def notebook_of(path: Path, *sources: str) -> Path:
     return path
 
 
+@pytest.mark.measured
 def test_a_lesson_runs_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
     lesson = notebook_of(

@@ -28,7 +28,7 @@ from helpers.teach import predict""",
     "bar": 'lasting.PATIENCE = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"):\n    time.sleep(0.1)',
 }
 
-pytestmark = [pytest.mark.browser, pytest.mark.notebooks]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.notebooks]
 
 
 @pytest.fixture(scope="module")

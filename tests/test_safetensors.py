@@ -289,6 +289,7 @@ def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
     assert peak < 6 * len(data)
 
 
+@pytest.mark.slow
 def test_a_long_header_is_read_as_a_short_one():
     names = [f'{{[,:"\\{i}é\\' for i in range(12_000)]
     table = {name: {"dtype": "U8", "shape": [1] * 64, "data_offsets": [i, i + 1]} for i, name in enumerate(names)}
@@ -623,6 +624,7 @@ arrays = st.builds(
 some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @some
 @given(
     tensors=st.dictionaries(names, arrays, max_size=6), metadata=st.none() | st.dictionaries(names, names, max_size=1)
@@ -664,6 +666,7 @@ def test_differences_are_the_intended_and_no_more():
     assert fuzz.compare(LEGAL["a minus before 0"]) == "-0"
 
 
+@pytest.mark.slow
 def test_accepts_and_refuses_as_the_reference_does():
     """A short run of `make fuzz`."""
     fuzz = fuzzing()

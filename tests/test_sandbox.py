@@ -150,6 +150,7 @@ def test_what_it_has_started_ends_with_it(folder: Path):
     )
 
 
+@pytest.mark.measured
 @needed
 def test_processes_and_threads_are_counted(folder: Path):
     def many(most):
@@ -167,6 +168,7 @@ def test_processes_and_threads_are_counted(folder: Path):
     assert 100 < inside(many, 2 * sandbox.PROCESSES, folder=folder).value < sandbox.PROCESSES
 
 
+@pytest.mark.measured
 @needed
 def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
     def takes(size, times):
@@ -190,6 +192,7 @@ def test_a_crash_has_the_signal_s_name(folder: Path):
     assert inside(crashes, folder=folder).ended == "SIGSEGV"
 
 
+@pytest.mark.measured
 @needed
 def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox, "ROOM", 64 * MiB)
@@ -208,6 +211,7 @@ def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyP
     assert inside(writes, 200, 1, folder=folder).ended == "wrote too much"
 
 
+@pytest.mark.measured
 @needed
 @pytest.mark.parametrize("how", ["a folder that nobody may enter", "a folder that lies too deep"])
 def test_who_hides_what_is_written_is_stopped(folder: Path, how: str):
@@ -225,6 +229,7 @@ def test_who_hides_what_is_written_is_stopped(folder: Path, how: str):
     assert inside(hides, how, folder=folder).ended == "hid what it wrote"
 
 
+@pytest.mark.measured
 @needed
 def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
     def takes(size):
@@ -246,6 +251,7 @@ def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.Monkey
     assert (said["outcome"], said["cause"]) == ("not graded", NOT_CHECKED) and "were left" in said["because"]
 
 
+@pytest.mark.measured
 @needed
 @pytest.mark.parametrize("key", ["02.report", "04.workers"])
 def test_a_solution_is_right_inside(key: str):

@@ -62,6 +62,7 @@ def test_a_whole_file_is_published_and_answers(at: str, tmp_path: Path):
     assert said.json == {"version": done.json["version"], "digits": expected(3)}
 
 
+@pytest.mark.measured
 def test_an_answer_does_not_wait_for_an_acknowledgement(at: str, tmp_path: Path):
     """Nagle's algorithm holds back a small body for 40 ms, until the client acknowledges the head."""
     put(at, model(tmp_path))
@@ -76,6 +77,7 @@ def test_an_answer_does_not_wait_for_an_acknowledgement(at: str, tmp_path: Path)
     assert sorted(took)[5] < 0.03
 
 
+@pytest.mark.measured
 @linux
 def test_connections_are_dealt_out_to_all_workers(at: str, tmp_path: Path):
     put(at, model(tmp_path))
@@ -183,6 +185,7 @@ def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tm
         upload(tmp_path / "made", at, to="/models/from_02")
 
 
+@pytest.mark.measured
 def test_an_upload_needs_little_memory(at: str, folder: Path, tmp_path: Path):
     if sys.platform != "linux":
         pytest.skip("/proc tells it")
@@ -221,6 +224,7 @@ def test_each_backend_reads_as_plain_numpy_does(at: str, tmp_path: Path, backend
     assert said.json["digits"] == expected(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
 def test_many_pictures_need_little_more_memory_than_one(tmp_path: Path, backend: str):
     """16,000 pictures times 3,500 hidden units: all at once, that would be 214 MiB for each of the sums."""
@@ -249,6 +253,7 @@ def test_a_tenant_changes_its_own_weights_only(at: str, tmp_path: Path, backend:
     assert read(at, "?tenant=nobody").status == 404
 
 
+@pytest.mark.measured
 @linux
 def test_ten_tenants_cost_little_more_than_one(folder: Path, tmp_path: Path):
     data = model(tmp_path, hidden=100_000)
@@ -355,6 +360,7 @@ def test_a_dropped_yoke_lives_on_in_its_clones():
         assert "b" in cache
 
 
+@pytest.mark.measured
 def test_ten_swaps_under_load(at: str, tmp_path: Path):
     """No request fails, each answer is from the version it names, and a request after a swap gets no older one."""
     files = [model(tmp_path, turn) for turn in range(10)]
@@ -407,6 +413,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(workers.start(None, None, os.pipe()),
     assert (said.stdout, said.stderr) == (f"{-signal.SIGTERM}\n", "")
 
 
+@pytest.mark.measured
 @linux
 def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
     files = [model(tmp_path, turn, hidden=8_000) for turn in range(2)]
@@ -431,6 +438,7 @@ def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
     assert until(lambda: all(row["versions"] == 0 for row in workers(at)))
 
 
+@pytest.mark.measured
 @linux
 @pytest.mark.parametrize("backend", ["mapped", "copied"])
 def test_workers_share_one_mapped_file_and_have_a_copy_each(at: str, tmp_path: Path, backend: str):

@@ -32,7 +32,10 @@ from helpers.serve.places import LONGEST_PAUSE, Place
 from helpers.serve.workers import SWEEP, look_after
 from helpers.units import MiB
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them"),
+]
 
 
 def workers(at: str) -> list[dict]:
@@ -94,6 +97,7 @@ def test_a_body_that_does_not_fit_is_refused(at: str):
     assert ask(at, "PUT", "/models/m/tenants/t", lists).status == 503
 
 
+@pytest.mark.measured
 def test_refusals_leave_nothing(at: str):
     (row,) = workers(at)
     process = psutil.Process(row["pid"])
@@ -104,6 +108,7 @@ def test_refusals_leave_nothing(at: str):
     assert until(lambda: workers(at)[0]["anonymous"] - row["anonymous"] < 2 * MiB and process.num_fds() <= before)
 
 
+@pytest.mark.measured
 def test_after_many_bodies_at_once_there_is_room_again(tight: Running):
     """Even if CPython lost some memory when it ran out: then another worker has taken the first one's place."""
     at = tight.address
@@ -116,6 +121,7 @@ def test_after_many_bodies_at_once_there_is_room_again(tight: Running):
     assert workers(at)[0]["ended by"] in (None, "exited 0")
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("mib", "tasks", "copies", "ends"), [(10, 0, 0, True), (6, 0, 0, False), (10, 1, 0, False), (10, 0, 1, False)]
 )
@@ -273,6 +279,7 @@ def test_a_worker_that_reads_beyond_the_end_is_replaced_and_nobody_else_sees_it(
         assert {row["ended by"] for row in workers(at)} <= {None, "SIGBUS"}
 
 
+@pytest.mark.measured
 def test_workers_that_die_at_once_are_not_replaced_at_once(tmp_path: Path):
     with serve(tmp_path, workers=2) as running:
         watcher, began, killed = psutil.Process(running.pid), time.monotonic(), []
@@ -290,6 +297,7 @@ def test_workers_that_die_at_once_are_not_replaced_at_once(tmp_path: Path):
         assert (row["ended by"], row["starts"]) == ("SIGKILL", len(killed) + 1)
 
 
+@pytest.mark.measured
 def test_a_worker_that_has_lived_is_replaced_at_once():
     place = Place()
     for lived, pause in (
@@ -349,6 +357,7 @@ BODY = b"Host: x\r\nContent-Length: 10000\r\n\r\n"
 DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("begin", "statuses"),
     [
@@ -369,6 +378,7 @@ def test_who_sends_slowly_is_cut_off(hasty: str, begin: bytes, statuses: list[by
         assert [head.split()[0] for head in said.result().split(b"HTTP/1.1 ")[1:]] == statuses
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("query", ["", "?through=user"])
 def test_who_reads_slowly_is_cut_off(hasty: str, query: str):
     worker = psutil.Process(workers(hasty)[0]["pid"])
@@ -391,6 +401,7 @@ def test_who_reads_slowly_is_cut_off(hasty: str, query: str):
     assert len(ask(hasty, "GET", f"/models/large{query}").body) == 64 * MiB
 
 
+@pytest.mark.measured
 def test_what_came_slowly_is_kept_and_can_be_finished(hasty: str, tmp_path: Path):
     data = model(tmp_path, 2)
     head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
@@ -401,6 +412,7 @@ def test_what_came_slowly_is_kept_and_can_be_finished(hasty: str, tmp_path: Path
     assert ask(hasty, "PUT", "/models/kept", data[first:], part(data, first, len(data))).status == 201
 
 
+@pytest.mark.measured
 def test_who_has_to_wait_for_another_is_not_slow(hasty: str, tmp_path: Path):
     """The server stops reading what it can't write yet."""
     data = model(tmp_path, 3, hidden=4000)

@@ -71,6 +71,7 @@ def test_nothing_is_lost_under_the_lock(page: mmap.mmap):
     assert int.from_bytes(page[:8], "little") == 8000
 
 
+@pytest.mark.measured
 @linux
 def test_the_same_count_without_the_lock_loses(page: mmap.mmap):
     four(lambda: count(page, 20_000))

@@ -271,6 +271,7 @@ def test_a_prediction_that_names_no_method_is_an_error(copied):
         curves({})
 
 
+@pytest.mark.measured
 def test_a_real_measurement_is_shown():
     def hold():
         import time

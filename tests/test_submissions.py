@@ -26,6 +26,8 @@ from helpers.classroom.course import Course
 from helpers.classroom.submissions import CannotBeGraded, Found, found
 from helpers.units import MiB
 
+pytestmark = pytest.mark.slow
+
 LESSON = "02_copy_a_big_file.ipynb"
 MOODLE = "Ada Lovelace_1234567_assignsubmission_file_"
 CANVAS = "lovelaceada_LATE_12345_67890_02_copy_a_big_file.ipynb"
@@ -791,6 +793,7 @@ def test_no_two_students_are_merged_and_none_is_lost(tmp_path: Path, form: str, 
 
 
 # --- lazily, and without a trace ----------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize(("lay_out", "students"), [(as_folder, 200), (as_zip, 40)])
 def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, students: int):
     most, data = [], bytes(5 * MiB)

@@ -500,6 +500,7 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.measured
 def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short(recording: Path):
     full = compare({"list": list, "bytes": bytes, "long": lambda text: text * 5000}, "ab", repeat=2)
     assert recorded("run", full) is full and full["list"].value == ["a", "b"] and len(full["long"].value) == 10_000
@@ -508,6 +509,7 @@ def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short
     assert {name: run.value for name, run in again.items()} == {"list": ["a", "b"], "bytes": None, "long": None}
 
 
+@pytest.mark.measured
 def test_a_run_that_returned_an_array_is_recorded_without_it(recording: Path):
     def array() -> np.ndarray:
         time.sleep(0.3)  # long enough for more samples than are kept
@@ -517,6 +519,7 @@ def test_a_run_that_returned_an_array_is_recorded_without_it(recording: Path):
     assert read(recording / "run.json")[0].value is None
 
 
+@pytest.mark.measured
 def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
     def spike() -> None:
         time.sleep(0.3)
@@ -533,6 +536,7 @@ def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
     assert (recording / "run.json").stat().st_size < 12_000
 
 
+@pytest.mark.slow
 def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):

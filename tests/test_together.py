@@ -3,10 +3,13 @@
 import socket
 from functools import partial
 
+import pytest
+
 from helpers.measure import together
 from helpers.units import MiB
 
 
+@pytest.mark.measured
 def test_two_that_wait_for_each_other_are_measured_apart():
     def meet(name, other, size):
         import socket

@@ -197,6 +197,7 @@ def test_half_a_part_is_not_kept(server: Server, source: Path, reset: bool, capf
     assert there(server) == {"model.bin": BYTES} and capfd.readouterr().err == ""
 
 
+@pytest.mark.measured
 def test_who_stays_silent_is_hung_up_on(server: Server, source: Path, monkeypatch: pytest.MonkeyPatch):
     assert Inbox.timeout == client.PATIENCE
     monkeypatch.setattr(Inbox, "timeout", 0.05)

@@ -2,26 +2,25 @@
 
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from chosen import everything, some
 
 from helpers.folders import BUILD, ROOT
 from helpers.teach.exercises import exercises
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
-# Reference counts, frames and bytecode, what a view exports, how classes and generics behave, error messages.
-SOLVED = "tests/test_exercises.py::test_solution_is_right_at_full_size[{}]"
-DIFFERS = ("arena", "calls", "checks_05", "checks_06", "checks_11", "claims", "cow", "dispatch", "exports", "holders",
-           "safetensors", "serve", "teach", "varbuilder", "yoke")  # fmt: skip
+SOLVED = "tests/test_exercises.py::test_solution_is_right"
+# Reference counts, frames and bytecode, what a view exports, how classes and generics behave, error messages: the first
+# on each Python, the others each on one.
+DIFFERS = ("calls", "exports", "source")
+MAY_DIFFER = ("arena", "checks_05", "checks_06", "checks_11", "claims", "cow", "dispatch", "holders", "safetensors",
+              "serve", "teach", "varbuilder", "yoke")  # fmt: skip
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
@@ -62,49 +61,48 @@ def environment(version: str, python: str) -> Path:
     return inside
 
 
-def suite_on(version: str) -> subprocess.CompletedProcess[str] | None:
-    """Runs test_source, a third of the exercises' solutions and part of DIFFERS on that Python, chosen by the commit.
-    None without that Python. No random cases: they look for our own faults, which don't depend on the version, and
-    this Python's suite has them.
-    """
-    python = find(version)
+@pytest.fixture(params=OTHERS)
+def other(request: pytest.FixtureRequest) -> tuple[str, Path]:
+    """Each other version, and the interpreter of an environment for it."""
+    python = find(request.param)
     if python is None:
-        return None
-    inside = environment(version, python)
-    assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == version
+        pytest.skip(f"no Python {request.param} that runs is on the PATH")
+    inside = environment(request.param, python)
+    assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == request.param
+    return request.param, inside
+
+
+def suite(inside: Path, marked: str, *tests: str) -> str:
+    """Runs these tests there. Returns pytest's last line."""
+    done = run(inside, "-m", "pytest", *tests, "-m", marked, "-q", "-o", f"cache_dir={inside.parents[1] / 'cache'}")
+    assert done.returncode == 0, "\n".join([*done.stdout.splitlines()[-60:], done.stderr])
+    return done.stdout.strip().splitlines()[-1]
+
+
+def share(items: Sequence, version: str) -> Sequence:
+    """This Python's share of what is tried on only one of the others."""
+    return items[OTHERS.index(version) :: len(OTHERS)]
+
+
+@pytest.mark.slow
+@pytest.mark.versions
+def test_what_differs_is_as_here(other: tuple[str, Path], record_property: Callable[[str, str], None]):
+    """Without random cases: they look for our own faults, which don't depend on the version."""
+    version, inside = other
     imports = run(inside, "-c", "import " + ", ".join(f"helpers.{room}" for room in ROOMS))
     assert imports.returncode == 0, imports.stderr
-    files = ("source", *some(DIFFERS, 2, version, of_all=2))
-    solved = some(exercises(), 0, version, of_all=len(exercises()) // 3)
-    suite = [*(f"tests/test_{name}.py" for name in files), *(SOLVED.format(one.key) for one in solved),
-             "-m", "not hypothesis", "-q", "-o", f"cache_dir={BUILD / f'cache-{version}'}"]  # fmt: skip
-    tests = run(inside, "-m", "pytest", *suite)
-    # What failed is run once more, and named: a measurement suffers from what runs at the same time.
-    if tests.returncode == 1:
-        failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", tests.stdout, re.MULTILINE)
-        tests = run(inside, "-m", "pytest", *suite, "--lf", "--lfnf=none")
-        tests.stdout = "\n".join([*(f"needed a second asking: {name}" for name in failed), tests.stdout])
-    return tests
+    files = [f"tests/test_{name}.py" for name in (*DIFFERS, *share(MAY_DIFFER, version))]
+    record_property(f"Python {version}", suite(inside, "not (hypothesis or measured or slow)", *files))
 
 
-@pytest.fixture(scope="module")
-def suites() -> Iterator[dict[str, Future]]:
-    """Two at a time: they wait as much as they compute."""
-    with ThreadPoolExecutor(2) as pool:
-        yield {version: pool.submit(suite_on, version) for version in OTHERS}
-
-
+@pytest.mark.slow
 @pytest.mark.versions
-@pytest.mark.skipif(not everything(), reason="make test-all takes the other Pythons")
-@pytest.mark.parametrize("version", OTHERS)
-def test_what_differs_on(version: str, suites: dict[str, Future], record_property: Callable[[str, str], None]):
-    tests = suites[version].result()
-    if tests is None:
-        pytest.skip(f"no Python {version} that runs is on the PATH")
-    record_property(f"Python {version}", tests.stdout.strip().splitlines()[-1])
-    for line in re.findall(r"^needed a second asking: .*", tests.stdout, re.MULTILINE):
-        record_property(f"Python {version}", line)
-    assert tests.returncode == 0, "\n".join([*tests.stdout.splitlines()[-60:], tests.stderr])
+@pytest.mark.measured
+def test_solutions_are_right_as_here(other: tuple[str, Path], record_property: Callable[[str, str], None]):
+    """Each solution on one of the Pythons."""
+    version, inside = other
+    solved = [f"{SOLVED}[{one.key}-small]" for one in share(exercises(), version)]
+    record_property(f"Python {version}", suite(inside, "measured", *solved))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")

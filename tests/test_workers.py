@@ -55,6 +55,7 @@ def ended(crew: Sharing) -> dict[str, str]:
 
 
 # --- fresh interpreters -------------------------------------------------------------------------------------
+@pytest.mark.measured
 def test_four_that_map_share_one_copy_and_four_that_read_have_four(file):
     mapped, copied = workers(maps_and_sums, file), workers(reads, file)
     assert mapped.total("pss") == pytest.approx(SIZE, rel=0.1)
@@ -70,6 +71,7 @@ def test_four_that_map_share_one_copy_and_four_that_read_have_four(file):
     assert len({row.pid for row in mapped.rows}) == 4 and not mapped.missing and not mapped.why
 
 
+@pytest.mark.measured
 def test_all_go_at_once():
     def work():
         began = time.monotonic()
@@ -80,6 +82,8 @@ def test_all_go_at_once():
     assert max(began for began, _ in spans) < min(finished for _, finished in spans)
 
 
+@pytest.mark.slow
+@pytest.mark.measured
 def test_one_fails_one_dies_one_hangs_and_the_others_answer(tmp_path):
     def work(folder):
         for number, act in enumerate((fails, dies, hangs, os._exit)):
@@ -114,6 +118,7 @@ def characters(data):
     return sum(map(len, data))
 
 
+@pytest.mark.measured
 def test_forks_share_an_array_and_copy_a_list_of_strings():
     one, many = workers(total, make=array), workers(characters, make=strings)
     assert [row.name for row in one.rows] == ["parent", "worker 1", "worker 2", "worker 3", "worker 4"]
@@ -127,6 +132,7 @@ def test_forks_share_an_array_and_copy_a_list_of_strings():
         assert flat.pss < SIZE / 3
 
 
+@pytest.mark.measured
 def test_a_fork_that_writes_has_what_it_wrote():
     def writes(data):
         data[: len(data) // 2] = 2
@@ -137,6 +143,7 @@ def test_a_fork_that_writes_has_what_it_wrote():
     assert more == pytest.approx(2 * SIZE / 2, rel=0.2)  # two new copies of a half
 
 
+@pytest.mark.measured
 def test_a_fork_collects_no_garbage_by_itself():
     def make():
         gc.disable()
@@ -157,6 +164,7 @@ def test_a_fork_collects_no_garbage_by_itself():
     assert left < collected / 4 and frozen < collected / 4
 
 
+@pytest.mark.measured
 def test_forks_end_as_they_end():
     assert set(ended(workers(fails, make=array, count=2)).values()) == {"returned", "raised KeyError: 'no such tensor'"}
     dead = workers(dies, make=array, count=2)
@@ -179,6 +187,7 @@ def test_the_death_of_the_last_fork_is_seen_while_the_first_still_lives(tmp_path
     assert sorted(ended(crew).values()) == ["SIGSEGV", "returned", "returned", "returned"]
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("make", [None, len])
 def test_a_death_is_seen_at_once_though_a_fork_holds_the_pipe(make):
     def work(*args):
@@ -217,6 +226,7 @@ def test_without_data_there_are_no_workers(make, how):
 
 
 # --- nothing is left ----------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_no_process_descriptor_or_thread_is_left(descendants):
     workers(len, "ab", count=1)
     here = psutil.Process()
@@ -232,6 +242,8 @@ def test_no_process_descriptor_or_thread_is_left(descendants):
     assert now() == before
 
 
+@pytest.mark.slow
+@pytest.mark.measured
 @pytest.mark.parametrize("make", [None, array])
 @pytest.mark.parametrize("how", ["returned", "timed out"])
 def test_what_they_have_started_ends_with_them(make, how, tmp_path):
@@ -253,6 +265,7 @@ def runs(pid: int) -> bool:
         return False
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("make", [None, len])
 def test_a_start_that_fails_leaves_nothing(make, monkeypatch):
     before = psutil.Process().num_fds(), threading.active_count()
@@ -274,6 +287,7 @@ def test_a_start_that_fails_leaves_nothing(make, monkeypatch):
         assert (psutil.Process().num_fds(), threading.active_count()) == before
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("make", [None, array])
 def test_interrupting_the_caller_ends_all(make, descendants):
     before = descendants()
