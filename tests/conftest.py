@@ -67,7 +67,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints each measurement that failed, and what passed tests recorded with `record_property`."""
     for report in terminalreporter.getreports("rerun"):
-        terminalreporter.write_line(f"measured again: {report.nodeid}\n  {report.longrepr.reprcrash.message}")
+        crash = getattr(report.longrepr, "reprcrash", None)
+        told = crash.message if crash else report.longreprtext
+        terminalreporter.write_line(f"measured again: {report.nodeid}\n  {told}")
     for report in terminalreporter.getreports("passed"):
         for name, words in report.user_properties if report.when == "call" else ():
             terminalreporter.write_line(f"{name}: {words}")
