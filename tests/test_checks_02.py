@@ -13,7 +13,7 @@ report, explain = check(one.folder), one.made(one.solution_source)
 TWO_CHUNKS = """
 def copy_small(source, target):
     with open(source, "rb") as f, open(target, "wb") as g:
-        while data := f.read(6 * 2**20):
+        while data := f.read(20 * 2**20):
             g.write(data)
 """
 
@@ -37,7 +37,7 @@ def test_live_processes_hold_memory_like_the_recorded_ones(data):
 @pytest.mark.skipif(not kinds_are_told_apart(), reason="kinds of memory are not told apart here")
 def test_chunks_a_little_over_the_budget_are_told_what_counts():
     one = exercise("02.chunks")
-    said = one.check(one.made(TWO_CHUNKS), size=32 * MiB)
+    said = one.check(one.made(TWO_CHUNKS), size=128 * MiB)
     assert said.cause == "too-much-memory" and "two at a time" in said.because
     slurp = next(answer for answer in one.wrong if answer.name == "slurp")
-    assert "two at a time" not in one.check(one.made(slurp.source), size=32 * MiB).because
+    assert "two at a time" not in one.check(one.made(slurp.source), size=128 * MiB).because

@@ -1,4 +1,4 @@
-"""02.chunks: a copy that equals its source, an unharmed source, and at most 8 MiB of anonymous memory."""
+"""02.chunks: a copy that equals its source, an unharmed source, and at most 32 MiB of anonymous memory."""
 
 import secrets
 from pathlib import Path
@@ -7,7 +7,7 @@ from helpers.teach.inside import no_file_above
 from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, opened, own_memory, within
 from helpers.units import MiB
 
-BUDGET = 8 * MiB
+BUDGET = 32 * MiB  # of 256: a pool of 32 threads, each with a chunk of 1 MiB, takes 12
 NOT_FAR = (
     "Every live chunk counts: a loop of `read` holds two at a time, because it makes the new chunk before it drops the "
     "old one, and threads and queues hold more. Take smaller chunks, or reuse one buffer."

@@ -1,5 +1,5 @@
 def copy_small(source, target):
-    """Make `target` equal to `source`, within 8 MiB of anonymous memory."""
+    """Make `target` equal to `source`, within 32 MiB of anonymous memory."""
     buffer = memoryview(bytearray(2**20))
     with open(source, "rb", buffering=0) as f, open(target, "wb") as g:
         while n := f.readinto(buffer):

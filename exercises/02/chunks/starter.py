@@ -1,3 +1,3 @@
 def copy_small(source, target):
-    """Make `target` equal to `source`, within 8 MiB of anonymous memory."""
+    """Make `target` equal to `source`, within 32 MiB of anonymous memory."""
     ...
