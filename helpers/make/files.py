@@ -37,7 +37,7 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
     target, by = followed(path), f"random_file(seed={seed})"
-    if is_there(target, by, lambda: _is_ours(target, size, seed), lambda: _begins_like_ours(target, seed)):
+    if is_there(target, by, lambda: is_random_file(target, size, seed), lambda: _begins_like_ours(target, seed)):
         return path
     with whole_file(target, size) as file:
         # With the space reserved, it can't run out on the way, and two threads write faster.
@@ -72,7 +72,8 @@ class _Differs(Exception):
     pass
 
 
-def _is_ours(path: Path, size: int, seed: int) -> bool:
+def is_random_file(path: Path, size: int, seed: int) -> bool:
+    """Does the file hold exactly what `random_file` writes? To make its bytes again is faster than to digest them."""
     if path.stat().st_size != size:
         return False
     try:

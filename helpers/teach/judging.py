@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from .. import folders
-from ..make import random_file
+from ..make.files import is_random_file, random_file
 from ..measure import Recording, Sharing, cache, maps, sampler
 from ..measure.run import How, measured
 from ..measure.workers import at_work
@@ -166,8 +166,7 @@ class Attempt:
             raise OSError(f"it needs {needed} in {self.folder.parent}, and {there} are free")
         seed = secrets.randbelow(2**32)
         path = random_file(self.folder / name, size, seed=seed)
-        self.hand_out(path)
-        self._handed_out[path] = replace(self._handed_out[path], seed=seed)
+        self._handed_out[path] = _HandedOut(path.stat().st_mode, size, seed=seed)
         return path
 
     def twin(self, path: Path) -> Path:
@@ -179,7 +178,8 @@ class Attempt:
     def hand_out(self, path: Path) -> None:
         """From now on, a run that changes this file, or any file in this folder, raises NotYet."""
         files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-        self._handed_out |= {file: _HandedOut(file.stat().st_mode, file.stat().st_size, digest(file)) for file in files}
+        for file in files:
+            self._handed_out[file] = _HandedOut(file.stat().st_mode, file.stat().st_size, digest(file))
 
     def unharmed(self) -> None:
         """Raises NotYet("source-gone") or NotYet("source-changed") if a file that was handed out isn't as it was."""
@@ -233,17 +233,19 @@ class Attempt:
 
 @dataclass(frozen=True)
 class _HandedOut:
-    """What a file was when the student got it; the seed of a random file."""
+    """What a file was when the student got it: a digest tells whether it's still that, or the seed of a random file."""
 
     mode: int
     size: int
-    digest: bytes
+    digest: bytes = b""
     seed: int | None = None
 
     def is_still(self, path: Path) -> bool:
         """Does this regular file hold what it held?"""
         now = path.lstat()
-        return stat.S_ISREG(now.st_mode) and now.st_size == self.size and digest(path) == self.digest
+        if not stat.S_ISREG(now.st_mode) or now.st_size != self.size:
+            return False
+        return digest(path) == self.digest if self.seed is None else is_random_file(path, self.size, self.seed)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------
