@@ -30,13 +30,14 @@ from helpers.units import MiB
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
-# Two processes take one file at a time, these first: the slow ones, and holders, whose search takes longer on a heap
-# that other files have filled.
+# Several processes take one file at a time, these first: the slow ones, and holders, whose search takes longer on a heap
+# that other files have filled. Of the files in ONE_BY_ONE they take one test at a time.
 FIRST = ("holders", "versions", "hostile_class", "handouts", "crates", "hostile", "jupyterlab", "publish", "measure",
          "class_edition", "reopened_browser", "serve_hard", "magic", "class_outputs", "work", "teach")  # fmt: skip
+ONE_BY_ONE = ("test_exercises", "test_hostile")
 
 # The rule for every test that's marked `measured`: it passes if one of up to three measurements passes, and each one
-# that failed is printed at the end. `make test` and `make test-all` run these tests after all others, one at a time.
+# that failed is printed at the end. `make test` and `make test-all` run these tests one at a time, with no other beside.
 MEASUREMENTS = 3
 
 # No deadline: it would be a limit on time. Derandomized: the same cases for everybody, at every run.
@@ -50,8 +51,9 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts the tests as FIRST says, and those that are measured last."""
+    """Sorts the tests as FIRST says, and those that are measured last. Applies the rule above, and one for Ctrl-C."""
     order = {f"test_{name}": place for place, name in enumerate(FIRST)}
 
     def place(item: pytest.Item) -> tuple[bool, int]:
@@ -59,8 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return is_measured, 0 if is_measured else order.get(item.path.stem, len(order))
 
     for item in items:
+        if item.path.stem not in ONE_BY_ONE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=MEASUREMENTS - 1))
+        if "interrupt" in item.name:  # Ctrl-C may come while a file is opened, before anything could close it
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=place)
 
 

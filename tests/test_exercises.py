@@ -37,10 +37,22 @@ SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, but 
 each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
+def marks(one: Exercise) -> list[pytest.MarkDecorator]:
+    """A verdict depends on what else runs only where the check measures time; memory has room for that in its budget."""
+    return [pytest.mark.measured] if one.alone else []
+
+
+each_judged = pytest.mark.parametrize("one", [pytest.param(one, id=one.key, marks=marks(one)) for one in exercises()])
+
+
 def answers(kind: str) -> pytest.MarkDecorator:
     """Exercises, each with an answer that can be given here."""
-    pairs = [(one, answer) for one in exercises() for answer in getattr(one, kind)]
-    found = [pytest.param(*pair, id=f"{pair[0].key}-{pair[1].name}") for pair in pairs if pair[1].can_be_given]
+    found = [
+        pytest.param(one, answer, id=f"{one.key}-{answer.name}", marks=marks(one))
+        for one in exercises()
+        for answer in getattr(one, kind)
+        if answer.can_be_given
+    ]
     return pytest.mark.parametrize(("one", "answer"), found)
 
 
@@ -72,9 +84,8 @@ def test_starter_is_the_notebook_s_cell(one: Exercise):
     assert cells[0].source == one.cell
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("most", [SMALL, pytest.param(None, marks=pytest.mark.slow)], ids=["small", "full size"])
-@each
+@each_judged
 def test_solution_is_right(one: Exercise, most: int | None):
     verdict = one.check(one.made(one.solution_source), size=min(one.size, most or one.size))
     assert verdict.outcome == "right", repr(verdict)
@@ -82,8 +93,7 @@ def test_solution_is_right(one: Exercise, most: int | None):
 
 
 @pytest.mark.slow
-@pytest.mark.measured
-@each
+@each_judged
 def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     monkeypatch.setattr(maps, "why_not", lambda: "this is a test")
@@ -93,7 +103,6 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: 
 
 
 @pytest.mark.slow
-@pytest.mark.measured
 @answers("right")
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, SMALL))
@@ -109,7 +118,6 @@ def test_a_right_answer_is_right_however_short_its_call():
 
 
 @pytest.mark.slow
-@pytest.mark.measured
 @answers("wrong")
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     enough = 3 * SMALL if answer.expect == "too-much-memory" else SMALL  # so that the peak lasts long enough to be seen

@@ -56,7 +56,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Path:
-    """What `make handouts` makes."""
+    """What `make handouts` makes, of the lessons as test_lessons.py has run them, where it has."""
     made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     assert made.stdout.startswith(f"{3 * len(STUDENTS)} pages from {len(STEMS)} lessons")
@@ -88,8 +88,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def each(sample: list[str], real: list[str]) -> pytest.MarkDecorator:
     """These pages of the sample lessons and of the real ones."""
     made = [pytest.param(("sample", name), id=f"sample-{name}") for name in sample]
-    executes = [pytest.mark.notebooks, pytest.mark.measured]  # lessons measure, so nothing runs beside them
-    made += [pytest.param(("real", name), id=name, marks=executes) for name in real]
+    made += [pytest.param(("real", name), id=name, marks=pytest.mark.notebooks) for name in real]
     return pytest.mark.parametrize("handout", made, indirect=True, scope="module")
 
 
@@ -185,7 +184,6 @@ def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, 
 
 
 @pytest.mark.notebooks
-@pytest.mark.measured
 def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
     everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
     for lesson in lessons():

@@ -252,7 +252,6 @@ def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
 
 # --- the rest -----------------------------------------------------------------------------------------------
 @pytest.mark.measured
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Ctrl-C may come while a file is opened
 def test_interrupting_leaves_nothing_running(run):
     def descendants() -> set[int]:
         return {process.pid for process in psutil.Process().children(recursive=True)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.folders import BUILD, ROOT
-from helpers.teach.exercises import exercises
+from helpers.teach.exercises import Exercise, exercises
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
@@ -84,6 +84,11 @@ def share(items: Sequence, version: str) -> Sequence:
     return items[OTHERS.index(version) :: len(OTHERS)]
 
 
+def solved(ones: Sequence[Exercise]) -> list[str]:
+    """The tests of these exercises' solutions."""
+    return [f"{SOLVED}[{one.key}-small]" for one in ones]
+
+
 @pytest.mark.slow
 @pytest.mark.versions
 def test_what_differs_is_as_here(other: tuple[str, Path], record_property: Callable[[str, str], None]):
@@ -92,17 +97,16 @@ def test_what_differs_is_as_here(other: tuple[str, Path], record_property: Calla
     imports = run(inside, "-c", "import " + ", ".join(f"helpers.{room}" for room in ROOMS))
     assert imports.returncode == 0, imports.stderr
     files = [f"tests/test_{name}.py" for name in (*DIFFERS, *share(MAY_DIFFER, version))]
-    record_property(f"Python {version}", suite(inside, "not (hypothesis or measured or slow)", *files))
+    done = suite(inside, "not (hypothesis or measured or slow)", *files, *solved(share(exercises(), version)))
+    record_property(f"Python {version}", done)
 
 
 @pytest.mark.slow
 @pytest.mark.versions
 @pytest.mark.measured
-def test_solutions_are_right_as_here(other: tuple[str, Path], record_property: Callable[[str, str], None]):
-    """Each solution on one of the Pythons."""
-    version, inside = other
-    solved = [f"{SOLVED}[{one.key}-small]" for one in share(exercises(), version)]
-    record_property(f"Python {version}", suite(inside, "measured", *solved))
+@pytest.mark.parametrize("other", OTHERS[-1:], indirect=True)
+def test_what_measures_time_is_as_here(other: tuple[str, Path]):
+    suite(other[1], "measured", *solved([one for one in exercises() if one.alone]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
