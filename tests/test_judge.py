@@ -58,6 +58,13 @@ def test_what_is_not_python_is_said_with_its_line():
     assert (said["outcome"], said["cause"]) == ("not yet", "not-python") and "line 2" in said["because"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_copy_that_nobody_may_read_is_the_student_s_slip():
+    copies = "    import os, shutil\n    os.umask(0o777)\n    shutil.copyfile(source, target)"
+    said = verdict(f"def copy_small(source, target):\n{copies}", key="02.chunks")
+    assert (said["outcome"], said["cause"]) == ("not yet", "unreadable") and "/" not in said["because"]
+
+
 def test_an_old_edition_is_judged_by_its_own_starter():
     commit = edition().commit
     if not commit:

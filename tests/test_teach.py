@@ -1,5 +1,6 @@
 """The framework: predictions that are kept, checks that no code breaks, recorded runs."""
 
+import errno
 import json
 import mmap
 import os
@@ -32,12 +33,12 @@ from helpers.measure import (
     workers,
 )
 from helpers.publish.execute import kernel
-from helpers.teach import exercise, exercise_files, inside, kept, predict, recorded
+from helpers.teach import exercise, exercise_files, inside, kept, notebook_files, predict, recorded
 from helpers.teach.exercises import is_attempted
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, must_be_readable
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
-from helpers.teach.words import inline, paragraphs, plain
+from helpers.teach.words import inline, paragraphs, plain, short
 from helpers.units import GiB, KiB, MiB
 
 
@@ -301,11 +302,40 @@ def test_a_starter_that_does_something_is_still_the_starter():
             "the mode of the source was changed, from",
         ),
         ("    import os; print(os.listdir(os.path.dirname(a))[1])", "IndexError"),  # the folder holds only the source
+        ("    import os, shutil; os.umask(0o777); shutil.copyfile(a, b)", "can't read `target.bin`: Permission denied"),
+        ("    import os; os.chmod(a.parent, 0)", "can't read what your function left. Leave files and folders where"),
+        ("    open(a.parent / 'x' / 'y')", "No such file or directory: 'x/y', in line 2"),
+        ("    raise ValueError(a.parent)", "raised ValueError: …/check-"),
     ],
 )
 def test_a_check_answers_whatever_the_code_does(body: str, said: str):
     verdict = exercise("02.chunks").check(function(body), size=8 * MiB, timeout=5)
-    assert verdict.outcome == "not yet" and said in verdict.because
+    assert verdict.outcome == "not yet" and said in verdict.because and verdict.cause != "not-checked"
+    assert os.environ["ZERO_COPY_DATA"] not in verdict.because, "which machine's path this is, is nobody's business"
+
+
+def test_a_message_names_no_folder_of_this_machine():
+    """A word may be cut in the middle, but a folder's name goes first."""
+    places = (folders.ROOT, Path.home(), sys.prefix, sys.base_prefix, os.environ["ZERO_COPY_DATA"])
+    for place in places:
+        said = short(f"cannot import name 'x' from 'y' ({place}/lib/y.py, {'z' * 60})", 60)
+        assert "(…/" in said and len(said) < 70
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_locked_folder_is_the_student_s_and_a_full_disk_is_not(tmp_path: Path):
+    attempt, folder = Attempt(None, MiB, 5, tmp_path, tmp_path), tmp_path / "inside"
+    folder.mkdir()
+    (folder / "file").touch()
+    attempt.hand_out(folder)
+    folder.chmod(0)
+    with pytest.raises(NotYet, match="can't read `file`: Permission denied") as slip, must_be_readable(tmp_path):
+        attempt.unharmed()
+    folder.chmod(0o700)
+    assert slip.value.cause == "unreadable" and str(tmp_path) not in slip.value.because
+    for error in (OSError(errno.ENOSPC, "full", str(folder)), PermissionError(errno.EACCES, "no", "/elsewhere")):
+        with pytest.raises(OSError, match=error.strerror), must_be_readable(tmp_path):
+            raise error
 
 
 def test_a_verdict_fits_a_screen():

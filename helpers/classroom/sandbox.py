@@ -20,7 +20,7 @@ import psutil
 
 from ..folders import DATA, ROOT
 from ..measure.run import why_no_start
-from ..teach.judging import Fence
+from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
 
 PROCESSES = 256  # and threads: more than any answer needs
@@ -156,7 +156,7 @@ class _Stop:
         try:
             files, size = _taken(self.folder)
         except OSError:  # a folder is unreadable, or too deep
-            return "hid what it wrote"
+            return HID
         if files > FILES or size > ROOM:
             return "wrote too much"
         if (free := shutil.disk_usage(self.folder).free) < self.disk:

@@ -20,7 +20,7 @@ import cloudpickle
 from .. import folders, owners, scratch, units
 from . import exercise_files, inside, kept, source
 from .exercise_files import Answer
-from .judging import Attempt, Fence, NotYet, Verdict
+from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
 from .source import Source
 from .words import Said, block, inline, paragraphs, plain, short
 
@@ -190,7 +190,7 @@ class Exercise:
         attempt = None
         try:
             judge = exercise_files.check(self.folder).judge
-            with scratch.room("check") as folder:
+            with scratch.room("check") as folder, must_be_readable(folder):
                 students, own = folder / "student", folder / "judge"
                 students.mkdir()
                 own.mkdir()

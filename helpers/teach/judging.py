@@ -3,6 +3,7 @@
 A judge returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -10,7 +11,8 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from html import escape
@@ -30,6 +32,9 @@ from .words import inline, plain, short
 Outcome = Literal["not attempted", "not yet", "right"]
 CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
+HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
+READABLE = "Leave files and folders where the check finds them, and readable: mode 644 for a file, 755 for a folder."
+BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
 NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no writer
 
 
@@ -135,7 +140,8 @@ class Attempt:
         """
         how = self._how(modules, shared, memory_limit=memory_limit, look=look)
         heap, name = not kinds_are_told_apart(), self.source.name
-        self.recording = measured(self.started(runner), args, how, heap=heap, name=name)
+        run = measured(self.started(runner), args, how, heap=heap, name=name)
+        self.recording = replace(run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None)
         return self.recording
 
     def workers(self, runner: Callable, *args: Any, count: int, modules: Sequence[str] = ()) -> Sharing:
@@ -187,7 +193,7 @@ class Attempt:
             name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
             try:
                 now = path.lstat()
-            except OSError:
+            except (FileNotFoundError, NotADirectoryError):
                 raise NotYet("source-gone", f"{name} is gone. It must still be there, unchanged.") from None
             if not stat.S_ISREG(now.st_mode):
                 why = f"{name} is gone, and something else lies in its place. It must still be there, unchanged."
@@ -212,12 +218,15 @@ class Attempt:
         if run.ended == "memory limit":
             taken = in_words(own_memory(run), "bytes")
             raise NotYet("memory-limit", f"it was stopped when it had taken {taken} of memory for itself.")
+        where = self._where(run.error or "")
+        if run.ended == HID or (run.ending.startswith("raised PermissionError") and where.startswith(", when")):
+            raise NotYet("unreadable", f"the check can't read what your function left. {READABLE}")
         if run.ended != "raised":
             raise NotYet("crashed", f"its process ended ({run.ended}) before the function returned.")
         if "File too large" in (run.error or ""):
             why = "it kept writing, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)
-        raise NotYet("raised", f"it {short(run.ending, 400)}{self._where(run.error or '')}")
+        raise NotYet("raised", f"it {short(run.ending, 400)}{where}")
 
     def _where(self, trace: str) -> str:
         """The student's own line that raised it, with its text if there is any; or, if it was raised after the function
@@ -306,6 +315,18 @@ def opened(path: Path) -> BinaryIO:
     if not regular:
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
     return _open(path)
+
+
+@contextmanager
+def must_be_readable(folder: Path) -> Iterator[None]:
+    """Raises NotYet("unreadable") about what can't be read in `folder`: only the student's code can have left it so."""
+    try:
+        yield
+    except OSError as error:
+        path = Path(str(error.filename))
+        if error.errno not in BARRED or not path.is_relative_to(folder) or not folder.exists():
+            raise
+        raise NotYet("unreadable", f"the check can't read `{path.name}`: {error.strerror}. {READABLE}") from None
 
 
 def _open(path: Path) -> BinaryIO:

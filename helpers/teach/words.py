@@ -1,11 +1,16 @@
 """What this room says, in two forms: HTML for a notebook or a page, and text for a terminal."""
 
+import os
 import re
+import sys
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from textwrap import indent
 
 import mistune
+
+from ..folders import ROOT
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,12 @@ def block(source: str) -> str:
 
 
 def short(text: str, most: int = 1000) -> str:
-    """At most `most` characters, from the beginning and the end, and none that a screen can't show."""
+    """At most `most` characters, from the beginning and the end, and none that a screen can't show. "…" stands for the
+    folders of this machine, which may be a teacher's."""
+    home, data = map(os.path.expanduser, ("~", os.environ.get("ZERO_COPY_DATA") or "~"))
+    places = {str(ROOT), home, os.path.realpath(data), sys.prefix, sys.base_prefix}
+    for place in sorted((place for place in places if len(Path(place).parts) > 1), key=len, reverse=True):
+        text = text.replace(place, "…")
     if len(text) > most:
         text = f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,5 +1,5 @@
 # fills the disk in a folder that nobody may enter
-# expect: crashed
+# expect: unreadable
 def copy_small(source, target):
     import os
 

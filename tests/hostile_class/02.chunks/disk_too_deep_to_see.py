@@ -1,5 +1,5 @@
 # fills the disk where the path is longer than any path may be
-# expect: crashed
+# expect: unreadable
 def copy_small(source, target):
     import os
 

@@ -1,5 +1,5 @@
 # leaves its folder so that nobody may look into it
-# expect: source-gone or crashed or raised
+# expect: unreadable
 def copy_small(source, target):
     import os
 
