@@ -1,5 +1,6 @@
 """Lesson 10's checks: whatever is called a holder is one, and whatever Windows refuses is refused here."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def test_each_check_asks_of_every_kind_three_in_a_session():
     kinds = [kind for session in sessions for kind in session.values()]
     assert sorted(kinds) == sorted([*holders.HOLDERS, *holders.FREE])
     assert all(sum(kind in holders.HOLDERS for kind in session.values()) == 3 for session in sessions)
+
+
+def test_a_file_left_by_a_student_is_not_read_into_memory(tmp_path: Path):
+    with open(tmp_path / "weights.bin", "wb") as file:
+        file.truncate(64 * MiB)
+    tracemalloc.start()
+    assert len(check(exercise("10.windows").folder).contents(tmp_path)) == 1
+    assert tracemalloc.get_traced_memory()[1] < 8 * MiB
+    tracemalloc.stop()
 
 
 @linux

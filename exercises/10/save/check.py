@@ -146,7 +146,7 @@ def judge(attempt: Attempt) -> Verdict:
     source = attempt.random_file(size=size)
     target = random_file(folder / "shared" / "weights.bin", size, seed=2**31)
     os.link(target, attempt.own / "old.bin")  # a reader that has mapped the old file sees these bytes
-    mode, old = stat.S_IMODE(target.stat().st_mode), digest(target)
+    mode, old, before = stat.S_IMODE(target.stat().st_mode), digest(target), digest(folder / "full" / "weights.bin")
     means = {"cross-device link": ("other-folder", OTHER_FOLDER)}
     seen = attempt.run(run, folder, source, np, memory_limit=4 * size + 64 * MiB, means=means)
     now = digest(attempt.own / "old.bin")
@@ -166,7 +166,7 @@ def judge(attempt: Attempt) -> Verdict:
         replaced(seen.value["small"], folder / "small" / "weights.bin", few)
     except NotYet as slip:
         raise NotYet(slip.cause, f"an array of {SMALL:,} numbers: {slip.because}") from None
-    safe(seen.value, folder)
+    safe(seen.value, folder, before)
     done = "The old file stays whole for its readers, the new comes all at once, and a failure leaves nothing behind"
     verdict, now = within(seen, BUDGET, done), stat.S_IMODE(target.stat().st_mode)
     more = f" (The old file had mode {mode:o}, the new file has {now:o}; `shutil.copymode` fixes that.)"
@@ -201,8 +201,8 @@ def replaced(told: dict, target: Path, twin: Path) -> None:
         raise NotYet("left-beside", f"everything is saved, but you left this beside the file: {left}.")
 
 
-def safe(told: dict, folder: Path) -> None:
-    """Raises NotYet if a failure left something behind, or would have."""
+def safe(told: dict, folder: Path, before: bytes) -> None:
+    """Raises NotYet if a failure left something behind, or would have, or an old file whose digest isn't `before`."""
     if told["shared"]["sparse"]:
         why = (
             "you mapped a file that has a length but no room on the disk yet. If the disk is full, writing to the "
@@ -214,7 +214,7 @@ def safe(told: dict, folder: Path) -> None:
         left = sorted(file.name for file in (folder / name).iterdir())
         if not told[name]:
             raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must know.")
-        if left != ["weights.bin"] or (folder / name / "weights.bin").read_bytes() != b"old":
+        if left != ["weights.bin"] or digest(folder / name / "weights.bin") != before:
             got = "other bytes in it" if left == ["weights.bin"] else f"{left}"
             why = f"{what}: expected the old file as it was and nothing beside it, got {got}."
             raise NotYet("left-after-failure", f"{why} Code that must run whatever happens belongs in a `finally`.")

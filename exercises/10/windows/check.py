@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach.inside import is_mapped
-from helpers.teach.judging import Attempt, NotYet, Verdict, held, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, digest, held, within
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
@@ -139,9 +138,10 @@ def judge(attempt: Attempt) -> Verdict:
     return verdict
 
 
-def contents(folder: Path) -> dict[str, int]:
-    """CRC-32 of each file of a folder."""
-    return {file.name: zlib.crc32(file.read_bytes()) if file.is_file() else 0 for file in folder.iterdir()}
+def contents(folder: Path) -> dict[str, bytes]:
+    """The digest of each file of a folder; b"" for what is no file of its own."""
+    found = {file.name: file for file in folder.iterdir()}
+    return {name: digest(file) if file.is_file() and not file.is_symlink() else b"" for name, file in found.items()}
 
 
 def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
