@@ -117,6 +117,15 @@ def lesson(number: str) -> Path:
     return known[number]
 
 
+def free(path: Path) -> Path:
+    """This path, or the first of path-2, path-3, … that is free."""
+    number, found = 1, path
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_stem(f"{path.stem}-{number}")
+    return found
+
+
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
     """Writes `data` (text as UTF-8) to `path`, or leaves `path` as it was. Like `whole_file`, for small data."""
     data = data.encode() if isinstance(data, str) else data

@@ -50,20 +50,20 @@ def _new(name: str, parent: Path) -> tuple[Path, int]:
     """A folder whose name begins with `name`, and a descriptor that holds its lock. Removes abandoned folders."""
     for left in parent.glob(f"{name}-*"):
         with suppress(OSError):
-            held = _lock(left)
+            abandoned = lock(left)
             _remove(left)
-            os.close(held)
+            os.close(abandoned)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
         try:
-            lock = _lock(folder)
+            held = lock(folder)
         except BlockingIOError:
             continue  # another process just took it for abandoned
         except OSError:  # a system, or a network file system, without such locks
-            lock = os.open(os.devnull, os.O_RDONLY)
+            held = os.open(os.devnull, os.O_RDONLY)
         if folder.exists():
-            return folder, lock
-        os.close(lock)
+            return folder, held
+        os.close(held)
 
 
 def _remove(folder: Path) -> None:
@@ -75,9 +75,9 @@ def _remove(folder: Path) -> None:
             subprocess.run([*command, "--", folder], capture_output=True)
 
 
-def _lock(folder: Path) -> int:
-    """A descriptor that holds the folder's lock, flock(2). BlockingIOError if another process holds the lock, another
-    OSError if the system has no locks."""
+def lock(folder: Path) -> int:
+    """A descriptor that holds the folder's lock, flock(2), until it's closed. BlockingIOError if another process holds
+    the lock, another OSError if the system has no locks."""
     if not fcntl:
         raise OSError("no locks on this system")
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # refuses a pipe that somebody put there

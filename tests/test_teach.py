@@ -119,7 +119,7 @@ def test_a_damaged_file_is_set_aside_not_lost(a_student: Path, damage: bytes):
         assert peaks().value is None
     peaks().keep({"read": 1})
     assert peaks().value == {"read": 1.0}
-    aside = [a_student / "predictions.damaged", a_student / "predictions.damaged-2"]
+    aside = [a_student / "predictions.damaged", a_student / "predictions-2.damaged"]
     assert [path.read_bytes() for path in aside] == [damage, damage]
 
 
@@ -150,6 +150,19 @@ def test_a_folder_that_cannot_be_written_is_no_error(
     monkeypatch.setattr("helpers.teach.kept._here", {})
     peaks().keep({"read": 5})
     assert peaks().value == {"read": 5.0} and "until this kernel ends" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
+def test_what_is_no_file_or_has_no_end_is_not_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
+    path = a_student / "predictions.json"
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(bytes(200_001))):
+        monkeypatch.setattr("helpers.teach.kept._here", {})
+        make(path)
+        before = path.lstat()
+        peaks().keep({"read": 5})
+        assert peaks().value == {"read": 5.0} and path.lstat() == before
+        path.unlink()
 
 
 def test_who_has_no_home_can_predict(monkeypatch: pytest.MonkeyPatch):
@@ -691,7 +704,7 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
 def test_what_is_kept_is_not_lost_by_one_failed_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
     kept.keep("some", "a", 1)
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "read_bytes", lambda self: (_ for _ in ()).throw(PermissionError("busy")))
+        broken.setattr(kept, "content", lambda path: (_ for _ in ()).throw(PermissionError("busy")))
         assert kept.keep("some", "b", 2) is False
         assert kept.read("some") == {"b": 2}
     assert kept.read("some") == {"a": 1, "b": 2}

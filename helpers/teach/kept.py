@@ -8,16 +8,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .. import folders
-
-try:
-    import fcntl
-except ImportError:  # Windows: if two kernels keep something at the same moment, one value may be lost
-    fcntl = None
+from .. import folders, scratch
+from .notebook_files import content
 
 PATIENCE = 2.0  # seconds for another kernel to read, change and write
 _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
@@ -48,22 +44,19 @@ def keep(name: str, key: str, value: Any) -> bool:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Meanwhile no other kernel reads, changes or writes, flock(2), unless a kernel takes longer than PATIENCE."""
-    folder = os.open(folders.state(), os.O_RDONLY) if fcntl else None
-    try:
-        until = time.monotonic() + PATIENCE
-        while folder is not None and time.monotonic() < until:
+    """Meanwhile no other kernel reads, changes or writes, unless a kernel takes longer than PATIENCE. Where there are
+    no locks, and two kernels keep something at the same moment, one value may be lost."""
+    folder, until = folders.state(), time.monotonic() + PATIENCE
+    with ExitStack() as stack:
+        while time.monotonic() < until:
             try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                stack.callback(os.close, scratch.lock(folder))
                 break
             except BlockingIOError:
                 time.sleep(0.005)
-            except OSError:  # a network file system without locks
+            except OSError:  # Windows; a network file system without locks
                 break
         yield
-    finally:
-        if folder is not None:
-            os.close(folder)
 
 
 def _path(name: str) -> Path:
@@ -71,25 +64,16 @@ def _path(name: str) -> Path:
 
 
 def _on_disk(name: str) -> dict[str, Any]:
-    try:
-        path = _path(name)
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    try:
-        found = json.loads(text)
+    """What the file holds. Renames a damaged file to the first free name of predictions.damaged,
+    predictions-2.damaged, …"""
+    path = _path(name)
+    with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
+        try:
+            found = json.loads(content(path))
+        except FileNotFoundError:
+            return {}
         if isinstance(found, dict):
             return found
-    except (ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
-        pass
-    _set_aside(path)
-    return {}
-
-
-def _set_aside(path: Path) -> None:
-    """Renames it to the first free name of predictions.damaged, predictions.damaged-2, …: earlier files stay."""
-    places = (path.with_suffix(f".damaged{n}") for n in ("", *(f"-{i}" for i in range(2, 100))))
-    place = next((p for p in places if not p.exists()), None)
     with suppress(OSError):  # then it stays where it is until something is written
-        if place:
-            path.rename(place)
+        path.rename(folders.free(path.with_suffix(".damaged")))
+    return {}

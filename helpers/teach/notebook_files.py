@@ -1,22 +1,27 @@
 """A notebook's file as plain JSON, because nbformat takes a second to import."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+from ..units import MiB, in_words
 from ..whole import regular_file
 
 Notebook = dict[str, Any]
+LARGEST = 512 * MiB  # of a file that a student keeps: a lesson with its figures takes 1 to 3 MiB
 
 
 class NoNotebook(ValueError):
     """A file that can't be read as a notebook of format 4."""
 
 
-def read(path: Path) -> Notebook:
-    """The notebook in this file. Raises NoNotebook, which names the file and says why it can't be read."""
+def read(path: Path, data: bytes | None = None) -> Notebook:
+    """The notebook in this file, or in `data` from it. Raises NoNotebook, which names the file and says why it can't be
+    read."""
     try:
-        found = json.loads(content(path))
+        found = json.loads(content(path) if data is None else data)
     except OSError as error:
         raise NoNotebook(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -27,22 +32,23 @@ def read(path: Path) -> Notebook:
 
 
 def content(path: Path) -> bytes:
-    """The bytes in a file. Raises OSError for anything that isn't a regular file."""
+    """The bytes in a file. Raises OSError for anything that isn't a regular file, and for a file past LARGEST."""
     with regular_file(path) as file:
+        if (size := os.fstat(file.fileno()).st_size) > LARGEST:
+            words = f"it has {in_words(size, 'bytes')}; the limit is {in_words(LARGEST, 'bytes')}"
+            raise OSError(errno.EFBIG, words, str(path))
         return file.read()
 
 
 def _is_notebook(found: Any) -> bool:
-    return (
-        isinstance(found, dict)
-        and found.get("nbformat") == 4
-        and isinstance(found.get("nbformat_minor"), int)
-        and isinstance(found.get("metadata"), dict)
-        and isinstance(found.get("cells"), list)
-        and all(isinstance(cell, dict) and _is_cell(**cell) for cell in found["cells"])
-    )
+    match found:
+        case {"nbformat": 4, "nbformat_minor": int(), "metadata": dict(), "cells": [*cells]}:
+            return all(map(_is_cell, cells))
+    return False
 
 
-def _is_cell(cell_type: Any = None, source: Any = None, metadata: Any = None, **_: Any) -> bool:
-    lines = source if isinstance(source, list) else [source]
-    return isinstance(cell_type, str) and isinstance(metadata, dict) and all(isinstance(line, str) for line in lines)
+def _is_cell(found: Any) -> bool:
+    match found:
+        case {"cell_type": str(), "metadata": dict(), "source": str() | [*_] as lines}:
+            return all(isinstance(line, str) for line in lines)
+    return False
