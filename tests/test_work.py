@@ -1,5 +1,6 @@
 """A student's own copies of the lessons: a new edition comes in, and nothing of the student's is lost."""
 
+import io
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 from helpers import folders
 from helpers.edition import Edition
+from helpers.teach import notebook_files
 from helpers.teach import work as module
 from helpers.teach.merging import Cell, merged
 from helpers.teach.notebook_files import NoNotebook, read
@@ -279,6 +282,118 @@ def test_a_pipe_or_a_folder_in_its_place_is_named_too(student: Work):
     assert student.fresh(student.lessons / "01_see_a_page.ipynb").name == "01_see_a_page-fresh.ipynb"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes")
+def test_trouble_with_one_file_does_not_hold_up_the_others(student: Work, tmp_path: Path):
+    """A lesson is on a stick that isn't plugged in, another is a link to itself, and a program is a pipe."""
+    on_stick, loop, pipe = (student.folder / f for f in ("00_start_here.ipynb", "01_see_a_page.ipynb", "rust/copy.rs"))
+    for path, make in (
+        (on_stick, lambda path: path.symlink_to(tmp_path / "stick" / path.name)),
+        (loop, lambda path: path.symlink_to(path)),
+        (pipe, os.mkfifo),
+    ):
+        path.unlink()
+        make(path)
+    issue(student, {"2-a": "new a"})
+    for name in ("rust/copy.rs", "rust/cow.rs"):
+        (student.lessons / name).write_text("second")
+    first, second, third, fourth = after(student)
+    assert first == (
+        f"00_start_here.ipynb can't be brought up to date: no such folder; make it first: {tmp_path / 'stick'}. "
+        "It stays as it is; `make fresh LESSON=00` puts a fresh copy beside it."
+    )
+    assert second.startswith("01_see_a_page.ipynb can't be brought up to date: Too many levels of symbolic links")
+    assert third.startswith(f"{LESSON}: 4 cells") and (student.folder / "rust/cow.rs").read_text() == "second"
+    assert fourth.startswith("rust/copy.rs can't be brought up to date: this is a device or a pipe")
+    assert fourth.endswith("It stays as it is.")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_nothing_waits_for_a_pipe_or_reads_a_file_without_end(student: Work, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(student.folder))
+    os.mkfifo(student.folder / "jpserver-1.json")
+    assert list(module.open_in_jupyterlab(student.folder)) == []
+    monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
+    os.truncate(student.folder / LESSON, 200_001)
+    (said,) = after(student)
+    assert said.startswith(f"{LESSON} can't be brought up to date: it has 195 KiB; the limit is 195 KiB: ")
+
+
+# --- an editor saves meanwhile --------------------------------------------------------------------------------
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """What else happens while a file is put into this folder: as often as `times` says."""
+
+    def happens(place: str, what: Callable[[], object], times: int = 1) -> None:
+        put, left = module._put, [what] * times
+
+        def slow(path: Path, *more: object) -> None:
+            if path.parent.name == place and left:
+                left.pop()()
+            put(path, *more)
+
+        monkeypatch.setattr(module, "_put", slow)
+
+    return happens
+
+
+def add_a_cell(student: Work) -> None:
+    """As an editor does: writes another file, and renames it."""
+    path = student.folder / LESSON
+    notebook, beside = read(path), path.with_suffix(".saving")
+    beside.write_text(json.dumps(notebook | {"cells": [*notebook["cells"], code("own", "my own")]}))
+    beside.rename(path)
+
+
+@pytest.mark.parametrize("place", ["base", "before"])
+def test_what_is_saved_during_the_merge_is_merged_too(student: Work, place: str, meanwhile):
+    meanwhile(place, lambda: add_a_cell(student))
+    issue(student, {"2-a": "new a"})
+    (said,) = after(student)
+    assert texts(student) == {"2-a": "new a", "own": "my own"} and "4 cells brought in" in said
+
+
+def test_what_is_saved_all_the_time_waits(student: Work, meanwhile):
+    meanwhile("base", lambda: write(student, {"2-b": f"{texts(student)['2-b']}."}), times=99)
+    issue(student, {"2-a": "new a"})
+    (said,) = after(student)
+    path = student.folder / LESSON
+    assert said.startswith(f"{LESSON} can't be brought up to date: an editor keeps saving it: {path}. It stays")
+    assert texts(student)["2-a"] == "cell a" and texts(student)["2-b"] == "cell b.."
+
+
+def test_a_copy_that_comes_back_meanwhile_stays(student: Work, meanwhile):
+    path = student.folder / LESSON
+    backup = path.read_bytes()
+    path.unlink()
+    meanwhile("base", lambda: path.write_bytes(backup))
+    assert after(student) == [] and path.read_bytes() == backup
+
+
+def test_a_program_that_is_saved_meanwhile_stays(student: Work, monkeypatch: pytest.MonkeyPatch):
+    mine, real = student.folder / "rust" / "copy.rs", module.content
+
+    def slow(path: Path) -> bytes:
+        found = real(path)
+        if path == mine:
+            mine.write_text("mine")
+        return found
+
+    monkeypatch.setattr(module, "content", slow)
+    (student.lessons / "rust" / "copy.rs").write_text("second")
+    (said,) = after(student)
+    assert said.startswith("rust/copy.rs stays as you have it") and mine.read_text() == "mine"
+
+
+def test_another_make_lab_may_tidy_up_at_the_same_moment(student: Work, monkeypatch: pytest.MonkeyPatch):
+    """It has removed a copy that this one has just listed."""
+    glob = Path.glob
+    gone = {"before": [student.folder / "gone"]}
+    monkeypatch.setattr(Path, "glob", lambda folder, names: [*glob(folder, names), *gone.get(folder.name, [])])
+    issue(student, {"2-a": "new a"})
+    (said,) = after(student)
+    assert "4 cells brought in" in said and texts(student) == {"2-a": "new a"}
+
+
 def test_a_fresh_copy_lies_beside_the_student_s(student: Work):
     write(student, {"2-a": "mine"})
     made = [student.fresh(student.lessons / LESSON) for _ in range(2)]
@@ -403,6 +518,21 @@ def test_the_command_makes_a_fresh_copy(own: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == f"A fresh copy: {own / '02_copy_a_big_file-fresh.ipynb'}\n"
     assert main(["--fresh", ""]) == 1
     assert "no lesson ''; there are: 00, 01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "ascii"])
+def test_a_terminal_that_cannot_show_a_cell_shows_the_rest(
+    student: Work, encoding: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ZERO_COPY_WORK", str(student.folder))
+    monkeypatch.setattr(folders, "NOTEBOOKS", student.lessons)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    write(student, {"0-b": "x = '\ud800\N{SNAKE}'"}, "00_start_here.ipynb")
+    issue(student, {"0-b": "another"}, "00_start_here.ipynb")
+    issue(student, {"2-a": "new a"})
+    assert main([]) == 0
+    sys.stdout.flush()
+    assert b"x = '?" in sys.stdout.buffer.getvalue() and texts(student) == {"2-a": "new a"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(own: Path, capsys: pytest.CaptureFixture, request):

@@ -9,26 +9,35 @@ it was made from.
 """
 
 import argparse
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 from .. import folders
 from ..edition import Edition, edition
+from ..whole import whole_file
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
 KEPT = 3  # earlier copies of a lesson
 PATIENCE = 5  # seconds, for a running JupyterLab to say what's open
+
+
+class Saved(OSError):
+    """A file was saved while its new version was being made. The file stays as it was saved."""
 
 
 @dataclass(frozen=True)
@@ -40,66 +49,78 @@ class Work:
     edition: Edition
 
     def bring_up_to_date(self) -> Iterator[str]:
-        """Makes missing copies, and merges a new edition into the others; yields a line for each thing done.
+        """Makes missing copies, and merges a new edition into the others. Yields a line for each thing done, and for
+        each file that had to stay as it is.
 
-        Raises OSError if the folder can't be written, and NoNotebook if a lesson itself can't be read.
+        Raises OSError if the folder can't be written, or the disk is full.
         """
-        new, behind = [], []
-        for lesson in folders.lessons(self.lessons):
-            path = self._copy(lesson)
-            if not path.exists():
-                if any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*")):
-                    yield f"{lesson.name} was gone: there is a fresh copy again."
-                else:
-                    new.append(lesson)
-                self._write(lesson, path)
-                continue
-            now = _digest_of(read(lesson))
-            try:
-                if _made_from(read(path)) != now:
-                    behind.append(lesson)
-            except NoNotebook as error:
-                beside = f"`make fresh LESSON={lesson.name[:2]}` puts a fresh copy beside it."
-                yield f"{error}. It stays as it is; {beside}"
+        new: list[Path] = []
+        in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
+        yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
         if new:
             yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
-        in_use = set(open_in_jupyterlab(self.folder)) if behind else set()
-        for lesson in behind:
-            if any(self._copy(lesson).is_relative_to(used) for used in in_use):
-                yield (
-                    f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, shut "
-                    "JupyterLab down (File > Shut Down) and start it again."
-                )
-            else:
-                yield self._merge(lesson)
         beside = ("own_code/*.ipynb", "rust/*.*", "rust/crates/*.rs", "rust/crates/*.toml")  # not what cargo leaves
-        for file in sorted(path for files in beside for path in self.lessons.glob(files)):
-            yield from self._follow(file)
+        yield from self._each(sorted(path for files in beside for path in self.lessons.glob(files)), self._follow)
 
     def fresh(self, lesson: Path) -> Path:
         """Another copy of a lesson as it is handed out, under a free name."""
-        path = _free(self._copy(lesson).with_stem(f"{lesson.stem}-fresh"))
-        self._write(lesson, path)
+        path = folders.free(self._copy(lesson).with_stem(f"{lesson.stem}-fresh"))
+        self._write(lesson, path, None)
         return path
 
-    def _merge(self, lesson: Path) -> str:
+    def _each(self, files: Iterable[Path], bring: Callable[[Path], str]) -> Iterator[str]:
+        """What `bring` says about each file, if anything. Trouble with one file doesn't hold up the others."""
+        for file in files:
+            try:
+                try:
+                    said = bring(file)
+                except Saved:
+                    said = bring(file)
+            except (NoNotebook, OSError) as error:
+                if isinstance(error, OSError):
+                    if error.errno == errno.ENOSPC or not os.access(self.folder / HIDDEN, os.W_OK | os.X_OK):
+                        raise
+                    name = file.relative_to(self.lessons).as_posix()
+                    error = f"{name} can't be brought up to date: {error.strerror}: {error.filename}"
+                fresh = f"; `make fresh LESSON={file.name[:2]}` puts a fresh copy beside it"
+                said = f"{error}. It stays as it is{fresh if file.parent == self.lessons else ''}."
+            if said:
+                yield said
+
+    def _bring(self, lesson: Path, new: list[Path], in_use: Callable[[], list[Path]]) -> str:
+        """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in `new`."""
+        path, was = self._copy(lesson), _now(self._copy(lesson))
+        if was is None:
+            known = any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*"))
+            self._write(lesson, path, was)
+            new += [] if known else [lesson]
+            return f"{lesson.name} was gone: there is a fresh copy again." if known else ""
+        if _made_from(read(path, was)) == _digest_of(read(lesson)):
+            return ""
+        if any(path.is_relative_to(used) for used in in_use()):
+            return (
+                f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, shut "
+                "JupyterLab down (File > Shut Down) and start it again."
+            )
+        return self._merge(lesson, path, was)
+
+    def _merge(self, lesson: Path, path: Path, was: bytes) -> str:
         """Merges what the edition changed into the student's copy, and keeps the copy as it was."""
-        path, before = self._copy(lesson), self.folder / HIDDEN / "before"
-        mine = read(path)
-        name = re.sub(r"\W+", "-", str(self.edition)).strip("-")
-        _put(_free(before / f"{path.stem}.before-{name}.ipynb"), content(path))
-        done = self._write(lesson, path, mine)
-        for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)[:-KEPT]:
-            old.unlink()
+        before, name = self.folder / HIDDEN / "before", re.sub(r"\W+", "-", str(self.edition)).strip("-")
+        _put(folders.free(before / f"{path.stem}.before-{name}.ipynb"), was)
+        done = self._write(lesson, path, was)
+        with suppress(FileNotFoundError):  # another `make lab` has just removed it
+            for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)[:-KEPT]:
+                old.unlink()
         said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
         if done.kept:
             shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
             said += f" Where you and the edition differ, yours stays ({_count(done.kept, 'cell')}): {shown}"
         return said
 
-    def _write(self, lesson: Path, path: Path, mine: Notebook | None = None) -> Merged:
-        """Writes the lesson as it is now, with what is the student's, to `path`, whole or not at all."""
-        theirs = read(lesson)
+    def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
+        """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
+        theirs, mine = read(lesson), None if was is None else read(path, was)
         digest = _digest_of(theirs)
         handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
         done = merged(handed_out, mine["cells"] if mine else [], theirs["cells"])
@@ -111,20 +132,21 @@ class Work:
             "nbformat_minor": max(5, notebook["nbformat_minor"]),  # cells have ids since 4.5
         }
         _put(self._base(lesson, digest), content(lesson))
-        _put(path, json.dumps(notebook, sort_keys=True, indent=1) + "\n")
+        _put(path, f"{json.dumps(notebook, sort_keys=True, indent=1)}\n".encode(), was)
         return done
 
-    def _follow(self, file: Path) -> Iterator[str]:
+    def _follow(self, file: Path) -> str:
         """Updates the copy of a file beside the lessons, unless the student has changed it."""
-        path, theirs = self._copy(file), content(file)
-        mine, base = content(path) if path.exists() else None, self._base(file, _digest(theirs))
-        if mine is None or (mine != theirs and self._base(file, _digest(mine)).exists()):
-            _put(path, theirs)
-        elif mine != theirs and not base.exists():
+        path, theirs, said = self._copy(file), content(file), ""
+        was, base = _now(path), self._base(file, _digest(theirs))
+        if was is None or (was != theirs and self._base(file, _digest(was)).exists()):
+            _put(path, theirs, was)
+        elif was != theirs and not base.exists():
             name = file.relative_to(self.lessons).as_posix()
-            yield f"{name} stays as you have it; edition {self.edition} has another version."
+            said = f"{name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
+        return said
 
     def _copy(self, file: Path) -> Path:
         return self.folder / file.relative_to(self.lessons)
@@ -149,7 +171,7 @@ def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     )
     for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
-            server = json.loads(file.read_bytes())
+            server = json.loads(content(file))
             root = Path(server["root_dir"]).resolve()
             if folder.is_relative_to(root):
                 yield from (root / path for path in _with_a_kernel(server["url"], server["token"]))
@@ -182,18 +204,20 @@ def _digest_of(lesson: Notebook) -> str:
     return _digest(json.dumps(lesson["cells"], sort_keys=True).encode())
 
 
-def _put(path: Path, data: str | bytes) -> None:
+def _now(path: Path) -> bytes | None:
+    """What a student's file holds; None if there is no file."""
+    return content(path) if path.exists() else None
+
+
+def _put(path: Path, data: bytes, was: bytes | EllipsisType | None = ...) -> None:
+    """Writes a file whole. Raises Saved if a student's file no longer holds what it `was` when the new one is done."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    folders.write_whole(path, data)
-
-
-def _free(path: Path) -> Path:
-    """This path, or the first of path-2, path-3, … that is free."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_stem(f"{path.stem}-{number}")
-    return free
+    with whole_file(path, len(data)) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())  # now only the rename is left
+        if was is not ... and _now(path) != was:
+            raise Saved(errno.EBUSY, "an editor keeps saving it", str(path))
 
 
 def _beginning(cell: Cell) -> str:
@@ -211,6 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
     parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
     options = parser.parse_args(arguments)
+    sys.stdout.reconfigure(errors="replace")  # a cell may hold what the terminal's encoding can't show
     try:
         work = Work(folders.work(), folders.NOTEBOOKS, edition())
         if work.folder.is_relative_to(work.lessons):
@@ -225,15 +250,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(line)
     except ValueError as error:
         print(error, file=sys.stderr)
-        return 1
     except OSError as error:
-        print(
-            f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}. "
-            "Set ZERO_COPY_WORK to another folder for them.",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
+        why = f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}"
+        print(f"{why}. Set ZERO_COPY_WORK to another folder for them.", file=sys.stderr)
+    else:
+        return 0
+    return 1
 
 
 if __name__ == "__main__":
