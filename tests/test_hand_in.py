@@ -80,6 +80,21 @@ def test_what_cannot_be_handed_in_is_refused(own: Path):
     assert not (own / "hand-in").exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_what_is_in_the_way_of_the_zip_is_named(own: Path, capsys: pytest.CaptureFixture):
+    folder, file = own / "hand-in", own / "hand-in" / "02_ada.zip"
+    for path, make, away in (
+        (folder, folder.touch, folder.unlink),
+        (file, lambda: file.mkdir(parents=True), file.rmdir),
+        (folder, lambda: folder.chmod(0o500), lambda: folder.chmod(0o700)),
+    ):
+        make()
+        assert main(["02", "--name", "ada"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(str(path)) and "is in the way of your zip (" in said and "Move it away" in said
+        away()
+
+
 def test_what_was_run_must_be_in_the_file(own: Path, shell: InteractiveShell):
     """The last run of each exercise of this lesson, whatever was run before."""
     shell.run_cell("from helpers.teach import exercise", store_history=True)
@@ -99,7 +114,11 @@ def test_the_command_needs_no_kernel(own: Path, capsys: pytest.CaptureFixture):
     assert main(["99"]) == 1
     assert "no lesson '99'" in capsys.readouterr().err
     done = subprocess.run(
-        [sys.executable, "-m", "helpers.teach.handing_in", "02"], cwd=folders.ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "helpers.teach.handing_in", "02", "--name", "Zoë"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},  # a terminal that can't show the name
+        cwd=folders.ROOT,
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 0 and done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "") and "02_Zo?.zip is ready" in done.stdout
     assert len(os.listdir(own / "hand-in")) == 2

@@ -244,6 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
     )
     options = parser.parse_args(arguments)
+    sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
         parser.error("say what to grade: a folder or a zip (make grade FROM=…), or an nbgrader course (NBGRADER=…)")

@@ -37,9 +37,14 @@ def hand_in(lesson: str, name: str = "") -> Said:
     _is_saved(read(path), lesson)
     predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = path.parent / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
-    made.parent.mkdir(exist_ok=True)
     predicted = json.dumps(predictions, indent=1, sort_keys=True) + "\n"
-    folders.write_whole(made, _zipped({path.name: content(path), "predictions.json": predicted.encode()}))
+    zipped = _zipped({path.name: content(path), "predictions.json": predicted.encode()})
+    try:
+        made.parent.mkdir(exist_ok=True)
+        folders.write_whole(made, zipped)
+    except (FileExistsError, IsADirectoryError, PermissionError) as error:
+        why = f"{error.filename} is in the way of your zip ({error.strerror}). Move it away, and hand in again"
+        raise type(error)(why) from None
     saved = time.strftime("%H:%M on %d %B", time.localtime(path.stat().st_mtime))
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
     text = (

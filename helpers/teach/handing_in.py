@@ -13,6 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("lesson", help="its number, such as 02; save the notebook first")
     parser.add_argument("--name", default="", help="your name, for the file's name; by default your user name")
     options = parser.parse_args(arguments)
+    sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     try:
         print(hand_in(options.lesson, options.name))
     except (OSError, ValueError) as error:
