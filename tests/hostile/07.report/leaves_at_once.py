@@ -1,5 +1,5 @@
 # ends the process, and leaves another that holds its pipes
-def explain(report):
+def explain(steps):
     import os
     import time
 

@@ -1,20 +1,22 @@
-# a child holds the file while the bytearray is made from it
+# a process that has left its family holds the file while the bytearray is made
 import os
 import signal
 
 
 def load(path):
     reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
         data = path.read_bytes()
-        os.write(writing, data[:1])
+        os.write(writing, os.getpid().to_bytes(4, "little") + data[:1])
         signal.pause()
         os._exit(len(data) & 1)
-    os.read(reading, 1)
+    os.wait()
+    pid = int.from_bytes(os.read(reading, 4), "little")
     data = bytearray(os.path.getsize(path))
     with open(path, "rb") as file:
         file.readinto(data)
     os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
     return data
