@@ -39,9 +39,9 @@ FOLDER = Path(__file__).with_name("hostile_class")
 ANSWERS = sorted(FOLDER.glob("*/*.py"))
 FILE = "02_copy_a_big_file.ipynb"
 TRACE = "zero-copy-was-here"  # in the name of every file that a trick leaves
-RIGHTEOUS = ("ada", "noether")
-RIGHT = [exercise(f"02.{name}") for name in ("chunks", "hidden", "report")]
-SECONDS = 4  # for a student's function
+RIGHTEOUS = {"ada": "02.chunks", "noether": "10.holders", "7001": "02.report"}  # the exercise that each has right
+TWINS = ("7001", "7002")  # two students with the same name
+SECONDS = 2  # for a student's function
 
 
 @dataclass(frozen=True)
@@ -75,27 +75,23 @@ SCRIPT = {"output_type": "display_data", "metadata": {}, "data": {"text/html": "
 NOTHING = ("not attempted",)
 NOT_PYTHON = ("not-python",)
 HOSTILE_NOTEBOOKS: dict[str, tuple[bytes | int, tuple[str, ...]]] = {  # bytes, or the length of a sparse file
-    "empty": (b"", ("not graded",)),
     "broken": (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": "x = ', ("not graded",)),
-    "no notebook": (b'[{"nbformat": 4}]', ("not graded",)),
-    "not text": (bytes(range(256)) * 100, ("not graded",)),
     "200 MB": (200 * 10**6, ("not graded",)),
     "lists in lists": (b'{"nbformat": 4, "cells": ' + b"[" * 5 * MiB, ("not graded",)),
-    "cells without end": (notebook(*["x = 1"] * (judge.CELLS + 1)), ("not graded",)),
     "a novel": (notebook("x = '" + "1" * judge.CODE + "'", STUB), ("not graded",)),
     "numbers for text": (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1, null]}]}', ("not graded",)),
-    "cells of nothing": (b'{"nbformat": 4, "cells": [null, 1, {}, {"cell_type": "code"}, []]}', NOTHING),
-    "an edition of its own": (
-        notebook("x = 1", metadata={"zero_copy": {"edition": "<b>1", "commit": "--output=/tmp/" + TRACE}}), NOTHING,
-    ),
-    "scripts in outputs": (
-        json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "source": "x = 1", "outputs": [SCRIPT]}]}).encode(),
+    "scripts, no cells, and an edition of its own": (
+        json.dumps(
+            {
+                "nbformat": 4,
+                "metadata": {"zero_copy": {"edition": "<b>1", "commit": "--output=/tmp/" + TRACE}},
+                "cells": [None, 1, {}, {"cell_type": "code"}, [], {"cell_type": "code", "outputs": [SCRIPT]}],
+            }
+        ).encode(),
         NOTHING,
     ),
     "half a letter": (notebook("def copy_small(source, target):\n    return '\ud800'"), NOT_PYTHON),
-    "a null": (notebook("def copy_small(source, target):\n    return '\0'"), NOT_PYTHON),
     "attributes of attributes": (notebook("def copy_small(source, target):\n    source" + ".a" * 100_000), NOT_PYTHON),
-    "signs before a number": (notebook("def copy_small(source, target):\n    " + "-" * 200_000 + "1"), NOT_PYTHON),
     "twice twenty times": (notebook(STUB[:32] + deep(finally_in_finally, 20, " pass")), NOT_PYTHON),
     "functions in functions": (notebook("copy_small = " + "lambda: " * 10_000 + "1"), NOTHING),
     "a number by the page": (notebook(f"{STUB[:32]}    return 0x{'1' * 100_000}"), ("not graded",)),
@@ -128,7 +124,7 @@ def links(path: Path) -> None:
 
 
 def many_entries(path: Path) -> None:
-    zipped(path, **{f"{number}.ipynb": b"" for number in range(100_000)})
+    zipped(path, **{f"{number}.ipynb": b"" for number in range(10_000)})
 
 
 def ten_gigabytes(path: Path) -> None:
@@ -161,19 +157,13 @@ ARCHIVES = {one.__name__: one for one in (leads_out, links, many_entries, ten_gi
 NAMES = [
     '=HYPERLINK("http:192.0.2.1")',
     "@SUM(1+1)*cmd|' ' !A0",
-    "<script>alert('vandal')<\N{DIVISION SLASH}script>",
-    "-rf",
-    "$(touch zero-copy-was-here)",
-    "%s%n{0}",
-    "line\nend",
-    "\N{RIGHT-TO-LEFT OVERRIDE}turned",
+    "-rf $(touch zero-copy-was-here)",
+    "<script>alert('vandal')<\N{DIVISION SLASH}script>%s%n{0}",
+    "line\nend \N{RIGHT-TO-LEFT OVERRIDE}turned",
     "ä" * 127,
-    "a'b\"c",
-    ".hidden",
-    "Robert'); drop table rows;--",
+    ".hidden a'b\"c'); drop table rows;--",
 ]
 ZIPPED = ["n" * 300, "../../x", "/etc/x", "Zoë"]  # in a zip, because a file system may refuse them
-TWINS = {"7001": "right", "7002": "not attempted"}  # two students with the same name; how one of their exercises ends
 
 
 @dataclass(frozen=True)
@@ -221,14 +211,14 @@ def graded() -> Iterator[Graded]:
 def hand_in_answers(collected: Path) -> dict[str, Expected]:
     """Hands in the tricks, and right answers from two students whose names sort among them."""
     found = {}
-    for path in ANSWERS[::8]:  # each takes seconds of both cores
+    for path in ANSWERS:
         key = path.parent.name
         student = f"{path.stem} {key}"
         check = f'exercise("{key}").check({exercise(key).name})'
         hand_in(collected / student / of_lesson(key), path.read_text(encoding="utf-8"), check)
         found[student] = expected(path)
-    for name in RIGHTEOUS:
-        hand_in(collected / name / FILE, *(one.solution_source for one in RIGHT))
+    for name in ("ada", "noether"):
+        hand_in(collected / name / of_lesson(RIGHTEOUS[name]), exercise(RIGHTEOUS[name]).solution_source)
     return found
 
 
@@ -274,8 +264,8 @@ def hand_in_names(collected: Path) -> int:
     os.mkdir(undecodable)
     with open(undecodable + b"/" + FILE.encode(), "wb") as file:
         file.write(notebook("x = 1"))
-    for number, outcome in TWINS.items():
-        cell = RIGHT[2].solution_source if outcome == "right" else "x = 1"
+    for number in TWINS:
+        cell = exercise(RIGHTEOUS[number]).solution_source if number in RIGHTEOUS else "x = 1"
         hand_in(collected / f"Twin_{number}_assignsubmission_file" / FILE, cell)
     places = (f"{name}_{number}_assignsubmission_file" for number, name in enumerate(ZIPPED, 8001))
     zipped(collected / "class.zip", **{f"{place}/{FILE}": notebook("x = 1") for place in places})
@@ -303,7 +293,7 @@ def said_of(graded: Graded, student: str, exercise: str) -> tuple[str, str]:
 
 
 def test_there_are_enough_of_them_and_each_says_its_trick():
-    assert len(ANSWERS) >= 45 and len(ANSWERS) + len(HOSTILE_NOTEBOOKS) + len(ARCHIVES) + len(NAMES) >= 100
+    assert len(ANSWERS) >= 33 and len(ANSWERS) + len(HOSTILE_NOTEBOOKS) + len(ARCHIVES) + len(NAMES) >= 60
     for path in ANSWERS:
         found = expected(path)
         assert f"def {exercise(found.exercise).name}(" in path.read_text(encoding="utf-8") and found.words
@@ -328,8 +318,7 @@ def test_archives_and_what_is_no_file_are_not_graded_and_say_why(graded: Graded)
 
 def test_none_scores_and_the_righteous_do(graded: Graded):
     for line in graded.gradebook:
-        righteous = line["student"] in RIGHTEOUS and line["lesson"] == "02"
-        righteous |= (line["student"], line["exercise"]) == ("7001", "02.report")
+        righteous = RIGHTEOUS.get(line["student"]) == line["exercise"]
         assert (line["outcome"] == "right", float(line["points"] or 0) > 0) == (righteous, righteous), line
 
 
@@ -341,7 +330,7 @@ def test_none_is_lost(graded: Graded):
     assert all(len(set(names)) == len(names) >= 3 for names in lines.values())
     plain = {*graded.answers, *graded.notebooks, *graded.others, *RIGHTEOUS, *TWINS}
     assert plain <= set(lines) and len(lines) == len(plain) + graded.strange, sorted(set(lines) - plain)
-    assert {number: said_of(graded, number, "02.report")[0] for number in TWINS} == TWINS
+    assert [said_of(graded, number, "02.report")[0] for number in TWINS] == ["right", "not attempted"]
 
 
 def test_nothing_is_left_and_nothing_was_touched(graded: Graded):
@@ -354,7 +343,7 @@ def test_nothing_is_left_and_nothing_was_touched(graded: Graded):
 
 def test_it_ends_within_its_time(graded: Graded):
     """A check may run a function several times, and an answer that was slow beside others is judged twice."""
-    assert graded.seconds < 60 + 15 * len(graded.answers)
+    assert graded.seconds < 60 + 4 * len(graded.answers)
 
 
 def test_what_is_written_can_be_opened(graded: Graded):

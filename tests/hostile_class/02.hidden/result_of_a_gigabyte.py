@@ -1,4 +1,0 @@
-# a result that is larger than all that is sent
-# expect: memory-limit or endless-file
-def load(path):
-    return bytearray(2**30)
