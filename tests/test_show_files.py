@@ -13,7 +13,7 @@ from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
 from helpers.show import copy_budget, file_layout, fractions, gallery
 from helpers.show.boxes import shortened
 from helpers.show.copy_budget import kinds
-from helpers.show.figure import ABSENT, ANONYMOUS, FILE, PREDICTED, WARNING, Picture
+from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Picture
 from helpers.show.fitting import width
 from helpers.show.fractions import percent
 from helpers.units import MiB
@@ -234,26 +234,24 @@ def test_ways_that_are_none(ways, words):
 # --- borrowed and owned -----------------------------------------------------------------------------------------
 
 
-def test_the_parts_of_a_bar_and_its_prediction():
+def test_the_parts_of_a_bar():
     rows = {"json.loads": 0.0, "a parser that borrows the strings without any escape": 0.94, "safetensors": 1}
-    shown = fractions(rows, "Three loaders.", predicted={"json.loads": 0.5, "safetensors": None})
+    shown = fractions(rows, "Three loaders.")
     borrowed, owned = drawn(shown, FILE), drawn(shown, ANONYMOUS)
     whole = borrowed[-1].get_width()
     assert [one.get_width() / whole for one in borrowed] == pytest.approx([0, 0.94, 1])
     assert [one.get_width() / whole for one in owned] == pytest.approx([1, 0.06, 0])
-    (dashed,) = [one for one in shown.figure.axes[0].patches if not one.get_fill()]
-    assert dashed.get_width() / whole == pytest.approx(0.5) and dashed.get_linestyle() == PREDICTED["linestyle"]
-    assert {"0 % borrowed (you: 50 %)", "94 % borrowed", "100 % borrowed"} <= set(texts(shown))
-    assert keys(shown) == ["borrowed", "owned", "you predicted"]
-    assert "json.loads: 0 % borrowed, 100 % owned; you predicted 50 %. a parser that" in shown.alt
+    assert {"0 % borrowed", "94 % borrowed", "100 % borrowed"} <= set(texts(shown))
+    assert keys(shown) == ["borrowed", "owned"]
+    assert "json.loads: 0 % borrowed, 100 % owned. a parser that" in shown.alt
     assert "escape: 94 % borrowed, 6 % owned. safetensors: 100 % borrowed, 0 % owned." in shown.alt
     assert shown.caption == "Three loaders."
     assert_fits(shown)
 
 
-def test_other_words_and_many_rows():
-    shown = fractions({f"row {i}": i / 20 for i in range(21)}, words=("lent", "copied"))
-    assert keys(shown) == ["lent", "copied"] and "row 5: 25 % lent, 75 % copied." in shown.alt
+def test_many_rows():
+    shown = fractions({f"row {i}": i / 20 for i in range(21)})
+    assert "row 5: 25 % borrowed, 75 % owned." in shown.alt
     assert_fits(shown)
 
 
@@ -274,18 +272,16 @@ def test_a_little_is_not_nothing(fraction, words):
 
 
 @pytest.mark.parametrize(
-    ("rows", "predicted", "words"),
+    ("rows", "words"),
     [
-        ({}, None, "at least one row"),
-        ({"a": 94}, None, "the fraction of 'a' is 94; it should be from 0 to 1"),
-        ({"a": float("nan")}, None, "the fraction of 'a' is nan"),
-        ({"a": 0.5}, {"a": -0.1}, "the predicted fraction of 'a' is -0.1"),
-        ({"a": 0.5}, {"b": 0.1}, "a prediction for 'b', but the rows are: a"),
+        ({}, "at least one row"),
+        ({"a": 94}, "the fraction of 'a' is 94; it should be from 0 to 1"),
+        ({"a": float("nan")}, "the fraction of 'a' is nan"),
     ],
 )
-def test_rows_that_are_none(rows, predicted, words):
+def test_rows_that_are_none(rows, words):
     with pytest.raises(ValueError, match=words):
-        fractions(rows, predicted=predicted)
+        fractions(rows)
 
 
 # --- small pictures ---------------------------------------------------------------------------------------------

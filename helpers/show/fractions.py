@@ -3,40 +3,28 @@
 from collections.abc import Mapping
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from .boxes import LINE, WIDE, sheet
-from .figure import ANONYMOUS, FILE, PREDICTED, QUIET, Picture, key, legend, look, paint, picture
+from .figure import ANONYMOUS, FILE, QUIET, Picture, key, legend, look, paint, picture
 from .fitting import width, wrapped
 
 KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the scale below, between bars, a bar
 LABEL = 190  # at most
 
 
-def fractions(
-    rows: Mapping[str, float],
-    caption: str = "",
-    words: tuple[str, str] = ("borrowed", "owned"),
-    predicted: Mapping[str, float | None] | None = None,
-) -> Picture:
+def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
     """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched).
 
-    `rows` has a fraction from 0 to 1 for each name, `words` names the two parts, and `predicted` has the reader's
-    fractions, each drawn as a dashed outline; None for no prediction yet. ValueError if there are no rows, if a number
-    isn't 0 to 1, or if a prediction is for an unknown row.
+    `rows` has a fraction from 0 to 1 for each name. ValueError if there are no rows, or if a number isn't 0 to 1.
     """
     if not rows:
         raise ValueError("nothing to show: pass at least one row with its fraction")
-    guesses = {name: guess for name, guess in (predicted or {}).items() if guess is not None}
-    for name in guesses:
-        if name not in rows:
-            raise ValueError(f"a prediction for {name!r}, but the rows are: {', '.join(rows)}")
-    for told, of in (("fraction", rows), ("predicted fraction", guesses)):
-        for name, fraction in of.items():
-            if not 0 <= fraction <= 1:
-                raise ValueError(f"the {told} of {name!r} is {fraction}; it should be from 0 to 1")
+    for name, fraction in rows.items():
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"the fraction of {name!r} is {fraction}; it should be from 0 to 1")
     with look():
-        return picture(_drawn(rows, words, guesses), _alt(rows, words, guesses), caption)
+        return picture(_drawn(rows), _alt(rows), caption)
 
 
 def percent(fraction: float) -> str:
@@ -46,9 +34,9 @@ def percent(fraction: float) -> str:
     return "over 99 %" if 0.99 < fraction < 1 else f"{100 * fraction:.0f} %"
 
 
-def _drawn(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[str, float]) -> Figure:
+def _drawn(rows: Mapping[str, float]) -> Figure:
     labels = {name: wrapped(name.replace(" %", "\N{NO-BREAK SPACE}%"), LABEL) for name in rows}
-    said = {name: _said(fraction, words, guesses.get(name)) for name, fraction in rows.items()}
+    said = {name: f"{percent(fraction)} borrowed" for name, fraction in rows.items()}
     left = 14 + max(width(line) for lines in labels.values() for line in lines)
     across = WIDE - left - 14 - max(map(width, said.values()))
     talls = {name: max(THICK, LINE * len(lines)) + GAP for name, lines in labels.items()}
@@ -65,25 +53,13 @@ def _drawn(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[s
             ax.add_patch(
                 Rectangle((left + start * across, bar), (end - start) * across, THICK, linewidth=0, **paint(kind))
             )
-        if name in guesses:
-            corner, tall = (left, bar - 3), THICK + 6
-            ax.add_patch(Rectangle(corner, guesses[name] * across, tall, fill=False, zorder=3, **PREDICTED))
         ax.text(left - 8, middle, "\n".join(labels[name]), ha="right", va="center", linespacing=1.25)
         ax.text(left + across + 8, middle, said[name], va="center")
         top += talls[name]
-    parts = [key(kind._replace(word=word)) for kind, word in zip((FILE, ANONYMOUS), words, strict=True)]
-    legend(fig, *parts, *[Patch(fill=False, label="you predicted", **PREDICTED)] * bool(guesses))
+    legend(fig, key(FILE._replace(word="borrowed")), key(ANONYMOUS._replace(word="owned")))
     return fig
 
 
-def _said(fraction: float, words: tuple[str, str], guess: float | None) -> str:
-    return f"{percent(fraction)} {words[0]}" + (f" (you: {percent(guess)})" if guess is not None else "")
-
-
-def _alt(rows: Mapping[str, float], words: tuple[str, str], guesses: Mapping[str, float]) -> str:
-    told = [
-        f"{name}: {percent(fraction)} {words[0]}, {percent(1 - fraction)} {words[1]}"
-        + (f"; you predicted {percent(guesses[name])}" if name in guesses else "")
-        for name, fraction in rows.items()
-    ]
-    return f"Bars from 0 to 100 %, split into {words[0]} and {words[1]}. {'. '.join(told)}."
+def _alt(rows: Mapping[str, float]) -> str:
+    told = [f"{name}: {percent(part)} borrowed, {percent(1 - part)} owned" for name, part in rows.items()]
+    return f"Bars from 0 to 100 %, split into borrowed and owned. {'. '.join(told)}."
