@@ -22,8 +22,7 @@ _STYLE = (
 class Lasting:
     """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone.
 
-    A subclass has `widget` (None: there's only the copy), `_repr_html_` and `__repr__`, both of what is shown now, and
-    calls `renew` when that changes.
+    A subclass has `widget`, and `_repr_html_` and `__repr__` of what is shown now; it calls `renew` when that changes.
     """
 
     def renew(self) -> None:
@@ -36,16 +35,14 @@ class Lasting:
         return []
 
     def _copy(self) -> dict[str, str]:
-        style = _STYLE.format(self.widget.model_id) if self.widget is not None else ""
-        return {"text/html": style + self._repr_html_(), "text/plain": repr(self)}
+        return {"text/html": _STYLE.format(self.widget.model_id) + self._repr_html_(), "text/plain": repr(self)}
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        if self.widget is not None:
-            self.widget.add_class(f"zc-live-{self.widget.model_id}")
-            view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-            display({VIEW: view, "text/html": ""}, raw=True)
+        self.widget.add_class(f"zc-live-{self.widget.model_id}")
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
+        display({VIEW: view, "text/html": ""}, raw=True)
         handle = display(self._copy(), raw=True, display_id=True)
         if in_notebook():  # a terminal would print it again
             self._handles.append(handle)

@@ -61,9 +61,9 @@ def peaks() -> Prediction:
 @pytest.mark.parametrize(
     ("asked", "answer", "line"),
     [
-        (predict("t.a", "How much?"), 1024.0, "kept: 1,024 MiB"),
-        (predict("t.b", "How many?", unit="calls"), 3.0, "kept: 3 calls"),
-        (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 MiB"),
+        (predict("t.a", "How much?"), 1024.0, "kept: 1 GiB"),
+        (predict("t.b", "How many?", unit="calls"), 1.0, "kept: 1 call"),
+        (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 B"),
         (predict("t.c", "Which?", choices=["x", "y"]), "y", "kept: y"),
         (predict("t.d", "In order?", order=["x", "y", "z"]), ["z", "x", "y"], "kept: 1. z, 2. x, 3. y"),
     ],
@@ -190,17 +190,16 @@ def test_sizes_are_bytes_for_the_plot():
     [
         (predict("t.a", "?"), None, 256 * MiB, "No prediction yet. Measured: 256 MiB."),
         (predict("t.a", "?"), 250, 256 * MiB, "You predicted 250 MiB; measured 256 MiB – well predicted."),
-        (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1,024 MiB; measured 256 MiB, 4.0 times less."),
-        (predict("t.a", "?"), 1024, 16 * KiB, "You predicted 1,024 MiB; measured 16 KiB."),
+        (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1 GiB; measured 256 MiB – you expected 4 times as much."),
+        (predict("t.a", "?"), 0.3, 944 * KiB, "You predicted 307 KiB; measured 944 KiB."),
         (predict("t.a", "?"), 5, None, "You predicted 5 MiB; it is not measured here."),
-        (predict("t.b", "?", unit="calls"), 2, 200, "You predicted 2 calls; measured 200 calls, 100 times more."),
+        (predict("t.b", "?", unit="calls"), 1, 200, "You predicted 1 call; measured 200 calls – 200 times as many."),
         (peaks(), None, {"read": MiB, "mmap": 0}, "No prediction yet. Measured: read 1 MiB, mmap 0 B."),
         (
             peaks(),
             {"mmap": 0},
             {"read": 90 * MiB, "mmap": 0},
-            "No prediction yet for read. Measured: 90 MiB. "
-            "You predicted 0 MiB for mmap; measured 0 B – well predicted.",
+            "No prediction yet for read. Measured: 90 MiB. You predicted 0 B for mmap; measured 0 B – well predicted.",
         ),
         (predict("t.c", "?", choices=["x", "y"]), "x", "x", "As you predicted: x."),
         (predict("t.c", "?", choices=["x", "y"]), "x", "y", "You predicted “x”; measured: y."),
@@ -220,6 +219,28 @@ def test_beside_says_it_in_a_line(asked: Prediction, answer, measured, said: str
     assert "<p" in comment._repr_html_()
 
 
+def test_a_prediction_after_its_measurement_is_late(a_student: Path):
+    """It's kept, and shown as such; what is handed in stays as it was before the measurement."""
+    asked = peaks()
+    asked.keep({"read": 5})
+    asked.beside({"read": None, "mmap": None})
+    asked.keep({"read": 7})
+    assert not asked.late, "nothing was measured"
+    assert "late" not in repr(asked.beside({"read": 256 * MiB}))
+    asked.keep({"read": 7})
+    assert not asked.late, "nothing was changed"
+    asked.keep({"read": 256})
+    assert peaks().late and peaks().value == {"read": 256.0}
+    assert peaks().kept == "kept: read 256 MiB (late: made after the measurement was shown)"
+    assert repr(asked.beside({"read": 256 * MiB})).endswith("(Late: made after the measurement was shown.)")
+    assert "late: made after" in asked._repr_html_()
+    assert json.loads((a_student / "predictions.json").read_text()) == {"t.peaks": {"read": 7.0}}
+    asked.keep(None)
+    assert peaks().value is None and not peaks().late
+    asked.keep({"read": 3})
+    assert peaks().late and json.loads((a_student / "predictions.json").read_text()) == {}
+
+
 # --- predictions: the inputs ------------------------------------------------------------------------------------
 def inputs(asked: Prediction) -> list:
     return [child for child in asked.widget.children if hasattr(child, "description") and child.description]
@@ -234,7 +255,7 @@ def test_numbers_typed_are_kept_at_once():
     read, mapped = inputs(asked)
     assert (read.description, read.value) == ("read, MiB", "") and "no prediction yet" in status(asked)
     read.value = "1 GiB"
-    assert peaks().value == {"read": 1024.0} and "kept: read 1,024 MiB" in status(asked)
+    assert peaks().value == {"read": 1024.0} and "kept: read 1 GiB" in status(asked)
     mapped.value = "0"
     assert peaks().value == {"read": 1024.0, "mmap": 0.0}
     mapped.value = "lots"

@@ -9,14 +9,19 @@ from functools import cached_property
 from html import escape
 from typing import Any, Literal
 
+import ipywidgets as widgets
+
 from ..lasting import Lasting
 from ..units import GiB, KiB, MiB, in_words
 from . import kept
 from .words import Said, inline, plain
 
 FILE = "predictions"
+LATE = "late"  # by key: [] once the measurement was shown, [value] for a prediction made after that
+FITTING = {"style": {"description_width": "initial"}, "layout": {"max_width": "100%"}}
 SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
 NONE_YET = "no prediction yet"
+AFTERWARDS = "late: made after the measurement was shown"
 _BLANK = (
     '<span role="img" aria-label="blank to write on" '
     'style="display:inline-block;min-width:9em;border-bottom:1px solid currentColor">&nbsp;</span>'
@@ -44,7 +49,18 @@ class Prediction(Lasting):
     @property
     def value(self) -> Value | None:
         """None if there is none yet; a number, {name: number} as far as given, the choice, or the names in order."""
-        return self._checked(kept.read(FILE).get(self.key))
+        return self._checked(after[0] if (after := self._after) else kept.read(FILE).get(self.key))
+
+    @property
+    def late(self) -> bool:
+        """Was it made, or changed, after its measurement was shown? Then the class report leaves it out."""
+        return bool(self._after)
+
+    @property
+    def _after(self) -> list | None:
+        """What LATE has; None if the measurement wasn't shown."""
+        found = kept.read(LATE).get(self.key)
+        return found if isinstance(found, list) else None
 
     @property
     def sizes(self) -> dict[str, float]:
@@ -65,14 +81,20 @@ class Prediction(Lasting):
         """
         if value is not None and self._checked(value) is None:
             raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
-        if not kept.keep(FILE, self.key, None if value is None else self._checked(value)):
-            print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
+        after, made = self._after is not None, None if value is None else self._checked(value)
+        if made != self.value:
+            if after:
+                on_disk = kept.keep(LATE, self.key, [] if made is None else [made])
+            if made is None or not after:
+                on_disk = kept.keep(FILE, self.key, made)
+            if not on_disk:
+                print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
         self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
         """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit.
 
-        The line's HTML also carries what was measured as data, for the class report.
+        From now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report.
         """
         value = self.value
         if self.kind == "number":
@@ -86,8 +108,13 @@ class Prediction(Lasting):
             text = _choice_beside(value, measured)
         else:
             text = _order_beside(value, measured)
+        shown = measured.values() if isinstance(measured, Mapping) else [measured]
+        if self._after is None and any(each is not None for each in shown):
+            kept.keep(LATE, self.key, [])
+        text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
+        html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
-        return Said(text, f'<p class="zc-beside" {data}>{escape(text)}</p>')
+        return Said(text, f'<p class="zc-beside" {data}>{html}</p>')
 
     # --- how it is shown ----------------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -103,18 +130,17 @@ class Prediction(Lasting):
         if value is None:
             return NONE_YET
         if isinstance(value, dict):
-            return "kept: " + ", ".join(f"{name} {self._in_unit(number)}" for name, number in value.items())
-        if isinstance(value, list):
-            return "kept: " + ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
-        return f"kept: {value}" if isinstance(value, str) else f"kept: {self._in_unit(value)}"
+            told = ", ".join(f"{name} {self._in_unit(number)}" for name, number in value.items())
+        elif isinstance(value, list):
+            told = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
+        else:
+            told = value if isinstance(value, str) else self._in_unit(value)
+        return f"kept: {told} ({AFTERWARDS})" if self.late else f"kept: {told}"
 
     @cached_property
-    def widget(self) -> Any:
-        """The inputs, made once, so that every display shows the same state; None without ipywidgets."""
-        try:
-            return _inputs(self)
-        except ImportError:
-            return None
+    def widget(self) -> widgets.Widget:
+        """The inputs, made once, so that every display shows the same state."""
+        return _inputs(self)
 
     def _repr_html_(self) -> str:
         value = self.value
@@ -129,6 +155,7 @@ class Prediction(Lasting):
         else:
             places = "".join(f"<li>{inline(name) if name else _BLANK}</li>" for name in value or [""] * len(self.names))
             below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
+        below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
         return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
 
     def _filled(self, number: float | None) -> str:
@@ -161,21 +188,24 @@ class Prediction(Lasting):
             list(value) if isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names) else None
         )
 
+    @property
+    def _counts(self) -> bool:
+        """Are its numbers counts of things?"""
+        return self.unit.endswith("s") or self.unit.startswith("of ")
+
     def _is_number(self, value: Any) -> bool:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and 0 <= value <= (sys.float_info.max if self.most is None else self.most)
 
     def _in_unit(self, number: float) -> str:
-        return f"{_digits(number)} {self.unit}".strip()
+        """With the question's unit; a size with the one that suits it: "944 KiB", not "0.922 MiB"."""
+        if self.unit in SIZES:
+            return in_words(number * SIZES[self.unit], "bytes")
+        unit = self.unit.removesuffix("s") if number == 1 else self.unit
+        return f"{_digits(number)} {unit}".strip()
 
     def _measured(self, number: float | None) -> str:
-        """A measured figure in the question's unit, or far below it in a smaller unit: "16 KiB", not "0.016 MiB"."""
-        if number is None:
-            return "not measured here"
-        if self.unit not in SIZES:
-            return self._in_unit(number)
-        scaled = number / SIZES[self.unit]
-        return in_words(number, "bytes") if scaled < 0.1 else self._in_unit(scaled)
+        return "not measured here" if number is None else self._in_unit(number / SIZES.get(self.unit, 1))
 
     def _number_beside(self, name: str, guess: float | None, measured: float | None) -> str:
         of = f" for {name}" if name else ""
@@ -204,8 +234,8 @@ class Prediction(Lasting):
         factor = high / low
         if factor < 1.3:
             return " – close"
-        times = _digits(factor) if factor >= 10 else f"{factor:.1f}"
-        return f", {times} times {'less' if measured < guess else 'more'}"
+        times = f"{_digits(factor) if factor >= 10 else f'{factor:.2g}'} times as {'many' if self._counts else 'much'}"
+        return f" – {times}" if guess < measured else f" – you expected {times}"
 
 
 def predict(
@@ -262,10 +292,8 @@ def _order_beside(guess: list[str] | None, measured: Any) -> str:
 
 
 # --- as inputs ------------------------------------------------------------------------------------------------
-def _inputs(prediction: Prediction) -> Any:
-    """The question, labelled inputs, and a line that says what is kept. ImportError without ipywidgets."""
-    import ipywidgets as widgets
-
+def _inputs(prediction: Prediction) -> widgets.Widget:
+    """The question, labelled inputs, and a line that says what is kept."""
     status = widgets.HTML(f"<em>{escape(prediction.kept)}</em>")
 
     def say(text: str) -> None:
@@ -273,12 +301,12 @@ def _inputs(prediction: Prediction) -> Any:
 
     make = {"number": _number_inputs, "numbers": _number_inputs, "choice": _choice_input, "order": _order_inputs}
     question = widgets.HTML(f"<strong>Predict.</strong> {inline(prediction.question)}")
-    box = widgets.VBox([question, *make[prediction.kind](widgets, prediction, say), status])
+    box = widgets.VBox([question, *make[prediction.kind](prediction, say), status])
     box.add_class("zc-predict-inputs")
     return box
 
 
-def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+def _number_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
     """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
     named = prediction.kind == "numbers"
     value = prediction.value
@@ -289,9 +317,8 @@ def _number_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], No
         boxes[name] = widgets.Text(
             "" if number is None else f"{number:.12g}",
             description=f"{name or 'Your prediction'}{unit}",
-            placeholder=f"a number{' of ' + prediction.unit if prediction.unit else ''}",
             continuous_update=False,
-            style={"description_width": "initial"},
+            **FITTING,
         )
 
     def changed(_: Any) -> None:
@@ -330,14 +357,14 @@ def _read(text: str, unit: str) -> float | None:
     return number * units[written] / units[unit.lower()] if unit in SIZES else number
 
 
-def _choice_input(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+def _choice_input(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
     value = prediction.value
     buttons = widgets.RadioButtons(
         options=prediction.names,
         value=value,
         description="Your prediction",
         style={"description_width": "initial"},
-        layout={"width": "max-content"},
+        layout={"width": "auto"},
     )
 
     def changed(change: Any) -> None:
@@ -348,11 +375,11 @@ def _choice_input(widgets: Any, prediction: Prediction, say: Callable[[str], Non
     return [buttons]
 
 
-def _order_inputs(widgets: Any, prediction: Prediction, say: Callable[[str], None]) -> list[Any]:
+def _order_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
     value = prediction.value or [None] * len(prediction.names)
     options = [("choose", None), *((name, name) for name in prediction.names)]
     places = [
-        widgets.Dropdown(options=options, value=name, description=f"Place {i}", style={"description_width": "initial"})
+        widgets.Dropdown(options=options, value=name, description=f"Place {i}", **FITTING)
         for i, name in enumerate(value, 1)
     ]
 
