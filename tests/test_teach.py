@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,7 +36,7 @@ from helpers.measure import (
 from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, inside, kept, notebook_files, predict, recorded
 from helpers.teach.exercises import is_attempted
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, must_be_readable
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, must_be_readable, within
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain, short
@@ -378,6 +379,13 @@ def test_a_verdict_fits_a_screen():
     assert "raised" in verdict.because and "in line 2" in verdict.because
     assert len(repr(verdict)) < 1000 and chr(27) not in repr(verdict) and repr(verdict).encode()
     assert "<b>" not in verdict._repr_html_()
+
+
+@pytest.mark.parametrize(("reads", "said"), [(1, "1 call"), (2, "2 calls"), (None, None)])
+def test_a_single_call_is_no_calls(reads: int | None, said: str | None):
+    run = measure(len, "ab")
+    figures = within(replace(run, io=replace(run.io, read_calls=reads, write_calls=0)), MiB, "It returned").figures
+    assert [figure for figure in figures if "call" in figure] == ([said] if said else [])
 
 
 def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):

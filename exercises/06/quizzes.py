@@ -31,7 +31,7 @@ def mispredicted() -> int:
 
 
 def fastest() -> int:
-    """3 if one dispatch for an array is 10 times faster than one for each number, by method or by table."""
+    """3 if one dispatch for an array is 10 times as fast as one for each number, by method or by table."""
     backend, xs = dispatch.Negative(), [float(i) for i in range(20_000)]
     array, table = np.array(xs), {dispatch.Negative: dispatch.Negative.infer}
     method, by_table, once = (

@@ -280,11 +280,12 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
     Raises NotYet("too-much-memory") if it didn't.
     """
     own, limit = own_memory(run), in_words(budget, "bytes")
+    calls = None if run.io.read_calls is None else run.io.read_calls + run.io.write_calls
     figures = (
         f"{in_words(own, 'bytes')} anonymous at its peak (budget {limit})" if own is not None else "",
         f"{in_words(run.peak.file, 'bytes')} file-backed" if run.peak.file is not None else "",
         f"{in_words(run.heap_peak, 'bytes')} on the heap" if run.heap_peak is not None else "",
-        f"{run.io.read_calls + run.io.write_calls:,} calls" if run.io.read_calls is not None else "",
+        f"{calls:,} call{'s' if calls != 1 else ''}" if calls is not None else "",
         in_words(run.wall, "seconds"),
     )
     figures = tuple(figure for figure in figures if figure)

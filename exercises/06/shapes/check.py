@@ -1,4 +1,4 @@
-"""06.shapes: the right total of every mix, 20 times faster than calling a method for each shape."""
+"""06.shapes: the right total of every mix, 20 times as fast as calling a method for each shape."""
 
 import os
 import secrets
@@ -131,7 +131,7 @@ def judge(attempt: Attempt) -> Verdict:
     must_be_totals(found, cuts, for_all_cuts(mix(*MIXES["many shapes"], seed=seed), cuts), "for many shapes:")
     faster, count = by_loop / yours, 3 * COUNT
     figures = (
-        f"{faster:,.1f} times faster than the loop (at least {TIMES})",
+        f"{faster:,.1f} times as fast as the loop (at least {TIMES})",
         f"the loop: {in_words(by_loop / count, 'seconds')} per shape",
         f"yours: {in_words(yours / count, 'seconds')}",
     )
@@ -142,7 +142,7 @@ def judge(attempt: Attempt) -> Verdict:
             "`layout`, whose time doesn't count."
         )
         raise NotYet("too-slow", why, figures)
-    done = f"The totals are right, and for {count:,} mixed shapes `total` is {faster:,.0f} times faster than a loop"
+    done = f"The totals are right, and for {count:,} mixed shapes `total` is {faster:,.0f} times as fast as a loop"
     return right(f"{done} of method calls.", figures)
 
 
