@@ -19,6 +19,17 @@ _STYLE = (
 )
 
 
+# For what the student types or clicks in: in a narrow window lines break, and a field stays wide enough to type in.
+INPUTS = (
+    "<style>.zc-inputs > * {width: auto; height: auto; flex-wrap: wrap} "
+    ".zc-inputs :is(.jupyter-button, label) {max-width: 100%; height: auto; line-height: 1.4; white-space: pre-wrap; "
+    "text-align: left; flex-shrink: 1} .zc-inputs .jupyter-button {padding: 4px 10px} "
+    ".zc-inputs label:has(input) {display: flex; flex-direction: row-reverse; justify-content: flex-end; gap: 6px} "
+    ".zc-inputs :is(input[type=text], select) {flex: 0 1 12em; min-width: 8em; min-height: 26px} "
+    ".zc-inputs p {line-height: 1.5; margin: 2px 0 8px 1em}</style>"
+)
+
+
 class Lasting:
     """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone.
 

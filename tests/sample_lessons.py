@@ -25,7 +25,7 @@ QUIZ = Quiz(
     "Why does the heap counter show nothing for a mapping?",
     (
         Choice("It is too small", False, "It is as large as the file."),
-        Choice("No allocator was asked", True, "Right: the pages are the page cache’s."),
+        Choice("No allocator was asked", True, "The pages are the page cache’s."),
     ),
 )
 CLAIM = Claim(

@@ -173,8 +173,8 @@ def test_the_solution_follows_the_exercise_with_its_verdict(pages):
 def test_answers_hold_every_choice_with_its_feedback(pages):
     answers = pages["student/02_copy_all.html"].select_one(".answers")
     assert [" ".join(choice.get_text().split()) for choice in answers.select("ul li")] == [
-        "(a) It is too small It is as large as the file.",
-        "(b) No allocator was asked Right: the pages are the page cache’s.",
+        "(a) It is too small ✗ Not this one. It is as large as the file.",
+        "(b) No allocator was asked ✓ Right. The pages are the page cache’s.",
     ]
     assert [choice.get("class") for choice in answers.select("ul li")] == [None, ["right"]]
 
@@ -243,6 +243,18 @@ def test_a_worksheet_shows_what_was_measured_at_its_end(pages):
     for number, (place, item) in enumerate(zip(sheet.select(".reference"), measured.select("section"), strict=True), 1):
         assert place.get_text().strip() == f"→ Measured {number}" and item["id"] == f"measured-{number}"
         assert place.a["href"] == f"#{item['id']}" and item.a["href"] == f"#{place['id']}"
+
+
+@pytest.mark.parametrize("edition", module.LABELS)
+def test_what_is_said_to_a_student_at_work_is_not_printed(pages, edition: str):
+    text = pages[f"{edition}/02_copy_all.html"].get_text()
+    assert "Not attempted" not in text and "No prediction yet" not in text and "Measured: 256 MiB." in text
+    assert ("Click an answer." in text) == (edition == "student")
+
+
+def test_right_and_wrong_have_a_sign_and_a_word(pages):
+    choices = pages["student/02_copy_all.html"].select(".zc-quiz .zc-choice")
+    assert [choice.select_one(".zc-badge").get_text() for choice in choices] == ["✗ Not this one.", "✓ Right."]
 
 
 def test_a_worksheet_asks_a_quiz_and_answers_at_its_end(pages):

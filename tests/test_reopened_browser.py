@@ -20,9 +20,11 @@ CELLS = {
 from helpers import lasting
 from helpers.measure import Explorer
 from helpers.show import dial, page_explorer
-from helpers.teach import predict""",
+from helpers.teach import predict, quiz""",
     "number": 'predict("00.peak", "How much memory does it take?")',
     "choice": 'predict("00.why", "Who takes it?", choices=["the heap", "the cache"])',
+    "long": f'predict("00.each", "How much?", each=["of {"anonymous " * 8}memory", "of the rest"])',
+    "quiz": 'quiz("02.counter")',
     "dial": 'dial("Types", {1: {"a call": 31.0}, 4: {"a call": 48.0}, 64: {"a call": 99.0}}, {"a call": "ns"})',
     "explorer": "explorer = Explorer(16)\npage_explorer(explorer)",
     "bar": 'lasting.PATIENCE = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"):\n    time.sleep(0.1)',
@@ -57,6 +59,8 @@ def shut_down(lab: Page) -> None:
 def is_as_left(lab: Page) -> None:
     """What was answered, drawn and clicked last is in sight, once; and no error is."""
     expect(cell(lab, "number").get_by_text("300 MiB").filter(visible=True)).to_have_count(1)
+    badges = cell(lab, "quiz").locator(".zc-badge").filter(visible=True)
+    expect(badges).to_have_text(["✓ Right.", "✗ Not this one."])
     for name, alt in (("dial", "Marked: Types 4:"), ("explorer", r"1 anonymous \(page 3\)")):
         expect(cell(lab, name).locator("img").filter(visible=True)).to_have_attribute("alt", re.compile(alt))
     for name in CELLS:
@@ -72,6 +76,8 @@ def test_while_the_kernel_lives_its_widgets_are_shown_and_not_their_copies(lab: 
     box.fill("300")
     box.press("Enter")
     cell(lab, "choice").get_by_label("the cache").click()
+    cell(lab, "quiz").get_by_role("button", name="(c) It counts pages").click()
+    cell(lab, "quiz").get_by_role("button", name="(b) It counts requests").click()
     cell(lab, "dial").get_by_role("slider").press("ArrowRight")
     cell(lab, "explorer").get_by_role("button", name="Write", exact=True).click()
     is_as_left(lab)
@@ -80,6 +86,20 @@ def test_while_the_kernel_lives_its_widgets_are_shown_and_not_their_copies(lab: 
     is_as_left(lab)
     expect(cell(lab, "choice").get_by_label("the cache")).to_be_checked()
     assert not lab.complaints
+
+
+@pytest.mark.parametrize("width", [640, 420])
+def test_what_is_filled_in_fits_a_narrow_window(lab: Page, notebook: Path, width: int):
+    lab.set_viewport_size({"width": width, "height": 1000})
+    lab.evaluate("() => jupyterapp.commands.execute('application:toggle-left-area')")
+    for name in ("long", "choice", "quiz"):
+        inside = cell(lab, name).locator(".zc-inputs").locator("input, button, label, p").filter(visible=True)
+        boxes = [each.bounding_box() for each in inside.all()]
+        edge = cell(lab, name).locator(".jp-OutputArea-output").first.bounding_box()
+        assert len(boxes) > 3 and all(box["x"] + box["width"] <= edge["x"] + edge["width"] for box in boxes), name
+        assert all(each.evaluate("one => one.scrollWidth <= one.clientWidth + 1") for each in inside.all()), name
+    lab.evaluate("() => jupyterapp.commands.execute('application:toggle-left-area')")
+    lab.set_viewport_size({"width": 1300, "height": 1000})
 
 
 @pytest.mark.parametrize("time", ["the first time", "after it was saved so"])

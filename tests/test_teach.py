@@ -687,7 +687,7 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
     for cell in ran.cells[1:]:
         *view, output = cell.outputs
         assert [each.data.keys() for each in view] == [{VIEW, "text/html"}] * cell.source.startswith(
-            ("predict", "guess = ")
+            ("predict", "guess = ", "quiz")
         )
         assert {"text/html", "text/plain"} <= set(output.data), cell.source
         shown.append(output.data)

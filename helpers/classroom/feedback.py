@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import groupby
 
 from ..teach import Exercise
+from ..teach.words import badge
 from .course import Course
 from .grades import Grade, moment
 from .lessons import exercise, exercise_title, lesson
@@ -59,7 +60,7 @@ def _answers(grades: Sequence[Grade]) -> Iterator[dict[str, object]]:
             "exercise": grade.exercise,
             "title": exercise_title(grade.exercise),
             "outcome": grade.outcome,
-            "lead": LEADS[grade.outcome],
+            "lead": badge(grade.outcome, LEADS[grade.outcome]),
             "because": line(grade.because),
             "figures": " · ".join(map(one_line, grade.figures)),
             "points": number(grade.points) if grade.is_settled else "",

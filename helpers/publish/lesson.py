@@ -27,6 +27,7 @@ from ..units import NOT_MEASURED
 Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
+UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"  # what is said because nobody has worked in the lesson
 
 
 class HandoutError(Exception):
@@ -133,6 +134,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         _set_apart(tree)
     elif answers := _answers(tree):
         tree.append(BeautifulSoup(answers, "html.parser"))
+    _leave_out(tree, UNDONE if edition == "student" else f"{UNDONE}, .zc-click")
     box_tables(tree)
     return tree
 
@@ -252,6 +254,15 @@ def _open(tree: BeautifulSoup) -> None:
                 line.decompose()
 
 
+def _leave_out(tree: BeautifulSoup, unwanted: str) -> None:
+    """Removes what a selector finds, and outputs that have nothing else."""
+    for tag in tree.select(unwanted):
+        output = tag.find_parent(class_="output")
+        tag.decompose()
+        if output and not output.get_text(strip=True) and not output.find("img"):
+            output.decompose()
+
+
 def _after(box: Tag) -> Tag:
     """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
     cell = box.find_parent(attrs={"data-cell": True})
@@ -290,7 +301,7 @@ def _answer(quiz: Tag) -> str:
         f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
         for choice in quiz.select(".zc-choice")
     )
-    return f"<p>{question.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
+    return f"<p>{question.strong.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
 
 
 ASKS = ".zc-predict, .zc-exercise, .zc-verdict"

@@ -27,7 +27,7 @@ from ..measure.workers import at_work
 from ..units import MiB, in_words
 from . import inside
 from .source import Source
-from .words import inline, plain, short
+from .words import badge, inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
 CRASH = "a crash"
@@ -61,7 +61,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
-        text = f"<p><strong>{self.lead}</strong> {inline(self.because)}</p>"
+        text = f"<p>{badge(self.outcome, self.lead)} {inline(self.because)}</p>"
         return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}</div>'
 
 

@@ -11,14 +11,13 @@ from typing import Any, Literal
 
 import ipywidgets as widgets
 
-from ..lasting import Lasting
+from ..lasting import INPUTS, Lasting
 from ..units import GiB, KiB, MiB, in_words
 from . import kept
 from .words import Said, inline, plain
 
 FILE = "predictions"
 LATE = "late"  # by key: [] once the measurement was shown, [value] for a prediction made after that
-FITTING = {"style": {"description_width": "initial"}, "layout": {"max_width": "100%"}}
 SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
 NONE_YET = "no prediction yet"
 AFTERWARDS = "late: made after the measurement was shown"
@@ -300,9 +299,9 @@ def _inputs(prediction: Prediction) -> widgets.Widget:
         status.value = f"<em>{escape(text)}</em>"
 
     make = {"number": _number_inputs, "numbers": _number_inputs, "choice": _choice_input, "order": _order_inputs}
-    question = widgets.HTML(f"<strong>Predict.</strong> {inline(prediction.question)}")
+    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
     box = widgets.VBox([question, *make[prediction.kind](prediction, say), status])
-    box.add_class("zc-predict-inputs")
+    box.add_class("zc-inputs")
     return box
 
 
@@ -318,7 +317,7 @@ def _number_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[w
             "" if number is None else f"{number:.12g}",
             description=f"{name or 'Your prediction'}{unit}",
             continuous_update=False,
-            **FITTING,
+            style={"description_width": "initial"},
         )
 
     def changed(_: Any) -> None:
@@ -364,7 +363,6 @@ def _choice_input(prediction: Prediction, say: Callable[[str], None]) -> list[wi
         value=value,
         description="Your prediction",
         style={"description_width": "initial"},
-        layout={"width": "auto"},
     )
 
     def changed(change: Any) -> None:
@@ -379,7 +377,7 @@ def _order_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[wi
     value = prediction.value or [None] * len(prediction.names)
     options = [("choose", None), *((name, name) for name in prediction.names)]
     places = [
-        widgets.Dropdown(options=options, value=name, description=f"Place {i}", **FITTING)
+        widgets.Dropdown(options=options, value=name, description=f"Place {i}", style={"description_width": "initial"})
         for i, name in enumerate(value, 1)
     ]
 

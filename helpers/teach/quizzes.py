@@ -1,17 +1,26 @@
-"""Quizzes: why-questions with feedback on every choice. A choice opens to show its feedback, without a script."""
+"""Quizzes: why-questions with feedback on every choice. What the student clicks is kept, and opens its feedback.
+
+Without a kernel a choice opens all the same, without a script.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+import ipywidgets as widgets
+
 from .. import folders
-from . import exercise_files
+from ..lasting import INPUTS, Lasting
+from . import exercise_files, kept
 from .exercises import nearest
-from .words import inline, plain
+from .words import badge, inline, plain
+
+FILE = "quizzes"
+CLICK = '<em class="zc-click">Click an answer.</em>'
 
 
 @dataclass(frozen=True)
@@ -20,9 +29,15 @@ class Choice:
     right: bool
     feedback: str
 
+    @property
+    def told(self) -> str:
+        """What a click on it shows, as HTML."""
+        came, word = ("right", "Right.") if self.right else ("wrong", "Not this one.")
+        return f"<p>{badge(came, word)} {inline(self.feedback)}</p>"
 
-@dataclass(frozen=True)
-class Quiz:
+
+@dataclass(frozen=True, eq=False)
+class Quiz(Lasting):
     """A question with exactly one right choice.
 
     `answer`, where there is one, finds the right choice's number (from 0) by measuring; None if this machine lacks a
@@ -34,30 +49,74 @@ class Quiz:
     choices: tuple[Choice, ...]
     answer: Callable[[], int | None] | None = None
 
+    @property
+    def clicked(self) -> str:
+        """The letters of the choices that the student has opened, in that order: the first is the student's answer."""
+        found = kept.read(FILE).get(self.key)
+        return found if isinstance(found, str) and set(found) <= set(dict(self.lettered)) else ""
+
+    @property
+    def solved(self) -> bool:
+        """Is the right choice among them?"""
+        return any(choice.right for letter, choice in self.lettered if letter in self.clicked)
+
+    @property
+    def lettered(self) -> list[tuple[str, Choice]]:
+        return list(zip(ascii_lowercase, self.choices, strict=False))
+
     def __repr__(self) -> str:
-        lines = [f"  ({letter}) {plain(choice.text)}" for letter, choice in self._lettered()]
-        tell = f'quiz("{self.key}").feedback("a") shows the feedback to (a).'
+        lines = [f"  ({letter}) {plain(choice.text)}" for letter, choice in self.lettered]
+        tell = f'quiz("{self.key}").feedback("a") answers (a).'
         return "\n".join([plain(self.question), *lines, tell])
 
     def _repr_html_(self) -> str:
         choices = "".join(
-            f'<details class="zc-choice" data-right="{"yes" if choice.right else "no"}" style="margin:.3em 0">'
-            f'<summary style="cursor:pointer">({letter}) {inline(choice.text)}</summary>'
-            f"<p>{inline(choice.feedback)}</p></details>"
-            for letter, choice in self._lettered()
+            f'<details class="zc-choice" data-right="{"yes" if choice.right else "no"}" style="margin:.3em 0"'
+            f"{' open' if letter in self.clicked else ''}>"
+            f'<summary style="cursor:pointer">({letter}) {inline(choice.text)}</summary>{choice.told}</details>'
+            for letter, choice in self.lettered
         )
-        question = f'<p class="zc-question"><strong>{inline(self.question)}</strong></p>'
+        question = f'<p class="zc-question"><strong>{inline(self.question)}</strong> {CLICK}</p>'
         return f'<div class="zc-quiz" data-quiz="{escape(self.key)}">{question}{choices}</div>'
 
     def feedback(self, letter: str) -> str:
         """The feedback on a choice, for where nothing can be clicked. Raises ValueError for an unknown letter."""
-        found = dict(self._lettered()).get(letter.strip("() ").lower())
-        if found is None:
-            raise ValueError(f"{letter!r} isn't a choice; there are: {', '.join(dict(self._lettered()))}")
-        return plain(found.feedback)
+        given, choices = letter.strip("() ").lower(), dict(self.lettered)
+        if given not in choices:
+            raise ValueError(f"{letter!r} isn't a choice; there are: {', '.join(choices)}")
+        self._keep(given)
+        return f"{'Right.' if choices[given].right else 'Not this one.'} {plain(choices[given].feedback)}"
 
-    def _lettered(self) -> list[tuple[str, Choice]]:
-        return list(zip(ascii_lowercase, self.choices, strict=False))
+    def _keep(self, letter: str) -> None:
+        if letter not in self.clicked:
+            kept.keep(FILE, self.key, self.clicked + letter)
+        self.renew()
+
+    @cached_property
+    def widget(self) -> widgets.Widget:
+        """A button for each choice, made once, so that every display shows the same state."""
+        box = widgets.VBox([widgets.HTML(f"{INPUTS}<strong>{inline(self.question)}</strong> {CLICK}")])
+        for letter, choice in self.lettered:
+            box.children += self._row(letter, choice)
+        box.add_class("zc-inputs")
+        return box
+
+    def _row(self, letter: str, choice: Choice) -> tuple[widgets.Widget, ...]:
+        """A choice's button, and what a click on it shows."""
+        button = widgets.Button(description=f"({letter}) {plain(choice.text)}")
+        below = widgets.HTML()
+
+        def show() -> None:
+            below.value = f'<div role="status">{choice.told}</div>'
+
+        def click(_: widgets.Button) -> None:
+            self._keep(letter)
+            show()
+
+        button.on_click(click)
+        if letter in self.clicked:
+            show()
+        return button, below
 
 
 def quiz(key: str) -> Quiz:

@@ -73,6 +73,21 @@ def block(source: str) -> str:
     return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
 
 
+# Sign, ink and ground: the same on a light page and a dark one, and three steps of lightness in grey.
+BADGES = {
+    "right": ("✓", "#fff", "#1d643b"),
+    "not yet": ("○", "#1b1b1b", "#f3c364"),
+    "wrong": ("✗", "#1b1b1b", "#f3c364"),
+}
+
+
+def badge(outcome: str, words: str) -> str:
+    """How an answer came out, as a sign, in words and as a colour."""
+    sign, ink, ground = BADGES.get(outcome, ("–", "#1b1b1b", "#dedede"))
+    look = f"color:{ink};background-color:{ground};padding:1px 6px;border-radius:3px;print-color-adjust:exact"
+    return f'<strong class="zc-badge" style="{look}">{sign} {escape(words)}</strong>'
+
+
 def short(text: str, most: int = 1000) -> str:
     """At most `most` characters, from the beginning and the end, and none that a screen can't show. "…" stands for the
     folders of this machine, which may be a teacher's."""
