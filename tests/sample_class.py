@@ -102,6 +102,7 @@ def _predicted(chance: random.Random) -> dict:
         },
         "02.chunk": chance.choice(["4 KiB", "1 MiB", "1 MiB", "64 MiB"]),
         "02.order": chance.sample(["one buffer", "async chunks", "sendfile"], 3),
+        "02.quiz-counter": chance.choice(["b", "cb", "cab", "b", "z", 3]),
         "03.ahead": chance.choice([1, 4, 16, 32, 32]),
         "03.case": chance.choice(["in order, cold", "at random, cold", "at random, cold"]),
         "04.turned": chance.randrange(9),

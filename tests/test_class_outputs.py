@@ -430,9 +430,9 @@ def test_fewer_than_five_answers_are_not_drawn():
 def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
     asked = question(kind="choice", names=("zeros", "an error"), measured="zeros")
     (shown,), _ = predictions.pictures(asked, given("42.x", ["zeros"] * 4 + ["I am Ada"] * 2 + [3]))
-    assert shown.alt.endswith("predicted each answer. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
+    assert shown.alt.endswith("Predicted by 6. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
     (shown,), _ = predictions.pictures(question(kind="choice"), given("42.x", ["1 MiB"] * 5 + ["Ada"] * 4))
-    assert shown.alt.endswith("predicted each answer. 1 MiB: 5, something else: 4.")
+    assert shown.alt.endswith("Predicted by 9. 1 MiB: 5, something else: 4.")
     by_name = [{"read": 1, "Ada": 2}] * 5
     (shown,), _ = predictions.pictures(question(kind="numbers", names=("read",)), given("42.x", by_name))
     assert "Ada" not in shown.alt and "read: 5 predictions" in shown.alt
@@ -441,14 +441,27 @@ def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
 def test_an_order_is_an_answer():
     asked = question(kind="order", names=("a", "b"), measured=["b", "a"])
     (shown,), _ = predictions.pictures(asked, given("42.x", [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"]))
-    assert shown.alt.endswith("predicted each answer. a, b: 5, b, a: 1. Measured: b, a.")
+    assert shown.alt.endswith("Predicted by 6. a, b: 5, b, a: 1. Measured: b, a.")
+
+
+def test_the_first_click_answers_a_quiz():
+    asked = question(kind="quiz", names=("(a) The disk", "(b) The kernel"), measured="b")
+    (shown,), _ = predictions.pictures(asked, given("42.x", ["ab", "ab", "b", "a", "ba", "z", "", 3, ["a"]]))
+    assert shown.alt == "Answered by 5. (a) The disk: 3, (b) The kernel: 2. Right: (b) The kernel."
+
+
+def test_the_report_shows_what_was_clicked_and_says_so(out: Path):
+    page = BeautifulSoup((out / "report.html").read_text(encoding="utf-8"), "html.parser")
+    assert page.find("h3", string="What the class predicted, and its first answers to quizzes")
+    (shown,) = [image["alt"] for image in page("img") if image["alt"].startswith("Answered by")]
+    assert "Right: (b) It counts requests to the allocator" in shown
 
 
 def test_every_question_of_every_lesson_is_found():
     for path in notebooks():
         source = "".join(one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code")
         asked = lessons.lesson(path.name[:2]).questions
-        assert len(asked) == len(re.findall(r"\bpredict\(", source))
+        assert len(asked) == len(re.findall(r"\b(?:predict|quiz)\(", source))
         assert all(one.key.startswith(path.name[:2]) and len(one.text) > 5 for one in asked)
 
 

@@ -54,6 +54,12 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     assert found[LESSON] == (own / LESSON).read_bytes()
     assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
     assert str(own / "hand-in" / "02_Ada-Lovelace.zip") in said.text and "2 predictions" in said.text
+    assert "quiz" not in said.text
+    kept.keep("quizzes", "02.counter", "cb")
+    kept.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
+    assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
+    answered = json.loads(held(own / "hand-in" / "02_Ada-Lovelace.zip")["predictions.json"])
+    assert answered == {"02.chunk": 256.0, "02.way": ["mmap", "read"], "02.quiz-counter": "cb"}
     before = (own / "hand-in" / "02_Ada-Lovelace.zip").read_bytes()
     hand_in("02", "Ada Lovelace")
     assert (own / "hand-in" / "02_Ada-Lovelace.zip").read_bytes() == before, "the same bytes of the same work"

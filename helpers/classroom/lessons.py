@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bs4 import BeautifulSoup
 
@@ -14,21 +14,24 @@ from ..folders import BUILD, NOTEBOOKS
 from ..teach import Exercise
 from ..teach import exercise as exercise_of
 from ..teach.predict import SIZES, Kind, Value
+from ..teach.quizzes import Quiz, quizzes
+from ..teach.words import plain
 
 EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
 
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction that a lesson asks for.
+    """A prediction that a lesson asks for, or a quiz.
 
     names     of the numbers, the choices, or the things to put in order; () if the notebook computes them
-    measured  in the question's unit, in the form of an answer; None if this machine hasn't run the lesson
+    measured  in the question's unit, in the form of an answer; None if this machine hasn't run the lesson; for a quiz,
+              the letter of the right choice
     """
 
     key: str
     text: str
-    kind: Kind = "number"
+    kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
     names: tuple[str, ...] = ()
     measured: Value | None = None
@@ -55,7 +58,7 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
         replace(question, measured=_in_unit(measured.get(question.key), question.unit))
         for question in _questions([source for kind, source in cells if kind == "code"])
     )
-    return Lesson(number, title, asked)
+    return Lesson(number, title, asked + tuple(map(_quiz, quizzes(number))))
 
 
 @cache
@@ -95,6 +98,12 @@ def _questions(sources: list[str]) -> Iterator[Question]:
             for target in statement.targets:
                 if isinstance(target, ast.Name):
                     assigned[target.id] = _plain(call, assigned)
+
+
+def _quiz(quiz: Quiz) -> Question:
+    names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
+    right = next(letter for letter, choice in quiz.lettered if choice.right)
+    return Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right)
 
 
 def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:

@@ -1,4 +1,5 @@
-"""Pictures of what a class predicted for each question, beside the measurement, without anybody's name."""
+"""Pictures of what a class predicted for each question, beside the measurement, and of its answers to quizzes; without
+anybody's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -49,7 +50,7 @@ def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
     counts = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
     if counts.total() < LEAST:
         return None
-    if question.kind == "choice" and names:
+    if question.kind in ("choice", "quiz") and names:
         shown = {name: counts[name] for name in question.names}
     else:
         shown = {name: count for name, count in counts.most_common(MOST_CHOICES) if names or count >= LEAST}
@@ -57,11 +58,15 @@ def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
         shown.setdefault(measured, counts[measured])
     if others := counts.total() - sum(shown.values()):
         shown[OTHERS] = others
-    return votes(shown, measured, _caption(question))
+    words = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
+    return votes(shown, measured, _caption(question), words)
 
 
 def _chosen(question: Question, answer: Any) -> str | None:
-    """The answer as text; None if it isn't an answer."""
+    """The answer as text; None if it isn't an answer. To a quiz it's the first of the letters that were clicked."""
+    if question.kind == "quiz":
+        given = isinstance(answer, str) and answer[:1]
+        return next((name for name in question.names if name[1] == given), None)
     if question.kind == "choice":
         return answer if isinstance(answer, str) else None
     fits = isinstance(answer, list) and all(isinstance(name, str) for name in answer)

@@ -40,12 +40,18 @@ def spread(
         return picture(_heaps(answers, unit, measured), _spread_alt(answers, unit, measured), caption)
 
 
-def votes(counts: Mapping[str, int], measured: str | None = None, caption: str = "") -> Picture:
-    """One bar per answer: how many chose it. `measured` is the answer that came out."""
+def votes(
+    counts: Mapping[str, int],
+    measured: str | None = None,
+    caption: str = "",
+    words: tuple[str, str] = ("predicted", "measured"),
+) -> Picture:
+    """One bar per answer: how many chose it. `measured` is the answer that came out; `words` say what was done, by
+    those who answered and then."""
     if not any(counts.values()):
         raise ValueError("nothing to show: pass at least one answer with a count above 0")
     with look():
-        return picture(_bars(counts, measured), _votes_alt(counts, measured), caption)
+        return picture(_bars(counts, measured, words), _votes_alt(counts, measured, words), caption)
 
 
 def digits(number: float) -> str:
@@ -136,12 +142,12 @@ def _spread_alt(answers: Mapping[str, Sequence[float]], unit: str, measured: Map
 
 
 # --- answers in words -----------------------------------------------------------------------------------------
-def _bars(counts: Mapping[str, int], measured: str | None) -> Figure:
+def _bars(counts: Mapping[str, int], measured: str | None, words: tuple[str, str]) -> Figure:
     all_of_them = sum(counts.values())
     said = {name: f"{count} ({100 * count / all_of_them:.0f} %)" for name, count in counts.items()}
-    labels = {name: wrapped(shortened(name, 2 * LABEL, bold=True), LABEL + 50, bold=True) for name in counts}
+    labels = {name: wrapped(shortened(name, 4 * LABEL, bold=True), LABEL + 50, bold=True) for name in counts}
     left = 14 + max(width(line, bold=True) for lines in labels.values() for line in lines)
-    marked = "measured"
+    asked, marked = words
     across = WIDE - left - 30 - max(map(width, said.values())) - width(marked, bold=True) - 14
     talls = {name: max(BAR, LINE * len(lines)) + APART for name, lines in labels.items()}
     fig, ax = sheet(KEYS + sum(talls.values()))
@@ -159,10 +165,11 @@ def _bars(counts: Mapping[str, int], measured: str | None) -> Figure:
         if came:
             ax.text(left + count * each + 18 + width(said[name]), middle, marked, va="center", weight="bold")
         top += talls[name]
-    legend(fig, Patch(fill=False, label=f"predicted by {all_of_them}", **PREDICTED))
+    legend(fig, Patch(fill=False, label=f"{asked} by {all_of_them}", **PREDICTED))
     return fig
 
 
-def _votes_alt(counts: Mapping[str, int], measured: str | None) -> str:
+def _votes_alt(counts: Mapping[str, int], measured: str | None, words: tuple[str, str]) -> str:
     told = ", ".join(f"{name}: {count}" for name, count in counts.items())
-    return f"How many predicted each answer. {told}.{f' Measured: {measured}.' if measured else ''}"
+    came = f" {words[1].capitalize()}: {measured}." if measured else ""
+    return f"{words[0].capitalize()} by {sum(counts.values())}. {told}.{came}"

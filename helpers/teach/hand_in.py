@@ -12,6 +12,7 @@ from .. import folders
 from . import exercise_files, kept, source
 from .notebook_files import Notebook, content, read
 from .predict import FILE
+from .quizzes import quizzes
 from .words import Said, paragraphs, plain
 
 FOLDER = "hand-in"  # in the student's folder
@@ -27,9 +28,9 @@ def hand_in(lesson: str, name: str = "") -> Said:
     hand_in("02")                       under the name of the user
     hand_in("02", name="Ada Lovelace")
 
-    It holds `02_copy_a_big_file.ipynb` and `predictions.json`, {"02.chunk": 256.0, …}. Raises ValueError if there's no
-    such lesson, FileNotFoundError if the student has no copy of it, NoNotebook if the copy can't be read, and NotSaved
-    if this kernel ran another answer than the file holds.
+    It holds `02_copy_a_big_file.ipynb` and `predictions.json`: {"02.chunk": 256.0, …}, with the answers to quizzes,
+    "02.quiz-counter": "cb". Raises ValueError if there's no such lesson, FileNotFoundError if the student has no copy
+    of it, NoNotebook if the copy can't be read, and NotSaved if this kernel ran another answer than the file holds.
     """
     path = folders.work() / folders.lesson(lesson).name
     if not path.is_file():
@@ -37,7 +38,8 @@ def hand_in(lesson: str, name: str = "") -> Said:
     _is_saved(read(path), lesson)
     predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = path.parent / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
-    predicted = json.dumps(predictions, indent=1, sort_keys=True) + "\n"
+    answers = {quiz.handed_in: quiz.clicked for quiz in quizzes(lesson) if quiz.clicked}
+    predicted = json.dumps(predictions | answers, indent=1, sort_keys=True) + "\n"
     zipped = _zipped({path.name: content(path), "predictions.json": predicted.encode()})
     try:
         made.parent.mkdir(exist_ok=True)
@@ -47,6 +49,7 @@ def hand_in(lesson: str, name: str = "") -> Said:
         raise type(error)(why) from None
     saved = time.strftime("%H:%M on %d %B", time.localtime(path.stat().st_mtime))
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
+    count += f" and answers to {len(answers)} quiz{'' if len(answers) == 1 else 'zes'}" if answers else ""
     text = (
         f"`{made}` is ready: your notebook as you saved it at {saved}, and {count}. Hand this file in where your "
         "teacher collects them. If you change anything, save the notebook and do this again."

@@ -61,6 +61,11 @@ class Quiz(Lasting):
         return any(choice.right for letter, choice in self.lettered if letter in self.clicked)
 
     @property
+    def handed_in(self) -> str:
+        """Its key among the predictions that are handed in, where no prediction has this form: "02.quiz-counter"."""
+        return f"{self.key[:3]}quiz-{self.key[3:]}"
+
+    @property
     def lettered(self) -> list[tuple[str, Choice]]:
         return list(zip(ascii_lowercase, self.choices, strict=False))
 
