@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from helpers import folders
 from helpers.teach import exercise, kept, progress
+from helpers.teach.exercises import exercises
+from helpers.teach.quizzes import quizzes
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +23,20 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def lines() -> dict[str, str]:
     """Each lesson's line, by its number."""
-    return {line[:2]: line for line in progress().text.splitlines()[1:-1]}
+    return {line[:2]: line for line in progress().text.splitlines()[1:-2]}
+
+
+def last() -> str:
+    """The line with the bar."""
+    return progress().text.splitlines()[-1]
 
 
 def test_at_first_nothing_is_attempted():
     assert list(lines()) == [lesson.name[:2] for lesson in folders.lessons()]
     stand = "chunks: not attempted · hidden: not attempted · report: not attempted"
-    assert re.fullmatch(rf"02 Copy a big file +0 of \d +{stand}", lines()["02"])
-    assert progress().text.splitlines()[-1].startswith("0 of ")
+    assert re.fullmatch(rf"02 Copy a big file +0 of \d +0 of \d +{stand}", lines()["02"])
+    assert progress().text.splitlines()[-2].startswith("0 of ")
+    assert re.fullmatch(r"░{40} 0 of \d+ done\. Next: 00 Start here\.", last())
 
 
 def test_every_prediction_of_a_lesson_is_counted():
@@ -43,12 +52,27 @@ def test_what_was_done_is_shown():
     kept.keep("exercises", "02.report", {"attempts": 4, "right": False})
     kept.keep("predictions", "02.chunk", 256.0)
     kept.keep("predictions", "02.of-an-older-edition", 256.0)
-    assert "1 of " in lines()["02"]
-    assert lines()["02"].endswith("chunks: right · hidden: tried once · report: tried 4 times")
-    assert progress().text.splitlines()[-1].startswith("1 of ")
-    html = progress().html
-    assert ">chunks: right · hidden: tried once · report: tried 4 times</td>" in html
-    assert html.count("<tr>") == len(folders.lessons()) + 1
+    kept.keep("late", "02.chunk", [64.0])
+    kept.keep("late", "02.order", [["sendfile", "one buffer", "async chunks"]])
+    kept.keep("late", "02.three", [])
+    kept.keep("quizzes", "02.counter", "cb")
+    kept.keep("quizzes", "02.hops", "a")
+    stand = "✓ chunks: right · ○ hidden: tried once · ○ report: tried 4 times"
+    assert re.fullmatch(rf"02 Copy a big file +2 of \d, 1 late +1 of \d +{stand}", lines()["02"])
+    assert progress().text.splitlines()[-2].startswith("1 of ")
+    assert re.search(r' 4 of \d+ done\. Next: exercise\("02\.hidden"\) in 02 Copy a big file\.$', last())
+    page = BeautifulSoup(progress().html, "html.parser")
+    assert [badge.get_text() for badge in page.select(".zc-badge")] == stand.split(" · ")
+    assert page.progress["value"] == "4" and len(page("tr")) == len(folders.lessons()) + 1
+
+
+def test_when_all_is_done_nothing_is_next():
+    for one in exercises():
+        kept.keep("exercises", one.key, {"attempts": 1, "right": True})
+    assert "Next: 00" not in last() and 'Next: quiz("00.zero-copy") in 00 Start here.' in last()
+    for one in quizzes():
+        kept.keep("quizzes", one.key, "abcd")
+    assert last().endswith("That's all there is.")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"02.chunks": 7}', '{"02.chunks": {"attempts": "many"}}'])

@@ -4,6 +4,7 @@ import errno
 import json
 import mmap
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -371,6 +372,25 @@ def test_a_locked_folder_is_the_student_s_and_a_full_disk_is_not(tmp_path: Path)
     for error in (OSError(errno.ENOSPC, "full", str(folder)), PermissionError(errno.EACCES, "no", "/elsewhere")):
         with pytest.raises(OSError, match=error.strerror), must_be_readable(tmp_path):
             raise error
+
+
+def luminance(color: str) -> float:
+    """Of a colour such as #fff, as WCAG 2 defines it."""
+    digits = color[1:] if len(color) == 7 else "".join(2 * digit for digit in color[1:])
+    parts = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
+    red, green, blue = (part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_verdict_has_a_sign_words_and_a_colour_that_can_be_read():
+    grounds = []
+    for outcome, said in (("right", "✓ Right."), ("not yet", "○ Not yet:"), ("not attempted", "– Not attempted yet.")):
+        html = Verdict(outcome, "it was.")._repr_html_()
+        assert f">{said}</strong> it was." in html
+        ink, ground = map(luminance, re.findall(r"color:(#\w+)", html))
+        assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) > 4.5
+        grounds.append(ground)
+    assert max(grounds[1:]) - grounds[0] > 0.4, "right differs from the others in grey too"
 
 
 def test_a_verdict_fits_a_screen():

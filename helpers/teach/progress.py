@@ -1,4 +1,4 @@
-"""What a student has done so far: the exercises and predictions of every lesson."""
+"""What a student has done so far, and what comes next: the predictions, quizzes and exercises of every lesson."""
 
 import re
 from pathlib import Path
@@ -8,30 +8,62 @@ from ..measure.tables import html_table, text_table
 from . import kept
 from .exercises import Exercise, exercises
 from .notebook_files import read
-from .predict import FILE
-from .words import Said
+from .predict import FILE, LATE
+from .quizzes import quizzes
+from .words import BADGES, Said, badge, paragraphs, plain
 
-HEADER = ("lesson", "predictions", "exercises")
+HEADER = ("lesson", "predictions", "quizzes", "exercises")
 ASKED = re.compile(r"""\bpredict\(\s*["']([^"']+)["']""")
+BAR = 40  # letters
 
 
 def progress() -> Said:
-    """A table of the predictions you have made in each lesson, and of how you stand with its exercises."""
-    known, predicted = exercises(), kept.read(FILE)
-    rows = [_row(lesson, known, set(predicted)) for lesson in folders.lessons()]
+    """A table of your predictions, quizzes and exercises in each lesson, a bar for all of them, and what comes next."""
+    known = exercises()
+    rows, dones, mosts, next_up = zip(*(_lesson(lesson, known) for lesson in folders.lessons()), strict=True)
     caption = f"{sum(exercise.was_right for exercise in known)} of {len(known)} exercises are right."
-    return Said(f"{text_table(HEADER, rows)}\n{caption}", html_table(caption, HEADER, rows))
+    done, most = sum(dones), sum(mosts)
+    begun_first = sorted(filter(None, next_up), key=lambda step: not step.startswith("`"))
+    after = f"{done} of {most} done. " + (f"**Next:** {begun_first[0]}." if begun_first else "That's all there is.")
+    full = BAR * done // most
+    bar = f'<progress value="{done}" max="{most}" aria-label="done" style="width:100%;max-width:30em"></progress>'
+    return Said(
+        f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}",
+        f"{_marked(html_table(caption, HEADER, rows))}{bar}{paragraphs(after)}",
+    )
 
 
-def _row(lesson: Path, known: tuple[Exercise, ...], predicted: set[str]) -> tuple[str, str, str]:
-    number, texts = lesson.name[:2], ["".join(cell["source"]) for cell in read(lesson)["cells"]]
+def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], int, int, str]:
+    """A lesson's row; how many of its predictions, quizzes and exercises are done, and how many there are; and what
+    comes next: a line of code in a lesson that was begun, otherwise the lesson; "" if all is done."""
+    number, texts = path.name[:2], ["".join(cell["source"]) for cell in read(path)["cells"]]
+    title = texts[0].splitlines()[0].lstrip("# ")
     asked = {key for text in texts for key in ASKED.findall(text)}
-    stand = (f"{e.folder.name}: {_stand(e)}" for e in known if e.key.startswith(f"{number}."))
-    return texts[0].splitlines()[0].lstrip("# "), f"{len(asked & predicted)} of {len(asked)}", " · ".join(stand)
+    on_time = asked & set(kept.read(FILE))
+    late = {key for key, value in kept.read(LATE).items() if value} & asked - on_time
+    asks, mine = quizzes(number), [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
+    left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]
+    unsolved = [f'`quiz("{quiz.key}")`' for quiz in asks if not quiz.solved]
+    row = (
+        title,
+        f"{len(on_time | late)} of {len(asked)}{f', {len(late)} late' if late else ''}",
+        f"{len(asks) - len(unsolved)} of {len(asks)}",
+        " · ".join(map(_stand, mine)),
+    )
+    most = len(asked) + len(asks) + len(mine)
+    done = most - (len(asked) - len(on_time | late)) - len(unsolved) - len(left)
+    step = next(iter(left + unsolved), "")
+    return row, done, most, f"{step} in {title}" if step and done else title if step else ""
 
 
 def _stand(exercise: Exercise) -> str:
+    name, times = exercise.folder.name, "once" if exercise.attempts == 1 else f"{exercise.attempts} times"
     if exercise.was_right:
-        return "right"
-    times = "once" if exercise.attempts == 1 else f"{exercise.attempts} times"
-    return f"tried {times}" if exercise.attempts else "not attempted"
+        return f"✓ {name}: right"
+    return f"○ {name}: tried {times}" if exercise.attempts else f"{name}: not attempted"
+
+
+def _marked(table: str) -> str:
+    """The table with a badge in place of each sign and its words."""
+    outcomes = {sign: outcome for outcome, (sign, *_) in BADGES.items()}
+    return re.sub("([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), table)

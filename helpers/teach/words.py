@@ -84,7 +84,8 @@ BADGES = {
 def badge(outcome: str, words: str) -> str:
     """How an answer came out, as a sign, in words and as a colour."""
     sign, ink, ground = BADGES.get(outcome, ("–", "#1b1b1b", "#dedede"))
-    look = f"color:{ink};background-color:{ground};padding:1px 6px;border-radius:3px;print-color-adjust:exact"
+    box = "padding:1px 6px;border-radius:3px;white-space:nowrap;print-color-adjust:exact"
+    look = f"color:{ink};background-color:{ground};{box}"
     return f'<strong class="zc-badge" style="{look}">{sign} {escape(words)}</strong>'
 
 
