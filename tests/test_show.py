@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
@@ -23,7 +24,7 @@ from helpers.measure.recording import IO, Faults
 from helpers.measure.sharing import Shares
 from helpers.show import bars, copy_paths, curves, recorded_table, shared_table, table
 from helpers.show.curves import POINTS, thinned
-from helpers.show.figure import ABSENT, KINDS, Interactive, paint, picture
+from helpers.show.figure import ABSENT, ANONYMOUS, KINDS, PREDICTED, Interactive, paint, picture
 from helpers.show.paths import copies
 from helpers.units import MiB
 
@@ -163,11 +164,13 @@ def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.Monke
 
 def test_curves_say_what_was_measured(copied):
     shown = curves(copied, {"read": SIZE, "mmap": 0}, "Four ways.")
-    assert "read: 256 MiB anonymous, 0 B file-backed at its peak, in 0.2 s; you predicted 256 MiB." in shown.alt
-    assert "mmap: 0 B anonymous, 256 MiB file-backed at its peak, in 0.2 s; you predicted 0 B." in shown.alt
+    assert (
+        "read: 256 MiB anonymous, 0 B file-backed at its peak, in 0.2 s; you predicted 256 MiB anonymous." in shown.alt
+    )
+    assert "mmap: 0 B anonymous, 256 MiB file-backed at its peak, in 0.2 s; you predicted 0 B anonymous." in shown.alt
     assert "chunks: 1 MiB anonymous, 0 B file-backed at its peak, in 0.1 s." in shown.alt
     assert shown.caption == f"Four ways. Measured on {HERE}."
-    assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB" in texts(shown)
+    assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB anonymous" in texts(shown)
 
 
 def test_kinds_are_stacked_on_one_scale():
@@ -247,19 +250,27 @@ def test_a_run_that_ended_before_its_first_sample():
     assert "gone: 0 B anonymous, 0 B file-backed at its peak, ended by SIGKILL." in shown.alt
 
 
-def test_the_prediction_is_a_dashed_line_at_its_height(copied):
-    panel = curves(copied, {"read": 128 * MiB, "chunks": None}).figure.axes[0]
-    (line,) = [one for one in panel.lines if one.get_label() == "predicted"]
-    assert set(line.get_ydata()) == {128} and line.is_dashed()
+def test_a_prediction_has_the_look_of_the_memory_that_it_is_about(copied):
+    """So a guess of anonymous memory beside file-backed memory of the same height doesn't look right."""
+    shown = curves(copied, {"mmap": 256 * MiB, "chunks": None})
+    panel = shown.figure.axes[list(copied).index("mmap")]
+    (guess,) = panel.patches
+    assert (guess.get_height(), guess.get_hatch(), guess.get_linestyle()) == (256, "////", PREDICTED["linestyle"])
+    assert to_hex(guess.get_facecolor()) == ANONYMOUS.face
+    (line,) = [one for one in panel.lines if one.is_dashed()]
+    assert set(line.get_ydata()) == {256} and line.get_color() == ANONYMOUS.edge
+    (area,) = panel.collections
+    times = area.get_paths()[0].vertices[:, 0]
+    assert times.max() < guess.get_x() < panel.get_xlim()[1], "beside what was measured, not on it"
     unmarked = curves(copied, {"chunks": None})
-    assert not [one for ax in unmarked.figure.axes for one in ax.lines if one.get_label() == "predicted"]
+    assert not [one for ax in unmarked.figure.axes for one in ax.patches]
     assert "you" not in unmarked.alt and "you" not in texts(unmarked)
 
 
 def test_a_wild_prediction_does_not_flatten_the_curves(copied):
     shown = curves(copied, {"read": 10**15})
     assert shown.figure.axes[0].get_ylim()[1] < 400
-    assert "↑" in texts(shown) and "you predicted 931,323 GiB" in shown.alt
+    assert "↑" in texts(shown) and "you predicted 931,323 GiB anonymous" in shown.alt
 
 
 def test_a_prediction_that_names_no_method_is_an_error(copied):
@@ -300,11 +311,20 @@ def test_bars_are_as_long_as_what_was_measured(copied):
     times, memory = shown.figure.axes
     assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
     assert bar_widths(memory) == [256 * MiB, MiB, 0, 0]
+    (guess,) = [p for p in times.patches if p.get_linestyle() == PREDICTED["linestyle"]]
+    assert (guess.get_x(), guess.get_width()) == (0, 0.1)
+    (measured, *_), *_ = times.containers
+    assert guess.get_y() == pytest.approx(measured.get_y() + measured.get_height()), "below it, not around it"
     assert [label.get_text() for label in times.get_yticklabels()] == list(copied)
-    outlines = [p for p in times.patches if not p.get_fill()]
-    assert [(outline.get_x(), outline.get_width()) for outline in outlines] == [(0, 0.1)]
     assert "read: time 0.2 s, anonymous peak 256 MiB; you predicted 0.1 s." in shown.alt
     assert "0.2 s (you: 0.1 s)" in texts(shown)
+
+
+def test_a_predicted_bar_has_the_look_of_its_memory():
+    shown = bars(comparison(recording("map", 0, 64)), "anonymous", "file", predicted={"map": 64 * MiB})
+    *_, measured, guess = shown.figure.axes[0].patches
+    assert (measured.get_width(), measured.get_hatch()) == (guess.get_width(), None) and guess.get_hatch() == "////"
+    assert "64 MiB (you: 64 MiB anonymous)" in texts(shown)
 
 
 def test_long_words_never_squeeze_the_bars():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import Comparison, Recording
@@ -24,6 +24,7 @@ from .figure import (
     UNKNOWN,
     WARNING,
     Picture,
+    guessed,
     key,
     legend,
     look,
@@ -42,8 +43,9 @@ def curves(
 ) -> Picture:
     """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale.
 
-    `predicted` is the peak that the reader expects, bytes by method; None for no prediction yet, ValueError for an
-    unknown method. If this machine can't tell the kinds apart, a panel shows all resident memory in grey and says so.
+    `predicted` is the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in
+    the look of that kind. None for no prediction yet, ValueError for an unknown method. If this machine can't tell the
+    kinds apart, a panel shows all resident memory in grey and says so.
     """
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
@@ -52,21 +54,22 @@ def curves(
     # A guess far above everything measured must not flatten the curves.
     top = 1.15 * max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) / MiB
     unit, factor = ("ms", 1000) if longest < 1 else ("s", 1)
+    end = longest * factor or 1
     with look():
         said = {name: _said(name, recording, top) for name, recording in methods.items()}
         fig, panels = _panels(said, f"time, {unit}")
         for ax, (name, recording) in zip(panels, methods.items(), strict=True):
             _draw(ax, recording, factor, top)
             if name in guesses:
-                _draw_guess(ax, guesses[name], top)
-        ax.set(xlim=(0, longest * factor or 1), ylim=(0, top))
+                _draw_guess(ax, guesses[name], end, top)
+        ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
         ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(top / 4.5))))
         ax.xaxis.set_major_locator(MaxNLocator(4 if len(panels) > 1 else 8))
         split = [recording for recording in methods.values() if recording.anonymous is not None]
         kinds = [ANONYMOUS, FILE] * bool(split) + [SHARED] * any(recording.peak.shared for recording in split)
         kinds += [UNKNOWN] * (len(split) < len(methods))
-        line = [Line2D([], [], label="you predicted", **PREDICTED)] * bool(guesses)
-        legend(fig, *map(key, kinds), *line)
+        guess = [Patch(label="anonymous, as you predicted", **guessed(ANONYMOUS))] * bool(guesses)
+        legend(fig, *map(key, kinds), *guess)
         return picture(fig, _alt(methods, guesses), with_machine(caption, methods))
 
 
@@ -152,13 +155,14 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
 
 
-def _draw_guess(ax: Axes, guess: float, top: float) -> None:
-    """A dashed line; or, if the guess is above the panel, an arrow."""
+def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
+    """A bar beyond the end of the time, and a line that leads to it; if the guess is above the panel, an arrow."""
     inside = guess / MiB <= top
-    if inside:
-        ax.axhline(guess / MiB, label="predicted", clip_on=False, zorder=4, **PREDICTED)
+    corner, tall = (1.02 * end, 0), min(guess / MiB, top)
+    ax.plot((0, 1.02 * end), (tall, tall), **PREDICTED | {"color": ANONYMOUS.edge}, zorder=0.5)
+    ax.add_patch(Rectangle(corner, 0.07 * end, tall, clip_on=False, zorder=4, **guessed(ANONYMOUS)))
     ax.annotate(
-        f"you: {in_words(guess, 'bytes')}{'' if inside else ' ↑'}", (0.985, min(guess / MiB, top)),
+        f"you: {in_words(guess, 'bytes')} anonymous{'' if inside else ' ↑'}", (0.985, tall),
         xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
         ha="right", va="bottom" if inside else "top", color=INK, zorder=5,
         bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
@@ -171,6 +175,6 @@ def _alt(methods: Mapping[str, Recording], guesses: Mapping[str, float]) -> str:
         words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in peaks(recording))
         took = f", in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         end = f", {ended(recording)}" if recording.ended != "returned" else ""
-        guess = f"; you predicted {in_words(guesses[name], 'bytes')}" if name in guesses else ""
+        guess = f"; you predicted {in_words(guesses[name], 'bytes')} anonymous" if name in guesses else ""
         told.append(f"{name}: {words} at its peak{took}{end}{guess}.")
     return f"Memory over time, one panel per method. {' '.join(told)}"

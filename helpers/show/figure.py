@@ -211,6 +211,12 @@ def key(kind: Kind) -> Patch:
     return Patch(label=kind.word, linewidth=0, **paint(kind))
 
 
+def guessed(kind: Kind) -> dict[str, Any]:
+    """The same for a prediction: a dashed outline around the look of the kind that it's about."""
+    how = {name: PREDICTED[name] for name in ("linestyle", "linewidth")}
+    return {"facecolor": kind.face, "edgecolor": INK, "hatch": kind.hatch, **how}
+
+
 def paint(kind: Kind) -> dict[str, Any]:
     """A kind's look as keywords for a patch or a filled area; the edge colours the hatch."""
     return {"facecolor": kind.face, "edgecolor": kind.edge, "hatch": kind.hatch}

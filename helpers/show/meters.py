@@ -11,7 +11,7 @@ from ..measure.recording import METERS, Comparison, Recording, meter_named
 from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
-from .figure import INK, KINDS, PAGE, PREDICTED, Kind, Picture, key, legend, look, paint, picture
+from .figure import INK, KINDS, PAGE, Kind, Picture, guessed, key, legend, look, paint, picture
 from .words import by_name, checked, ended, with_machine
 
 # Times, calls and faults aren't memory, so they get a look of their own.
@@ -69,8 +69,8 @@ def bars(
     """One bar per method, one panel per meter of METERS (three at most); by default the peak of anonymous memory.
 
     "anonymous", "file" and "shared" go into one panel, end to end: the peak of each, which needn't come at the same
-    moment. `predicted` has the reader's numbers for the first meter, in its unit (bytes, counts, seconds); None for no
-    prediction yet. ValueError for an unknown meter or method.
+    moment. `predicted` has the reader's numbers for the first meter, in its unit (bytes, counts, seconds): a bar below
+    what was measured, in the look of that meter; None for no prediction yet. ValueError for an unknown meter or method.
     """
     methods = by_name(comparison)
     guesses = checked(predicted, methods)
@@ -79,9 +79,9 @@ def bars(
     with look():
         labels = [textwrap.fill(n if r.ended == "returned" else f"{n} ({r.ended})", 28) for n, r in methods.items()]
         shown = [KINDS[name] for panel in panels for name in panel.meters if name in KINDS]
-        outline = [Patch(fill=False, label="you predicted", **PREDICTED)] * bool(guesses)
-        fig = _drawn(panels, labels, above=0.5 if shown or outline else 0.26)
-        legend(fig, *map(key, shown), *outline)
+        guess = [Patch(label=f"{panels[0].guess_of}, as you predicted", **guessed(panels[0].kind))] * bool(guesses)
+        fig = _drawn(panels, labels, above=0.5 if shown or guess else 0.26)
+        legend(fig, *map(key, shown), *guess)
         alt = _alt(methods, [meter for panel in panels for meter in panel.meters], guesses)
         return picture(fig, alt, with_machine(caption, methods))
 
@@ -102,6 +102,8 @@ class _Panel:
 
     def __init__(self, meters: tuple[str, ...], methods: Mapping[str, Recording], guesses: Mapping[str, float]):
         self.meters, self.unit = meters, METERS[meters[0]].unit
+        self.kind = KINDS.get(meters[0], OTHER)
+        self.guess_of = self.kind.word or METERS[meters[0]].title
         self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
         self.values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
         self.guesses = [guesses.get(name) for name in methods]
@@ -117,7 +119,8 @@ class _Panel:
         words = " + ".join(in_words(value, self.unit) for value in seen) or NOT_MEASURED
         if guess is None:
             return words
-        return f"{words} (you: {in_words(guess, self.unit)}{' →' if guess > self.end else ''})"
+        told = f"{in_words(guess, self.unit)} {self.kind.word}".strip()
+        return f"{words} (you: {told}{' →' if guess > self.end else ''})"
 
 
 def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
@@ -141,14 +144,15 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
         ax.spines["bottom"].set_visible(False)
         ax.grid(False)
         for row, (values, guess) in enumerate(zip(panel.values, panel.guesses, strict=True)):
-            at = 0.0
+            at, thick = 0.0, (0.62 if guess is None else 0.38) * 0.27 / each
+            middle = row if guess is None else row - 0.12 * 0.27 / each
             for meter, value in zip(panel.meters, values, strict=True):
-                ax.barh(row, value or 0, 0.62 * 0.27 / each, left=at, linewidth=0, **paint(KINDS.get(meter, OTHER)))
+                ax.barh(middle, value or 0, thick, left=at, linewidth=0, **paint(KINDS.get(meter, OTHER)))
                 at += value or 0
             if guess is not None:
-                wide, tall = min(guess, 1.02 * panel.end), 0.8 * 0.27 / each
-                corner = (0, row - tall / 2)
-                ax.add_patch(Rectangle(corner, wide, tall, fill=False, zorder=3, clip_on=False, **PREDICTED))
+                wide, corner = min(guess, 1.02 * panel.end), (0, middle + thick / 2)
+                tall = 0.24 * 0.27 / each
+                ax.add_patch(Rectangle(corner, wide, tall, zorder=3, clip_on=False, **guessed(panel.kind)))
                 at = max(at, wide)
             ax.annotate(
                 panel.words[row], (at, row), xytext=(4, -0.5), textcoords="offset points", va="center",
