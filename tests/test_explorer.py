@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from ipywidgets import Dropdown
 
 from helpers import folders
 from helpers.folders import ROOT
@@ -472,6 +473,24 @@ def test_the_panel_outlines_what_the_last_action_changed(explorer: Explorer):
         action()
         before, now = ({"my page table": of.mine, "the page cache": of.cache} for of in explorer.film[-2:])
         assert panel.children[0].value == page_film(now, before=before)._repr_html_() != page_film(now)._repr_html_()
+
+
+def test_the_panel_shows_the_advice_in_force(explorer: Explorer):
+    explorer.advise("random")
+    panel = page_explorer(explorer).widget
+    look_again, groups = panel.children[-1].children[0], panel.children[2].children
+    (advice,) = [each for group in groups for each in group.children[1].children if isinstance(each, Dropdown)]
+    assert advice.value == "random" and 'data-counter="advice">random<' in panel.children[1].value
+    explorer.advise("sequential")
+    explorer.advise("willneed")
+    look_again.click()
+    assert advice.value == "sequential"
+    advice.value = "random"
+    look_again.click()
+    assert advice.value == "random", "what is chosen, and not yet given, stays chosen"
+    explorer.remap(shared=True)
+    look_again.click()
+    assert advice.value == "normal"
 
 
 def test_the_panel_says_what_was_not_measured(monkeypatch: pytest.MonkeyPatch):

@@ -389,6 +389,8 @@ def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
         f.flush()
         one = page_cache(path)
     assert 1 <= one.dirty + one.writeback <= PAGES  # pages that the kernel keeps as one folio count together
+    assert one.dirty_pages[5] and one.dirty_pages.sum() == one.dirty
+    assert PageCache.from_json(json.loads(json.dumps(one.to_json()))).dirty_pages.tolist() == one.dirty_pages.tolist()
     dropped = drop_from_cache(path)
     assert dropped.why == "" and dropped.count == 0 and not dropped.dirty
 

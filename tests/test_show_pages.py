@@ -92,8 +92,18 @@ def test_the_words_give_counts_and_pages():
 
 
 def test_a_page_cache_is_shown_in_its_own_words():
-    shown = page_grid(replace(cached(64, range(16)), dirty=3))
-    assert shown.alt == "weights.bin in the page cache: 64 pages: 16 cached (0 to 15), 48 not cached, 3 dirty."
+    dirty = replace(cached(64, range(16)), dirty=3, dirty_pages=np.isin(np.arange(64), [2, 3, 9]))
+    shown = page_grid(dirty)
+    told = "weights.bin in the page cache: 64 pages: 16 cached (0 to 15), 48 not cached, 3 dirty"
+    assert shown.alt == f"{told} (2 to 3, 9)." and "dirty: not on the disk yet" in texts(shown)
+    (marks,) = [line for line in shown.figure.axes[0].lines if line.get_marker() == "o"]
+    inside = [
+        (one[:2] < spot).all() and (spot < one[2:]).all()
+        for spot in marks.get_xydata()
+        for one in boxes(shown, LOOKS[FILE].face)
+    ]
+    assert sum(inside) == 3
+    assert page_grid(replace(dirty, dirty_pages=None)).alt == f"{told}."
     assert len(boxes(shown, LOOKS[FILE].face)) == 16 and "absent" not in texts(shown)
 
 

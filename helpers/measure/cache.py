@@ -21,6 +21,7 @@ from .plain import from_run_lengths, reading, run_lengths
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 COUNTED = ("dirty", "writeback", "evicted", "recently_evicted")
+MOST = 4096  # pages of which each is asked whether it's dirty: a few milliseconds
 PATIENCE = 1.0  # seconds: pages on their way to the disk can be dropped a moment later
 
 
@@ -32,6 +33,7 @@ class PageCache:
     cached   (pages,) bool, for each page of the file, in order; None where the kernel doesn't tell
     dirty, writeback            pages not yet on the disk, and pages on their way there
     evicted, recently_evicted   pages dropped for lack of memory, and how many of those would have been used again
+    dirty_pages   (pages,) bool, which pages are dirty; None if none is, or for more than MOST pages
     why      what the kernel didn't tell, or (after `drop_from_cache`) what stayed and why; else ""
 
     The four counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages that the kernel
@@ -46,6 +48,7 @@ class PageCache:
     writeback: int | None = None
     evicted: int | None = None
     recently_evicted: int | None = None
+    dirty_pages: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Pages of the file."""
@@ -73,13 +76,19 @@ class PageCache:
     def to_json(self) -> dict:
         """Plain data: the file's name without its folder, and equal neighbours as a run, [cached, pages]."""
         plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
-        return {"format": FORMAT, "version": VERSION, "path": self.path.name, "runs": run_lengths(self.cached), **plain}
+        plain |= {
+            "path": self.path.name,
+            "runs": run_lengths(self.cached),
+            "dirty_pages": run_lengths(self.dirty_pages),
+        }
+        return {"format": FORMAT, "version": VERSION, **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":
         """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             made = {name: plain[name] for name in ("size", "why", *COUNTED)}
+            made |= {"dirty_pages": from_run_lengths(plain.get("dirty_pages"), bool, bool)}
             return cls(path=Path(plain["path"]), cached=from_run_lengths(plain["runs"], bool, bool), **made)
 
 
@@ -107,7 +116,11 @@ def page_cache(path: str | os.PathLike) -> PageCache:
                 raise OSError(number, os.strerror(number), str(path))
         cached = (states & 1).astype(bool)
         counts, why = _cachestat(libc, file.fileno(), bool(cached.any()))
-    return PageCache(path, size, cached, why, *counts)
+        dirty = None
+        if counts[0] and len(states) <= MOST:
+            each = (_counts(libc, file.fileno(), page * mmap.PAGESIZE, mmap.PAGESIZE) for page in range(len(states)))
+            dirty = np.array([bool(one and one.dirty) for one in each])
+    return PageCache(path, size, cached, why, *counts, dirty)
 
 
 def drop_from_cache(path: str | os.PathLike) -> PageCache:
@@ -144,14 +157,20 @@ class _Counts(ctypes.Structure):
 
 def _cachestat(libc: ctypes.CDLL, file: int, some: bool) -> tuple[tuple[int | None, ...], str]:
     """The four counts, or four None and why. `some`: mincore(2) saw pages. cachestat(2)."""
-    whole, counts = _Range(0, 0), _Counts()
-    if libc.syscall(CACHESTAT, ctypes.c_uint(file), ctypes.byref(whole), ctypes.byref(counts), ctypes.c_uint(0)):
+    counts = _counts(libc, file, 0, 0)
+    if counts is None:
         why = f"dirty and evicted pages are not known: cachestat(2): {os.strerror(ctypes.get_errno())}"
     elif some and not counts.cached:  # it looks at overlayfs's own file, but the pages belong to the file below
         why = "dirty and evicted pages are not known: cachestat(2) sees no page where mincore(2) sees some"
     else:
         return tuple(getattr(counts, name) for name in COUNTED), ""
     return (None,) * len(COUNTED), why
+
+
+def _counts(libc: ctypes.CDLL, file: int, offset: int, length: int) -> _Counts | None:
+    part, counts = _Range(offset, length), _Counts()
+    failed = libc.syscall(CACHESTAT, ctypes.c_uint(file), ctypes.byref(part), ctypes.byref(counts), ctypes.c_uint(0))
+    return None if failed else counts
 
 
 def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:

@@ -2,13 +2,14 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
@@ -37,6 +38,7 @@ LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # a cell and its gap: at most; at l
 OUTLINED = 15  # smaller cells get no outline: a thousand outlines hide their cells
 TALLEST = 840  # of a grid
 KEY, LETTER = 46, 14  # a row of the legend; a small letter
+DIRTY = {"marker": "o", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 RARE = 0.2  # the least share of a cell that a state gets
 
 
@@ -45,15 +47,15 @@ class Seen:
 
     def __init__(self, pages: PageMap | PageCache):
         self.words = {state: state.words for state in LOOKS}
-        self.states, self.why, self.more = None, pages.why, []
+        self.states, self.why, self.more, self.dirty = None, pages.why, [], None
         if isinstance(pages, PageMap):
             self.states = pages.states
             return
         self.words |= {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
         if pages.cached is not None:
             self.states = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
-        more = ((pages.dirty, "dirty"), (pages.writeback, "being written"))
-        self.more = [f"{count:,} {word}" for count, word in more if count]
+        self.more = [(pages.dirty, "dirty", pages.dirty_pages), (pages.writeback, "being written", None)]
+        self.dirty = pages.dirty_pages
 
     @cached_property
     def counts(self) -> dict[PageState, int]:
@@ -69,16 +71,16 @@ class Seen:
     def parts(self, which: int = 0, absent: bool = True) -> list[str]:
         """The count of each state as text; with page numbers if its pages form at most `which` runs."""
         return [
-            f"{count:,} {self.words[state]}{self._numbers(state, which)}"
+            f"{count:,} {self.words[state]}{self._numbers(self.states == state, which * (state != PageState.ABSENT))}"
             for state, count in self.counts.items()
             if absent or state != PageState.ABSENT or count == len(self.states)
-        ] + self.more
+        ] + [f"{count:,} {word}{self._numbers(where, which)}" for count, word, where in self.more if count]
 
-    def _numbers(self, state: PageState, most: int) -> str:
-        """ " (page 5)", " (0 to 3, 7)"; "" for absent pages, for most pages, and for more than `most` runs."""
-        there = np.flatnonzero(self.states == state)
+    def _numbers(self, where: np.ndarray | None, most: int) -> str:
+        """ " (page 5)", " (0 to 3, 7)"; "" for most pages, for more than `most` runs, and if nobody can tell."""
+        there = np.flatnonzero(where) if where is not None else ()
         runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
-        if state == PageState.ABSENT or 2 * len(there) > len(self.states) or len(runs) > most:
+        if not 0 < 2 * len(there) <= len(self.states) or len(runs) > most:
             return ""
         said = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
         return f" ({'page ' if len(there) == 1 else ''}{said})"
@@ -141,6 +143,9 @@ def draw(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, outlined: np.ndar
             path = _rectangles(*(edge[some] for edge in boxes))
             ax.add_artist(PathPatch(path, linewidth=0, **paint(LOOKS[state])))
             bottoms = tops
+    if seen.dirty is not None:
+        some = np.add.reduceat(seen.dirty, index * layout.each) > 0
+        ax.plot(left[some] + side / 2, top[some] + side / 2, **DIRTY, markersize=0.35 * side / DOT)
     if outlined is not None:
         path = _outline(np.add.reduceat(outlined, index * layout.each) > 0, layout, x, y)
         ax.add_artist(PathPatch(path, linewidth=0, facecolor=INK, zorder=3))
@@ -153,15 +158,16 @@ def panel(ax: Axes, seen: Seen, x: int, y: int, width: int, tall: int) -> None:
     ax.text(x + width / 2, y + tall / 2, "\n".join(lines), ha="center", va="center", color=QUIET, fontsize=7.5)
 
 
-def keys(seen: Iterable[Seen], outlined: bool = False) -> list[list[Patch]]:
+def keys(grids: Sequence[Seen], outlined: bool = False) -> list[list[Patch | Line2D]]:
     """The legend's rows: each state that occurs, with every name that the grids use for it."""
     words: dict[PageState, list[str]] = {state: [] for state in LOOKS}
-    for grid in seen:
+    for grid in grids:
         for state in grid.counts:
             words[state] += [grid.words[state]] * (grid.words[state] not in words[state])
     shown = [key(LOOKS[state]._replace(word=" · ".join(said))) for state, said in words.items() if said]
+    shown += [Line2D([], [], label="dirty: not on the disk yet", **DIRTY)] * any(one.dirty is not None for one in grids)
     shown += [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
-    rows: list[list[Patch]] = [[]] * bool(shown)
+    rows: list[list[Patch | Line2D]] = [[]] * bool(shown)
     for patch in shown:
         if sum(54 + 6.1 * len(other.get_label()) for other in (*rows[-1], patch)) > PAGE * 96:
             rows.append([])
@@ -169,7 +175,7 @@ def keys(seen: Iterable[Seen], outlined: bool = False) -> list[list[Patch]]:
     return rows
 
 
-def legend(fig: Figure, rows: list[list[Patch]]) -> None:
+def legend(fig: Figure, rows: list[list[Patch | Line2D]]) -> None:
     """Puts the legend at the top, KEY dots per row."""
     for index, row in enumerate(rows):
         top = 1 - index * KEY / (fig.get_figheight() * 96 * DOT)

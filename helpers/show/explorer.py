@@ -8,7 +8,7 @@ import ipywidgets
 
 from ..measure.cache import PageCache
 from ..measure.explorer import Explorer
-from ..measure.film import Step
+from ..measure.film import Film, Step
 from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED, in_words
 from .figure import Interactive, Picture
@@ -80,7 +80,7 @@ class _Panel:
             [self.grids, self.counters, buttons, self.message, below], layout={"max_width": "690px", "grid_gap": "6px"}
         )
         self.box.add_class("zc-explorer")
-        self.shown = explorer.film[-2:][0]
+        self.shown, self.in_force = explorer.film[-2:][0], ADVICE[0]
         self._show(explorer.film[-1])
         self.interactive = Interactive(self.box, page_film(explorer.film[-LAST:]))
 
@@ -95,7 +95,6 @@ class _Panel:
     def _remap(self, change: dict[str, Any]) -> None:
         if change["new"] != self._kind():
             self._do(lambda: self.explorer.remap(shared=change["new"] == "shared"))
-            self.advice.value = "normal"  # the advice went with the old mapping
             self.kind.value = self._kind()  # unchanged if the remap was refused
 
     def _do(self, action: Callable[[], Step]) -> None:
@@ -112,12 +111,22 @@ class _Panel:
         grids = page_film(_maps(step), before=_maps(self.shown))
         self.grids.value = grids._repr_html_()
         self.shown = step
-        self.counters.value = _counters(step)
         self.log.value = _log(self.explorer)
         self.kind.value = self._kind()
+        if (in_force := _advice(self.explorer.film)) != self.in_force:
+            self.advice.value = self.in_force = in_force
+        self.counters.value = _counters(step, in_force)
         for button in self.child:
             button.disabled = step.child is None
         return grids
+
+
+def _advice(film: Film) -> str:
+    """The advice in force, which a new mapping doesn't have; "willneed" is an order, and no advice for later."""
+    actions = [step.action for step in film]
+    since = actions[max(at for at, action in enumerate(actions) if action.startswith("map")) :]
+    given = [action.removeprefix("advise ") for action in since if action.startswith("advise ")]
+    return next((advice for advice in reversed(given) if advice in ADVICE[:3]), ADVICE[0])
 
 
 def _maps(step: Step) -> dict[str, PageMap | PageCache]:
@@ -132,7 +141,7 @@ def _group(name: str, *controls: ipywidgets.Widget) -> ipywidgets.VBox:
     return ipywidgets.VBox([head, row])
 
 
-def _counters(step: Step) -> str:
+def _counters(step: Step, advice: str) -> str:
     """Two lines: what the action cost, and what there is now."""
     if step.mine.states is None:
         return f'<div role="status" class="zc-counters">{NOT_MEASURED}: {escape(step.mine.why)}</div>'
@@ -144,6 +153,7 @@ def _counters(step: Step) -> str:
     cached = None if step.cache.count is None else step.cache.count * step.mine.page_size
     now = _kinds("my", step.mine) | {"page cache": in_words(cached, "bytes")}
     now |= _kinds("child's", step.child) if step.child is not None else {}
+    now |= {"advice": advice}
     return (
         '<div role="status" class="zc-counters" style="line-height:1.6">'
         f"<div><strong>{escape(step.action)}</strong>: {_listed(cost)}</div><div>now: {_listed(now)}</div></div>"
