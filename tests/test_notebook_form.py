@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -109,6 +110,14 @@ def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Noteboo
         yield name, (800, 10) if name == "that are optional" else (2500, 30), {"cells": cells}
 
 
+def tells_headings_apart(notebook: Notebook) -> Iterator[str]:
+    """In the table of contents, and by their address in a handout."""
+    headings = re.findall(r"^#+ +(.+)$", unfenced("\n\n".join(text for _, text in sources(notebook, "markdown"))), re.M)
+    for heading, count in Counter(headings).items():
+        if count > 1:
+            yield f"{count} headings “{heading}”; add a word or two that tells them apart"
+
+
 def has_short_cells(notebook: Notebook) -> Iterator[str]:
     """Folded cells (imports and claims) are only read by those who open them: there may be any number."""
     code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -201,6 +210,7 @@ CHECKS: list[Check] = [
     has_an_opening,
     links_to_lessons_that_exist,
     has_a_recap,
+    tells_headings_apart,
     has_short_cells,
     folds_imports_and_claims,
     is_short,
@@ -296,6 +306,7 @@ def test_a_lesson_that_is_right(check: Check):
         (has_neighbours, lesson(markdown("# Copy\n\nPrevious: 01"), instead=0), "“Next:”"),
         (links_to_lessons_that_exist, lesson(markdown("[13](13_fly.ipynb#wings)")), "links to 13_fly.ipynb"),
         (has_a_recap, lesson(instead=len(RIGHT) - 1), "Recap"),
+        (tells_headings_apart, lesson(*[markdown("### Exercise")] * 2), "2 headings “Exercise”"),
         (has_short_cells, lesson(code("x = 1\n" * 21)), "21 lines"),
         (has_short_cells, lesson(*[code("x = 1\n\n" * 6)] * 4), "the median code cell has 6"),
         (has_short_cells, lesson(*[code("x")] * 26, *[code("x", "exercise")] * 3), "31 code cells"),

@@ -380,6 +380,7 @@ def test_the_glossary_is_one_sentence_a_term():
         ("<svg><image href='a.png'/></svg>", "<image> loads a.png"),
         ("<iframe src='https://a.org'></iframe>", "<iframe> loads"),
         ("<script>1</script>", "a script"),
+        ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
         ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is not a handout"),
         ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
         ("<a href='glossary.html#sea'>x</a>", "link to 'glossary.html#sea', but there is no such place"),

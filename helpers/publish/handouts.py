@@ -163,6 +163,9 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             where = f"{name}, cell {cell['data-cell']}" if cell else name
             found.append(f"{where}: {problem}")
 
+        for tag in tree.find_all(id=True):
+            if tag is not tree.find(id=tag["id"]):
+                report(tag, f"id={tag['id']!r} is there already; give its heading other words")
         for image in tree.find_all("img"):
             alt = (image.get("alt") or "").strip()
             if not alt or _FILLER.search(alt):
