@@ -24,7 +24,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 WORK := $(or $(ZERO_COPY_WORK),my_lessons)
 lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them
 	$(BIN)/python -m helpers.teach.work
-	$(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+	$(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
 	$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"

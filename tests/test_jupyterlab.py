@@ -26,6 +26,8 @@ def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str
     asked = page.locator("dialog, .jp-Dialog, .jp-toastContainer, .Toastify__toast")
     expect(asked.filter(visible=True)).to_have_count(0)
     assert not home.joinpath("settings").exists()
+    assert not page.evaluate("() => jupyterapp.shell.currentWidget.context.model.dirty"), "nothing is to be saved"
+    assert "WARNING" not in (home / "jupyter.log").read_text(), "nor does the kernel warn in the terminal"
     page.close()
 
 
@@ -39,16 +41,17 @@ def test_lesson_02_opens_from_the_file_browser_and_runs(lab: Page):
     assert not lab.complaints
 
 
-def test_a_prediction_is_kept_and_drawn(lab: Page, home: Path):
+def test_a_prediction_is_kept_and_drawn_and_late_after_the_measurement(lab: Page, home: Path):
     box = cell(lab, "copy-predict").get_by_label("slurp, MiB")
     box.fill("300")
     box.press("Enter")
-    expect(cell(lab, "copy-predict")).to_contain_text("300 MiB")
-    assert "300" in next((home / "state").glob("predictions*")).read_text()
+    expect(cell(lab, "copy-predict")).to_contain_text("kept: slurp 300 MiB (late: made after")
+    assert "300" in (home / "state" / "late.json").read_text() and not list((home / "state").glob("predictions*"))
     drawn = cell(lab, "copy-three")
     run(lab)
     expect(drawn.locator("img")).to_have_attribute("alt", re.compile("you predicted 300 MiB"))
-    expect(drawn).to_contain_text("You predicted 300 MiB")
+    expect(drawn).to_contain_text("You predicted 300 MiB for slurp")
+    expect(drawn).to_contain_text("Late: made after")
 
 
 def test_the_slider_changes_the_picture(lab: Page):

@@ -25,6 +25,8 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from ipykernel.ipkernel import IPythonKernel
+
 from .. import folders
 from ..edition import Edition, edition
 from ..whole import whole_file
@@ -128,7 +130,8 @@ class Work:
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
         notebook = notebook | {
             "cells": done.cells,
-            "metadata": notebook["metadata"] | {"zero_copy": source},
+            # With what JupyterLab adds when it opens the notebook, or a fresh copy would be unsaved at once.
+            "metadata": notebook["metadata"] | {"zero_copy": source, "language_info": IPythonKernel.language_info},
             "nbformat_minor": max(5, notebook["nbformat_minor"]),  # cells have ids since 4.5
         }
         _put(self._base(lesson, digest), content(lesson))
