@@ -30,14 +30,14 @@ from helpers.units import MiB
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
-# Several processes take one file at a time, these first: the slow ones, and holders, whose search takes longer on a heap
+# Two processes take one file at a time, these first: the slow ones, and holders, whose search takes longer on a heap
 # that other files have filled. Of the files in ONE_BY_ONE they take one test at a time.
 FIRST = ("holders", "versions", "hostile_class", "handouts", "crates", "hostile", "jupyterlab", "publish", "measure",
          "class_edition", "reopened_browser", "serve_hard", "magic", "class_outputs", "work", "teach")  # fmt: skip
 ONE_BY_ONE = ("test_exercises", "test_hostile")
 
 # The rule for every test that's marked `measured`: it passes if one of up to three measurements passes, and each one
-# that failed is printed at the end. `make test` and `make test-all` run these tests one at a time, with no other beside.
+# that failed is printed at the end. `make test` and `make test-all` run these tests with no other test beside them.
 MEASUREMENTS = 3
 
 # No deadline: it would be a limit on time. Derandomized: the same cases for everybody, at every run.

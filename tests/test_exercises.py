@@ -38,7 +38,7 @@ each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
 def marks(one: Exercise) -> list[pytest.MarkDecorator]:
-    """A verdict depends on what else runs only where the check measures time; memory has room for that in its budget."""
+    """Only a check that measures time needs the machine to itself; budgets of memory leave room for what else runs."""
     return [pytest.mark.measured] if one.alone else []
 
 
