@@ -19,8 +19,10 @@ import hypothesis
 import nbformat
 import psutil
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, sync_playwright
+from traitlets.config import Config
 
 from helpers import folders
 from helpers.folders import ROOT
@@ -109,6 +111,16 @@ def room_for_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     for space, name in ((sys.modules, "__main__"), (vars(builtins), "display"), (vars(builtins), "__IPYTHON__")):
         monkeypatch.setitem(space, name, space.get(name))
     monkeypatch.delitem(vars(builtins), "_", raising=False)  # while it's there, IPython sets no `_` of its own
+
+
+@pytest.fixture
+def shell(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """IPython as in a kernel, except that it doesn't write to a student's history."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    shell.reset(new_session=True)
+    yield shell
+    InteractiveShell.clear_instance()
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from helpers.classroom import judge
-from helpers.classroom.judge import as_given, check_hash, code_cells, names, verdicts
+from helpers.classroom.judge import as_given, check_hash, code_cells, verdicts
 from helpers.classroom.reading import CannotBeGraded
 from helpers.edition import edition
 from helpers.folders import ROOT
@@ -42,15 +43,58 @@ def test_a_solution_is_right_and_what_is_not_done_is_not_attempted():
     assert verdict(REPORT.cell)["outcome"] == verdict("x = 1")["outcome"] == "not attempted"
 
 
-def test_the_last_definition_counts_and_a_name_of_one_s_own_does():
-    wrong, right = REPORT.wrong[0], REPORT.solution_source
-    assert verdict(right, wrong.body)["outcome"] == "not yet"
-    assert verdict(wrong.body, right)["outcome"] == "right"
-    mine = right.replace(f"def {REPORT.name}(", "def mine(")
-    assert verdict(REPORT.starter, mine, f'exercise("{KEY}").check(mine)')["outcome"] == "right"
-    assert verdict(mine, f'exercise("{KEY}").check(lambda report: None)')["outcome"] == "not attempted"
-    cells = [("<cell 1>", f"exercise( '{KEY}' ).check(one)\nexercise('{KEY}').check( two, size=3)")]
-    assert list(names(REPORT, cells)) == ["two", REPORT.name]
+CHECK = f'\n\nexercise("{KEY}").check({REPORT.name})'
+RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0].body
+MINE = RIGHT.replace(f"def {REPORT.name}(", "def mine(")
+CELLS = {  # a notebook's cells, and the verdict on them
+    "the last": ([WRONG + CHECK, RIGHT + CHECK], "right"),
+    "the last, wrong": ([RIGHT + CHECK, WRONG + CHECK], "not yet"),
+    "two in a cell": ([WRONG + CHECK + "\n\n" + RIGHT + CHECK], "right"),
+    "reset below": ([RIGHT + CHECK, REPORT.cell], "right"),
+    "a starter above": ([REPORT.cell, RIGHT], "right"),
+    "nowhere checked": ([WRONG, RIGHT, REPORT.starter], "right"),
+    "another below, unchecked": ([REPORT.cell, RIGHT + CHECK, WRONG], "right"),
+    "by its own name": ([REPORT.cell, MINE, f'exercise("{KEY}").check(mine, size=3)'], "right"),
+    "without a name": ([MINE, f"exercise( '{KEY}' ).check(lambda report: mine(report))"], "right"),
+    "by another name of the exercise": (["asked = exercise('02.report')", MINE, "asked.check(mine)"], "right"),
+    "a broken cell below a starter": ([REPORT.cell, f"def {REPORT.name}(report:\n    return 1" + CHECK], "not yet"),
+    "nothing": (["x = 1"], "not attempted"),
+    "the starter": ([REPORT.cell, REPORT.cell], "not attempted"),
+}
+
+
+@pytest.mark.parametrize("cells, outcome", CELLS.values(), ids=CELLS)
+def test_the_last_attempt_that_is_checked_counts(cells: list[str], outcome: str):
+    assert verdict(*cells)["outcome"] == outcome
+
+
+KIB = RIGHT.replace("1024", "KIB")
+AT_HOME = {  # cells, and what is said of them at home and in class: "" if it's right
+    "measured": (
+        ["swept = measure(max, 'ab').value", "KIB = 1024 * len(swept)", KIB],
+        "made it with `measure`",
+    ),
+    "read": (["with open('/dev/null') as file: KIB = 1024", KIB], "your notebook made it with `open`"),
+    "a constant": (["KIB = 1024", KIB], ""),
+    "from the course": (["KIB = size('1 KiB')", KIB], ""),
+    "a helper of another cell": (["def unit(): return KIB", "KIB = 1024", RIGHT.replace("1024", "unit()")], ""),
+    "below": ([KIB.replace("KIB", "kib()"), "def kib(): return 1024"], ""),
+    "no such name": ([KIB], "it raised NameError: name 'KIB' is not defined, in line 4"),
+}
+
+
+@pytest.mark.parametrize("cells, said", AT_HOME.values(), ids=AT_HOME)
+def test_what_is_right_at_home_is_right_in_class(cells: list[str], said: str, shell: InteractiveShell):
+    """In the notebook, the check stands in the last cell; at home it was made after all of them were run."""
+    imports = "from helpers.measure import measure\nfrom helpers.teach import exercise\nfrom helpers.units import size"
+    cells = [imports, *cells, f"verdict = {CHECK.strip()}"]
+    for text in cells:
+        shell.run_cell(text, store_history=True)
+    home, there = shell.user_ns["verdict"], verdict(*cells)
+    assert there["because"] == home.because and said in home.because
+    carried = home.cause != "not-carried"
+    assert home.outcome == ("not yet" if said else "right")
+    assert (there["outcome"], there["cause"]) == (home.outcome if carried else "not graded", home.cause)
 
 
 def test_what_is_not_python_is_said_with_its_line():

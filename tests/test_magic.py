@@ -4,7 +4,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -12,7 +12,6 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.utils.capture import capture_output
-from traitlets.config import Config
 
 from helpers.measure import Recording, sampler
 from helpers.show.magic import ITS_OWN, Raised
@@ -34,11 +33,9 @@ class Shown:
 
 
 @pytest.fixture
-def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable]:
+def run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
     """Runs cells, after `%load_ext helpers` and what the tests share. Returns what the last one showed."""
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
 
     def ran(*cells: str) -> Shown:
         for text in cells:
@@ -50,8 +47,7 @@ def run(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ran("%load_ext helpers", "import mmap, os, threading, time\nimport numpy as np", "size = 64 << 20",
         "def taken(n):\n    data = bytearray(b'x') * n\n    time.sleep(0.1)\n    return len(data)")  # fmt: skip
     ran.names = shell.user_ns
-    yield ran
-    InteractiveShell.clear_instance()
+    return ran
 
 
 # --- what it shows, and what comes back -----------------------------------------------------------------------

@@ -286,9 +286,7 @@ def test_an_order_is_kept_when_each_has_its_place():
 
 # --- exercises: was anything done? ------------------------------------------------------------------------------
 def function(body: str, arguments: str = "a, b"):
-    space: dict = {}
-    exec(f"def f({arguments}):\n{body}", space)
-    return space["f"]
+    return exercise("02.chunks").made(f"def copy_small({arguments}):\n{body}")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +319,7 @@ def test_a_starter_that_does_something_is_still_the_starter():
         ("    import sys; sys.exit('bye')", "raised SystemExit: bye"),
         ("    import os; os._exit(3)", "its process ended (exited 3)"),
         ("    import os; os.kill(os.getpid(), 9)", "its process ended (SIGKILL)"),
-        ("    return f(a, b)", "RecursionError"),
+        ("    return copy_small(a, b)", "RecursionError"),
         ("    x = [bytearray(2**24) for _ in range(1000)]", "was stopped when it had taken"),
         ("    return lambda: 1", "no file `target.bin`"),
         ("    open(a, 'wb').close(); open(b, 'wb').close()", "the source was changed, from byte 0 on"),
@@ -460,10 +458,10 @@ def test_too_many_arguments_or_none_is_said():
     assert "takes 1 positional argument but 2 were given" in verdict.because
 
 
-def test_what_cannot_be_carried_is_said(tmp_path: Path):
-    with open(tmp_path / "open", "wb") as file:
-        verdict = exercise("02.chunks").check(lambda a, b: file.write(b""), size=MiB)
-    assert verdict.outcome == "not yet" and "cannot be carried" in verdict.because
+def test_what_has_no_source_is_said():
+    verdict = exercise("02.chunks").check(os.link, size=MiB)
+    assert (verdict.outcome, verdict.cause) == ("not yet", "not-carried")
+    assert verdict.because == "no cell shows its source. Define `copy_small` in a cell, and hand over that."
 
 
 def test_a_check_leaves_no_process_and_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -736,8 +734,7 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
         "1 / 0\ndef copy_small(source, target): return 'never executed'",
         f"1{check}",
         f"def copy_small(source, target):\n    !cp {{source}} {{target}}{check}",
-        f"with open({str(tmp_path / 'kept')!r}, 'w') as kept: pass\nkept, = [kept]\nglobals()['hidden'] = kept\n"
-        f"def copy_small(source, target):\n    return hidden{check}",
+        f"globals()['hidden'] = 1\ndef copy_small(source, target):\n    return hidden{check}",
     ]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path), allow_errors=True).execute(cleanup_kc=True)
@@ -746,7 +743,7 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
     assert said[0].startswith("Right.")
     assert "raised ValueError: later, in line 3: raise ValueError('later')" in said[1]
     assert "work only in a notebook's cell" in said[2] and "in line 2: !cp" in said[2]
-    assert "hidden cannot be carried to a fresh process" in said[3] and "no cell makes it" in said[3]
+    assert "hidden isn't there: no cell shows how it's made" in said[3]
 
 
 # --- nothing is lost, nothing is taken for something else ---------------------------------------------------------
@@ -771,7 +768,6 @@ def test_what_is_typed_and_is_no_number(text: str):
 
 
 def test_a_function_that_runs_nothing_is_told_so():
-    async def copy_small(source, target):
-        open(target, "wb").close()
-
-    assert "calling it runs nothing" in exercise("02.chunks").check(copy_small).because
+    one = exercise("02.chunks")
+    text = "async def copy_small(source, target): open(target, 'wb').close()"
+    assert "calling it runs nothing" in one.check(one.made(text)).because

@@ -23,10 +23,9 @@ import psutil
 
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
-from ..teach.exercises import Exercise, exercise
+from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
-from ..teach.source import taken
-from ..teach.statements import NOT_PYTHON, Cell
+from ..teach.source import NOT_PYTHON, Cell, NotCarried
 from ..teach.words import short
 from ..units import GiB
 from . import sandbox
@@ -88,8 +87,10 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeou
     """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
-            made = next(filter(None, (_taken(cells, name) for name in names(asked, cells))), None)
-            why = "" if made else not_python(cells, asked.name)
+            made = asked.answer(cells)
+            why = "" if made and asked.is_attempt(made.code) else not_python(cells, asked.name)
+    except NotCarried as error:
+        return {"outcome": "not graded", "because": str(error), "cause": NOT_CARRIED}
     except Exception as error:
         why = short(f"its cells cannot be read: {type(error).__name__}: {error}", 400)
         return {"outcome": "not graded", "because": why}
@@ -144,13 +145,6 @@ def code_cells(notebook: bytes) -> list[Cell]:
     return texts
 
 
-def names(asked: Exercise, cells: Sequence[Cell]) -> Iterator[str]:
-    """The names that the function may have: the name in the last call of its check, then the name that we asked for."""
-    call = re.compile(rf"exercise\(\s*['\"]{re.escape(asked.key)}['\"]\s*\)\s*\.check\(\s*(\w+)")
-    yield from [name for _, text in cells for name in call.findall(text)][-1:]
-    yield asked.name
-
-
 def not_python(cells: Sequence[Cell], name: str) -> str:
     """What keeps a cell that defines the function from being Python; "" if there is no such cell."""
     for _, text in reversed(cells):
@@ -162,13 +156,6 @@ def not_python(cells: Sequence[Cell], name: str) -> str:
                 why = getattr(error, "msg", "") or str(error) or type(error).__name__
                 return f"the cell with `{name}` is not Python{line}: {why}."
     return ""
-
-
-def _taken(cells: Sequence[Cell], name: str):
-    try:
-        return taken(cells, name)
-    except LookupError:
-        return None
 
 
 @contextmanager

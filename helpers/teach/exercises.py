@@ -7,7 +7,7 @@ in a fresh process, with a time and a memory limit, on a file made for this chec
 import difflib
 import dis
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from html import escape
@@ -18,13 +18,16 @@ from typing import Any
 import cloudpickle
 
 from .. import folders, owners, scratch, units
-from . import exercise_files, inside, kept, source
+from ..kernel import running_shell
+from . import answers, exercise_files, inside, kept
+from .answers import is_same
 from .exercise_files import Answer
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import Source
+from .source import Cell, NotCarried, Source, taken
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
+NOT_CARRIED = "not-carried"  # the cause of what can't be judged away from the notebook
 TEACHER_S = "Your teacher has the solution."
 _hints_given: dict[str, int] = {}  # in this kernel: after a restart they start from the first again
 
@@ -135,12 +138,20 @@ class Exercise:
 
     def reset(self) -> Said:
         """Gives the starter back, in a new cell of the notebook or at the prompt. Replaces and forgets nothing."""
-        shell = source.running_shell()
+        shell = running_shell()
         if shell is None:
             return Said(self.cell, block(self.cell))
         shell.set_next_input(self.cell, replace=False)
         place = "in a new cell below" if hasattr(shell, "kernel") else "at the next prompt"
         return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
+
+    def answer(self, cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
+        """The answer in a notebook's cells, which has the names `there`; None if it has none. Raises NotCarried."""
+        return answers.answer(self, cells, there)
+
+    def is_attempt(self, code: CodeType | None) -> bool:
+        """Is this function's code more than the starter? None stands for what isn't a `def`."""
+        return code is None or is_attempted(code, self._starter_code())
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
@@ -163,7 +174,7 @@ class Exercise:
         return found if isinstance(found, dict) and isinstance(found.get("attempts"), int) else {}
 
     def _starter_code(self) -> CodeType:
-        return source.taken([("<starter>", self.starter)], self.name).code
+        return taken([("<starter>", self.starter)], self.name).code
 
     def _verdict(self, function: Any, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
         if function is None or function is Ellipsis:
@@ -172,10 +183,10 @@ class Exercise:
             why = f"hand over the function itself, `check({self.name})`, not what it returns."
             return Verdict("not yet", why, cause="no-function")
         try:
-            made = function if isinstance(function, Source) else source.of(function, self.name)
-        except Exception as error:  # something in it can't travel
-            return _not_checked(error)
-        if made.code and not is_attempted(made.code, self._starter_code()):
+            made = function if isinstance(function, Source) else answers.handed_over(function, self.name, self.key)
+        except NotCarried as slip:
+            return Verdict("not yet", str(slip), cause=NOT_CARRIED)
+        if not self.is_attempt(made.code):
             return self._not_attempted()
         if what := made.runs_nothing:
             why = f"`{self.name}` is {what}: calling it runs nothing. Write an ordinary function."
@@ -247,11 +258,7 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
 # --- was anything done? ---------------------------------------------------------------------------------------
 def is_attempted(body: CodeType, starter: CodeType) -> bool:
     """False for the stub, and for a body of just `...`, `pass`, a docstring or `raise NotImplementedError`."""
-    return (
-        not does_nothing(body)
-        and source.shape(body) != source.shape(starter)
-        and body.co_names != ("NotImplementedError",)
-    )
+    return not (does_nothing(body) or is_same(body, starter) or body.co_names == ("NotImplementedError",))
 
 
 def does_nothing(body: CodeType) -> bool:

@@ -9,7 +9,8 @@ from contextlib import suppress
 from io import BytesIO
 
 from .. import folders
-from . import exercise_files, kept, source
+from ..kernel import running_shell
+from . import exercise_files, kept
 from .notebook_files import Notebook, content, read
 from .predict import FILE
 from .quizzes import quizzes
@@ -72,7 +73,7 @@ def _is_saved(notebook: Notebook, lesson: str) -> None:
 
 def _ran_last(key: str) -> str | None:
     """The cell that this kernel ran last to check this exercise; None if it ran none."""
-    shell = source.running_shell()
+    shell = running_shell()
     ran = shell.history_manager.input_hist_raw if shell else []
     check = re.compile(rf"exercise\(\s*['\"]{re.escape(key)}['\"]\s*\)\s*\.check\(")
     return next((cell for cell in reversed(ran) if check.search(cell)), None)

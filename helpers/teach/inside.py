@@ -5,7 +5,7 @@ be there for the student to change.
 """
 
 
-def started(name: str, steps, texts, values, runner, *args):
+def started(name: str, steps, texts, runner, *args):
     """Makes the student's function `name` as its notebook did, and returns runner(function, *args).
 
     This runs while memory is already measured, and in a new `__main__`, where pickle and dataclasses look for classes.
@@ -21,7 +21,7 @@ def started(name: str, steps, texts, values, runner, *args):
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     sys.modules["__main__"] = main = ModuleType("__main__")
     space = vars(main)
-    space |= {"get_ipython": get_ipython, "display": print} | values
+    space |= {"get_ipython": get_ipython, "display": print}
     for step in steps:
         exec(step, space)
     return runner(space[name], *args)

@@ -157,7 +157,7 @@ class Attempt:
     def started(self, runner: Callable) -> Callable:
         """`runner(function, …)` as a function of the rest, which makes the student's function in a fresh process."""
         made = self.source
-        return partial(inside.started, made.name, made.steps, dict(made.texts), dict(made.values), runner)
+        return partial(inside.started, made.name, made.steps, dict(made.texts), runner)
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
@@ -232,8 +232,7 @@ class Attempt:
         """The student's own line that raised it, with its text if there is any; or, if it was raised after the function
         returned, the line of the check that looked at its result."""
         frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace[-MiB:])]
-        own = {*self.source.texts, *(code.co_filename for code in self.source.codes)}
-        if lines := [(line, name) for name, line in frames if name in own]:
+        if lines := [(line, name) for name, line in frames if name in self.source.texts]:
             text = short(self.source.line(*lines[-1]), 200)
             return f", in line {lines[-1][0]}{f': `{text}`' if text else ''}"
         looked = [line for name, line in frames if Path(name).name == "check.py"]

@@ -12,10 +12,10 @@ from typing import TypeVar
 import numpy as np
 
 from .. import folders
+from ..kernel import running_shell
 from ..measure import Comparison, Film, Load, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
 from ..measure.plain import in_json
 from ..units import GiB, in_words
-from .source import running_shell
 
 Measured = Comparison | Recording | Film | Sharing | Load
 M = TypeVar("M", Comparison, Recording, Film, Sharing, Load)

@@ -1,63 +1,61 @@
-"""The student's function as it travels to its process: the statements that it needs, and nothing that they made.
+"""An answer as source: what it needs of a notebook's cells, and nothing that they made. Nothing is executed here."""
 
-`taken` finds them in a list of cells: a kernel's history at home, a notebook's cells in class. Nothing of the student's
-is executed here.
-"""
-
+import ast
 import builtins
 import dis
 import inspect
-import linecache
 import re
+import site
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from types import CodeType
-from typing import Any
 
-import cloudpickle
+Cell = tuple[str, str]  # the file that a traceback names, and its text
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)  # from compile(), whatever the text
+IMPORTS = (ast.Import, ast.ImportFrom)
+DEFINES = (*IMPORTS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
+PYTHON = (sys.prefix, sys.base_prefix, site.getusersitepackages(), Path(__file__).parents[1])
+COURSE, ANYWHERE = "helpers.", ("helpers.units", "helpers.ideas")  # its other rooms measure, make files or ask
+ASKS = {"input", "getpass", "open", "get_ipython", "In", "Out", "_", "__", "___"}  # what these gave can't be had again
+AWAY = "your function is called in a fresh process, here and in class, and `{0}` isn't there: "
+ONLY_THERE = AWAY + "your notebook made it with `{1}`. Write its value into the function, as in `{0} = 4 * MiB`."
+NO_CELL = AWAY + "no cell shows how it's made. Define it in a cell, or write its value into the function."
+OWN_FILE = "`{0}` comes neither with Python nor with the course, and isn't handed in. Copy what you need into a cell."
 
-from .installed import imported, is_installed
-from .statements import Cell, Statement, ended_before, statements
 
-ASKS = {"input", "getpass", "get_ipython", "_", "__", "___"}  # what these returned can't be had again
+class NotCarried(Exception):
+    """Why an answer can't be judged away from the notebook, and what to write instead, in words for the student."""
 
 
 @dataclass(frozen=True)
 class Source:
     """A function as source.
 
-    steps   the statements that make it, compiled, in the order in which they were executed
-    texts   the text of their files, by the name that a traceback gives
-    values  what no statement makes, by name: it travels by value
-    code    of the function itself; None if it isn't a `def`
+    steps    the statements that make it, compiled, in the order of their execution
+    texts    the text of their files, by the name that a traceback gives
+    modules  what they import anywhere, without the student's own modules
+    code     of the function itself; None if it isn't a `def`
+    again    the file of a later attempt under the same name, which isn't checked and doesn't count; or ""
     """
 
     name: str
     steps: tuple[CodeType, ...]
     texts: Mapping[str, str] = field(repr=False)
-    values: Mapping[str, Any] = field(repr=False)
-    code: CodeType | None = None
-
-    @property
-    def codes(self) -> list[CodeType]:
-        """All code that travels, nested functions included."""
-        found = [*self.steps, *([self.code] if self.code else ())]
-        for code in found:  # it grows meanwhile
-            found += [const for const in code.co_consts if isinstance(const, CodeType) and const not in found]
-        return found
+    modules: tuple[str, ...]
+    code: CodeType | None
+    again: str = ""
 
     @property
     def names(self) -> set[str]:
         """Every global and attribute that it mentions."""
-        return {name for code in self.codes for name in code.co_names}
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Installed modules that it imports anywhere; the student's own modules aren't among them."""
-        asked = (name for code in self.codes for name in imported(code))
-        return tuple(name for name in dict.fromkeys(asked) if is_installed(name))
+        return {name for step in self.steps for code in _codes(step) for name in code.co_names}
 
     @property
     def runs_nothing(self) -> str:
@@ -71,126 +69,162 @@ class Source:
 
     def line(self, number: int, file: str | None = None) -> str:
         """A line of that file, by default the function's own; "" if it can't be had."""
-        file = file or (self.code.co_filename if self.code else "")
-        lines = self.texts[file].splitlines() if file in self.texts else linecache.getlines(file)
+        lines = self.texts.get(file or (self.code.co_filename if self.code else ""), "").splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
-def of(function: Any, name: str) -> Source:
-    """The Source of a function, from the kernel's cells or its own file; by value if it stands in neither.
+@dataclass(frozen=True)
+class Statement:
+    """A statement at the top level of a cell.
 
-    `name` is what it should be called. Raises TypeError, which names a variable that can't travel.
+    makes  the names that it makes ("*": unknown): True if nothing is left of what they were; False for those that it
+           makes perhaps, and those whose objects it changes: `Table._fields_ = …`, `rows.append(1)`
     """
-    inner = inspect.unwrap(function)
-    for cells, space, code in _places(inner):
-        names = (name, getattr(function, "__name__", name), *reversed(space))
-        called = next((known for known in names if space.get(known) is function), None)
-        with suppress(LookupError):
-            return taken(cells, called, space, code)
-    return Source(name, (), {}, {name: function}, getattr(function, "__code__", None))
+
+    node: ast.stmt
+    step: CodeType
+    text: str
+    makes: Mapping[str, bool]
+
+    @cached_property
+    def needs(self) -> set[str]:
+        """The global names that it looks up, at once or when one of its functions is called."""
+        steps = (op for code in _codes(self.step) for op in dis.get_instructions(code))
+        return {op.argval for op in steps if re.fullmatch("LOAD_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)", op.opname)}
+
+    def code(self, name: str) -> CodeType | None:
+        """The code of the function of that name, if this is its `def`."""
+        named = (code for code in _codes(self.step) if code.co_name == name and code.co_flags & inspect.CO_OPTIMIZED)
+        return next(named, None)
 
 
-def taken(
-    cells: Sequence[Cell], name: str | None, space: Mapping[str, Any] | None = None, code: CodeType | None = None
-) -> Source:
-    """What `name` needs from the cells, which come in the order of their execution: the last definition counts.
+def taken(cells: Sequence[Cell], name: str) -> Source | None:
+    """What the cells define as `name`, last; None if they don't."""
+    found = [*statements(cells)]
+    return made(found, len(found) - 1, ast.Name(name), name)
 
-    Skips cells that aren't Python (a line with `!` or `%` is: it calls get_ipython) and statements that ask for a
-    verdict. Takes from `space` what no statement makes, and what a statement got from a person. Of several versions of
-    the function, `code` says which is meant. Raises LookupError if no cell makes `name`, and TypeError, which names
-    what in `space` can't travel.
+
+def statements(cells: Sequence[Cell]) -> Iterator[Statement]:
+    """The statements of the cells that compile by themselves."""
+    for file, text in cells:
+        for node in parsed(text):
+            with suppress(*NOT_PYTHON):
+                yield _statement(node, file, text)
+
+
+@lru_cache(2000)
+def parsed(text: str) -> list[ast.stmt]:
+    """The statements of a cell; none if it isn't Python, with or without IPython's own lines."""
+    text = re.sub(r"\A\s*%%(time|capture)\b.*", "", text)
+    with suppress(*NOT_PYTHON):
+        return ast.parse(text).body
+    with suppress(ImportError, *NOT_PYTHON):
+        from IPython.core.inputtransformer2 import TransformerManager
+
+        return ast.parse(TransformerManager().transform_cell(text)).body
+    return []
+
+
+def makers(found: Sequence[Statement], name: str) -> list[Statement]:
+    """The statements that make what the name is after all of these."""
+    makes = [one for one in found if name in one.makes]
+    anew = [one.makes[name] and (isinstance(one.node, DEFINES) or name not in one.needs) for one in makes]
+    makes = makes[max((at for at in range(len(anew)) if anew[at]), default=0) :]
+    imports = makes and isinstance(makes[0].node, IMPORTS)  # whose functions change nothing of it: os.remove(path)
+    return [one for one in makes if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))]
+
+
+def made(found: Sequence[Statement], at: int, given: ast.expr, name: str, there: Collection[str] = ()) -> Source | None:
+    """What a statement gives, by its own name or, without one, as `name`; None if no statement makes it.
+
+    With it goes what it needs, each as last written up to that statement, or else below. `there` are the names that the
+    notebook has, whether a statement makes them or not. Raises NotCarried for what can't be had away from the notebook.
     """
-    space = space or {}
-    found = _until(code, list(statements(cells, name)), name)
-    made = set().union(*(statement.binds for statement in found))
-    asked = set().union(*(statement.binds for statement in found if statement.now & ASKS))
-    if name not in made:
-        raise LookupError(f"no cell defines {name!r}")
-    values: dict[str, Any] = {}
-    wanted, seen, todo = set(), set(), [(name, len(found))]  # a name, as it is before that statement
-    while todo:
-        need, before = todo.pop()
-        if (need, before) in seen:
-            continue
-        seen.add((need, before))
-        known = hasattr(builtins, need) or need in ASKS
-        if need in space and not known and (need in asked or not made & {need, "*"}):
-            values[need] = _that_travels(need, space[need])
-            continue
-        for at in _makers(found, need if need in made or known else "*", before):
-            wanted.add(at)
-            todo += [(more, at) for more in found[at].now]
-            todo += [(more, moment) for more in found[at].later for moment in (before, len(found))]
-    carried = [found[at] for at in sorted(wanted)]
-    files = {statement.step.co_filename for statement in carried}
+    above, below, carried, seen = found[: at + 1], found[at + 1 :], {}, set()
+    if isinstance(given, ast.Name):
+        name = given.id
+    else:
+        node = ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], given), given))
+        above = [*above, _statement(node, above[-1].step.co_filename, above[-1].text)]
+
+    def carry(need: str, value: str) -> None:
+        """`value` is what gets its value from this name when its cell runs; "" if that only defines something."""
+        if (need, value) in seen:
+            return
+        seen.add((need, value))
+        making = makers(above, need) or makers(below, need) or ([] if hasattr(builtins, need) else makers(found, "*"))
+        if not making and need in there and need != name:
+            raise NotCarried(NO_CELL.format(need))
+        for one in making:
+            set_to, modules = getattr(one.node, "value", None), _imported(one.node)
+            alias = isinstance(set_to, ast.Lambda) or getattr(set_to, "id", "_")[0] != "_"  # h = g, but not n = _
+            runs = not (alias or isinstance(one.node, DEFINES))
+            if own := next((module for module in modules if not _is_installed(module)), ""):
+                raise NotCarried(OWN_FILE.format(own))
+            asks = sorted(one.needs & ASKS) + ["await"] * bool(one.step.co_flags & inspect.CO_COROUTINE)
+            measures = [module for module in modules if module.startswith(COURSE) and not module.startswith(ANYWHERE)]
+            if (runs and asks) or (value and measures):
+                raise NotCarried(ONLY_THERE.format(value or need, *asks, need))
+            for more in sorted(one.needs):
+                carry(more, value or need if runs else "" if isinstance(one.node, ast.ClassDef) else value)
+            carried[id(one)] = one
+
+    carry(name, "")
+    if not carried:
+        return None
+    steps = tuple(carried.values())
+    asked = {module for one in steps for part in ast.walk(one.node) for module in _imported(part)}
     return Source(
         name,
-        steps=tuple(statement.step for statement in carried),
-        texts={file: text for file, text in cells if file in files},
-        values=values,
-        code=next(filter(None, (statement.function(name) for statement in reversed(carried))), None),
+        steps=tuple(one.step for one in steps),
+        texts={one.step.co_filename: one.text for one in steps},
+        modules=tuple(sorted(filter(_is_installed, asked))),
+        code=next((code for one in reversed(steps) if (code := one.code(name))), None),
     )
 
 
-def _until(code: CodeType | None, found: list[Statement], name: str | None) -> list[Statement]:
-    """`found` without the function's versions after the version with this code: they haven't been executed yet."""
-    if not code or code.co_name != name:
-        return found
-    versions = {at: made for at, statement in enumerate(found) if (made := statement.function(name))}
-    last = max((at for at, made in versions.items() if shape(made) == shape(code)), default=-1)
-    return [statement for at, statement in enumerate(found) if at not in versions or at <= last]
+@lru_cache(20_000)
+def _statement(node: ast.stmt, file: str, text: str) -> Statement:
+    """Raises one of NOT_PYTHON if it doesn't compile."""
+    with warnings.catch_warnings(action="ignore"):
+        step = compile(ast.Module([node], []), file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    names = [alias.name for alias in node.names] if isinstance(node, IMPORTS) else []
+    anew = isinstance(node, (*DEFINES, *ASSIGNS)) and not any("." in name for name in names)
+    stored = {op.argval: anew for op in dis.get_instructions(step) if op.opname in ("STORE_NAME", "STORE_GLOBAL")}
+    return Statement(node, step, text, dict.fromkeys([*_changed(node), *{"*"} & {*names}], False) | stored)
 
 
-def shape(code: CodeType) -> tuple:
-    """What a function does, wherever it stands."""
-    consts = tuple(shape(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
-    return code.co_code, code.co_names, consts
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """The names whose objects it changes: by an attribute, an item, a method, or a method as decorator."""
+    parts = [*ast.walk(node)]
+    roots = [part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store | ast.Del)]
+    roots += [part.value.func for part in parts if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call)]
+    for root in getattr(node, "decorator_list", roots):
+        inside = root
+        while isinstance(inside, ast.Attribute | ast.Subscript):
+            inside = inside.value
+        if isinstance(inside, ast.Name) and inside is not root:
+            yield inside.id
 
 
-def _makers(found: list[Statement], name: str, before: int) -> Iterator[int]:
-    """The statements before that place that made what the name is there."""
-    for at in reversed(range(before)):
-        if name in found[at].binds | found[at].touches:
-            yield at
-        if name in found[at].binds and found[at].replaces:
-            return
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """This code and all code in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
-def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], CodeType | None]]:
-    """The cells that a function may stand in, and their global names: the kernel's, and those of its own file.
-
-    The kernel's come with the function's code, because a cell may hold several versions, and the last may not have been
-    executed yet. A file has one version; and it is compiled whole, which makes other code than its statements do.
-    """
-    if shell := running_shell():
-        texts = enumerate(shell.history_manager.input_hist_raw)
-        cells = [(f"<In [{number}]>", ended_before(_failed_at(shell, number), text)) for number, text in texts]
-        yield cells, shell.user_ns, getattr(function, "__code__", None)
-    runs = function if hasattr(function, "__code__") else inspect.getattr_static(type(function), "__call__", None)
-    space = getattr(runs, "__globals__", {})
-    module = sys.modules.get(space.get("__name__"))
-    if hasattr(runs, "__code__") and (module is None or module.__name__ == "__main__" or vars(module) is not space):
-        file = runs.__code__.co_filename
-        yield [(file, "".join(linecache.getlines(file)))], space, None
+def _imported(node: ast.AST) -> list[str]:
+    """The modules that it imports, if it's an import, and names that may be modules in them."""
+    if isinstance(node, ast.ImportFrom):
+        return [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
 
 
-def running_shell() -> Any:
-    """The IPython that this runs in: a kernel's or a terminal's; None in plain Python."""
-    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-
-
-def _failed_at(shell: Any, number: int) -> int | None:
-    """The line at which this cell raised, as its traceback says; None if it didn't, or nothing tells."""
-    failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
-    trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
-    lines = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame
-    return int(lines[-1]) if lines else None
-
-
-def _that_travels(name: str, value: Any) -> Any:
-    try:
-        cloudpickle.dumps(value)
-    except Exception as error:
-        why = "no cell makes it from its source. Make it inside the function, or in a cell without `%`, `!` and `await`"
-        raise TypeError(f"`{name}` cannot be carried to a fresh process ({error}), and {why}") from error
-    return value
+def _is_installed(module: str) -> bool:
+    """Does it come with Python, its packages or these lessons? Imports nothing."""
+    with suppress(Exception):
+        origin = find_spec(module.partition(".")[0]).origin
+        return origin in ("built-in", "frozen") or any(Path(origin).is_relative_to(place) for place in PYTHON)
+    return False

@@ -6,11 +6,10 @@ def slowed(clock):
     return lambda: clock() / 1000
 
 
-for name in ("process_time", "perf_counter", "monotonic", "time", "thread_time"):
-    setattr(time, name, slowed(getattr(time, name)))
-
-
 def layout(shapes):
+    for name in ("process_time", "perf_counter", "monotonic", "time", "thread_time"):
+        setattr(time, name, slowed(getattr(time, name)))
+
     def total(cut):
         time.time()
         return sum(shape.area(cut) for shape in shapes)

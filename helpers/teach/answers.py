@@ -1,0 +1,110 @@
+"""Which function is a student's answer: one rule, for the cells of a notebook and for those that a kernel has run.
+
+It is what the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt.
+"""
+
+import ast
+import inspect
+import linecache
+import re
+import traceback
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from ..kernel import running_shell
+from .source import DEFINES, Cell, NotCarried, Source, Statement, made, makers, parsed, statements
+
+if TYPE_CHECKING:
+    from .exercises import Exercise
+
+
+def answer(asked: "Exercise", cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
+    """The answer to an exercise in a notebook with these cells, which has the names `there`; None if it has none.
+
+    The last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
+    attempt. Raises NotCarried if it can't be judged away from the notebook.
+    """
+    found, other = [*statements(cells)], None
+    checked = [*_checked(found, asked.key)]
+    defined = [(at, ast.Name(asked.name)) for at in reversed(range(len(found))) if asked.name in found[at].makes]
+    for number, (at, given) in enumerate(checked + defined):
+        if (done := made(found, at, given, asked.name, there)) and asked.is_attempt(done.code):
+            below = [one.code(done.name) for one in found[at + 1 :] if number < len(checked)]
+            again = [code for code in below if code and asked.is_attempt(code) and not is_same(code, done.code)]
+            return replace(done, again=again[-1].co_filename if again else "")
+        other = other or done
+    return other
+
+
+def handed_over(function: Any, name: str, key: str) -> Source:
+    """What the running cell, or a file, hands over to the check of exercise `key`, which asks for `name`.
+
+    Raises NotCarried if nothing shows its source, or if it can't be judged away from the notebook.
+    """
+    for cells, space, there in _places(function):
+        found = [*statements(cells)]
+        here = (one for one in _checked(found, key) if found[one[0]].step.co_filename == cells[-1][0])
+        called = next((known for known in (name, *space) if space.get(known) is function), "")
+        at, given = next(here, (len(found) - 1, ast.Name(called)))
+        if done := made(found[: at + 1], at, given, name, there):
+            return done
+    raise NotCarried(f"no cell shows its source. Define `{name}` in a cell, and hand over that.")
+
+
+def in_the_kernel() -> Collection[str]:
+    """The names that this kernel's cells have made in any way."""
+    shell = running_shell()
+    return shell.user_ns.keys() - shell.user_ns_hidden.keys() if shell else ()
+
+
+def is_same(code: CodeType, other: CodeType | None) -> bool:
+    """Do these functions do the same, wherever they stand?"""
+    return other is not None and _shape(code) == _shape(other)
+
+
+def _shape(code: CodeType) -> tuple:
+    consts = tuple(_shape(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
+    return code.co_code, code.co_names, consts
+
+
+def _checked(found: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.expr]]:
+    """The statements that check the exercise, the last first, and what each hands over."""
+    for at in reversed(range(len(found))):
+        for call in () if isinstance(found[at].node, DEFINES) else ast.walk(found[at].node):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "check" and call.args:
+                made_by = makers(found[:at], getattr(call.func.value, "id", ""))  # one = exercise("02.chunks")
+                asked = ast.walk(made_by[-1].node if made_by else call.func.value)
+                is_own = getattr(call.args[0], "id", "") in found[at].makes  # for one in (first, second): …
+                if not is_own and any(getattr(part, "value", None) == key for part in asked):
+                    yield at, call.args[0]
+
+
+def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Collection[str]]]:
+    """Where its source may stand: the cells that this kernel ran, or its file; the names there; and those to be told if
+    no cell makes them."""
+    if shell := running_shell():
+        texts = enumerate(shell.history_manager.input_hist_raw)
+        cells = [(f"<In [{number}]>", _as_run(shell, number, text)) for number, text in texts]
+        yield cells, shell.user_ns, in_the_kernel()
+    runs = inspect.unwrap(function)
+    runs = runs if hasattr(runs, "__code__") else inspect.getattr_static(type(runs), "__call__", None)
+    if hasattr(runs, "__code__"):
+        file = runs.__code__.co_filename
+        yield [(file, "".join(linecache.getlines(file)))], runs.__globals__, ()
+
+
+def _as_run(shell: Any, number: int, text: str) -> str:
+    """The part of a cell that was executed: to the statement that raised, or through the one that runs now."""
+    frames = (frame for frame, _ in traceback.walk_stack(None) if frame.f_globals is shell.user_ns)
+    lines = [frame.f_lineno for frame in frames if frame.f_code.co_name == "<module>"]
+    running = lines[:1] if number == len(shell.history_manager.input_hist_raw) - 1 else []
+    failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
+    trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
+    raised = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame
+    if not running and not raised:
+        return text
+    line = int([*raised, *running][-1]) + text.lstrip().startswith("%%")  # which counts from the line after it
+    ended = [node.end_lineno for node in parsed(text) if (node.lineno if running else node.end_lineno + 1) <= line]
+    return "\n".join(text.split("\n")[: max(ended, default=0)])
