@@ -30,7 +30,7 @@ fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
 	$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"
 
 hand-in: env  ## one file to hand in, of your notebook and predictions: make hand-in LESSON=02
-	$(BIN)/python -m helpers.teach.handing_in "$(LESSON)"
+	$(BIN)/python -m helpers.teach.handing_in "$(LESSON)" --file "$(FILE)"
 
 # Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured

@@ -110,11 +110,11 @@ def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
 
 
 def lesson(number: str) -> Path:
-    """The path of lesson "02". ValueError for an unknown number."""
+    """The path of lesson "02", or "2". ValueError for an unknown number."""
     known = {path.name[:2]: path for path in lessons()}
-    if number not in known:
+    if not (found := known.get(str(number)) or known.get(f"0{number}")):
         raise ValueError(f"no lesson {number!r}; there are: {', '.join(known)}")
-    return known[number]
+    return found
 
 
 def free(path: Path) -> Path:

@@ -5,12 +5,10 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 from helpers import folders
 from helpers.teach import exercise, hand_in, kept
@@ -33,15 +31,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "own"
 
 
-@pytest.fixture
-def shell(room_for_a_shell: None) -> Iterator[InteractiveShell]:
-    """IPython as in a kernel, except that it doesn't write to a student's history."""
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
-    shell.reset(new_session=True)
-    yield shell
-    InteractiveShell.clear_instance()
-
-
 def held(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -53,12 +42,14 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     assert set(found) == {LESSON, "predictions.json"}
     assert found[LESSON] == (own / LESSON).read_bytes()
     assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
-    assert str(own / "hand-in" / "02_Ada-Lovelace.zip") in said.text and "2 predictions" in said.text
-    assert "quiz" not in said.text
+    made = own / "hand-in" / "02_Ada-Lovelace.zip"
+    assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
+    assert "2 predictions" in said.text and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
+    assert "<a href=\"hand-in/02_Ada-Lovelace.zip\" download>" in said.html and "quiz" not in said.text
     kept.keep("quizzes", "02.counter", "cb")
     kept.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
     assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
-    answered = json.loads(held(own / "hand-in" / "02_Ada-Lovelace.zip")["predictions.json"])
+    answered = json.loads(held(made)["predictions.json"])
     assert answered == {"02.chunk": 256.0, "02.way": ["mmap", "read"], "02.quiz-counter": "cb"}
     before = (own / "hand-in" / "02_Ada-Lovelace.zip").read_bytes()
     hand_in("02", "Ada Lovelace")
@@ -75,8 +66,8 @@ def test_any_name_is_a_file_name(own: Path, name: str, file: str):
 
 
 def test_what_cannot_be_handed_in_is_refused(own: Path):
-    with pytest.raises(ValueError, match=r"no lesson '2'; there are: 00, 01"):
-        hand_in("2")
+    with pytest.raises(ValueError, match=r"no lesson '22'; there are: 00, 01"):
+        hand_in("22")
     (own / LESSON).write_text("{")
     with pytest.raises(NoNotebook, match=rf"{LESSON} cannot be read as a notebook: not JSON"):
         hand_in("02")
@@ -112,6 +103,77 @@ def test_what_was_run_must_be_in_the_file(own: Path, shell: InteractiveShell):
     shell.run_cell(f"{exercise('02.chunks').cell}\n", store_history=True)
     hand_in("02", "ada")
     assert sorted(os.listdir(own / "hand-in")) == ["02_ada.zip", "03_ada.zip"]
+
+
+CHUNKS = exercise("02.chunks")
+CHECK = '\n\nexercise("02.chunks").check(copy_small)'
+ANSWER = CHUNKS.solution_source + CHECK
+
+
+def saved(own: Path, suffix: str = "", *cells: str) -> Path:
+    """A copy of the lesson, saved after all others, with these cells in place of the one for 02.chunks."""
+    path = own / f"{Path(LESSON).stem}{suffix}.ipynb"
+    notebook = json.loads((folders.NOTEBOOKS / LESSON).read_text())
+    at = next(at for at, cell in enumerate(notebook["cells"]) if "".join(cell["source"]) == CHUNKS.cell)
+    cell = notebook["cells"][at]
+    notebook["cells"][at : at + 1] = [cell | {"id": f"own-{n}", "source": text} for n, text in enumerate(cells)]
+    path.write_text(json.dumps(notebook))
+    last = max((other.stat().st_mtime for other in own.glob("02_*.ipynb")), default=0)
+    os.utime(path, (last + 60, last + 60))
+    return path
+
+
+AGAIN = "02.chunks: cell 43 defines it again below the cell that checks it; what counts is cell 42, which you checked."
+MEASURED = (
+    "best isn't there: your notebook made it with compare. Write its value into the function, as in best = 4 * MiB."
+)
+STANDS = [  # the cells in place of the one for 02.chunks, and what is said
+    ([ANSWER], "02.chunks: answered, 02.hidden: starter, 02.report: starter."),
+    ([CHUNKS.cell], "02.chunks: starter, 02.hidden: "),
+    ([], "02.chunks: not there, 02.hidden: "),
+    ([ANSWER, CHUNKS.cell], "02.chunks: answered, "),
+    ([ANSWER, "def copy_small(source, target): return 1"], AGAIN),
+    (["best = min(names, key=lambda n: swept[n].wall)", ANSWER.replace("2**20", "best")], MEASURED),
+]
+
+
+def test_it_says_how_each_exercise_stands(own: Path):
+    for cells, said in STANDS:
+        saved(own, "", *cells)
+        assert said in hand_in("2").text, cells
+
+
+def test_it_names_what_the_file_does_not_define(own: Path, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch):
+    shell.run_cell("MINE = 2**20", store_history=True)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(saved(own, "", ANSWER.replace("2**20", "MINE"))))
+    assert (
+        "02.chunks: can't be graded" in hand_in("02").text and "MINE isn't there: no cell shows" in hand_in("02").text
+    )
+
+
+def packed(own: Path, **options: str) -> bytes:
+    hand_in("02", "ada", **options)
+    return held(own / "hand-in" / "02_ada.zip")[LESSON]
+
+
+@pytest.mark.parametrize("suffix", ["-fresh", "-Copy1"])
+def test_the_work_in_a_copy_can_be_handed_in(own: Path, suffix: str, shell: InteractiveShell, monkeypatch):
+    """Of copies with an answer the last; in a kernel, the notebook that calls it."""
+    copy = saved(own, suffix, ANSWER)
+    assert packed(own) == copy.read_bytes()
+    assert "isn't in it" not in hand_in("02").text
+    first = saved(own, "", ANSWER)
+    assert packed(own) == first.read_bytes() and packed(own, file=str(copy)) == copy.read_bytes()
+    saved(own, f"{suffix}-2", CHUNKS.cell)
+    assert packed(own) == first.read_bytes(), "not the untouched one"
+    for told in ({"JPY_SESSION_NAME": str(copy)}, {"__vsc_ipynb_file__": str(copy)}):
+        with monkeypatch.context() as kernel:
+            kernel.setattr(os, "environ", os.environ | told)
+            kernel.setattr(shell, "user_ns", shell.user_ns | told)
+            assert packed(own) == copy.read_bytes()
+            assert f"your notebook {copy.name} as you saved it" in hand_in("02").text
+            assert f"Another copy isn't in it: {LESSON}, saved later, at " in hand_in("02").text
+            assert f"make hand-in LESSON=02 FILE={first}" in hand_in("02").text
 
 
 def test_the_command_needs_no_kernel(own: Path, capsys: pytest.CaptureFixture):

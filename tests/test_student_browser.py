@@ -119,7 +119,11 @@ def test_what_is_handed_in_is_what_was_run(lab: Page, home: Path):
     cell(lab, asked)
     run(lab)
     made = home / "my_lessons" / "hand-in" / "00_Ada-Lovelace.zip"
-    assert said(lab, asked).startswith(f"{made} is ready")
+    assert said(lab, asked).startswith(f"{made} is ready: your notebook {LESSON} as you saved it")
+    assert "00.grow: answered." in said(lab, asked)
+    with lab.expect_download() as download:
+        lab.get_by_role("link", name="Download 00_Ada-Lovelace.zip").click()
+    assert Path(download.value.path()).read_bytes() == made.read_bytes()
     with zipfile.ZipFile(made) as archive:
         found = json.loads(archive.read(LESSON))
     assert found["metadata"]["zero_copy"]["edition"] == "2026-09-01 (c0ffee4)"

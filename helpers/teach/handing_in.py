@@ -12,10 +12,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.handing_in", description="One file to hand in.")
     parser.add_argument("lesson", help="its number, such as 02; save the notebook first")
     parser.add_argument("--name", default="", help="your name, for the file's name; by default your user name")
+    parser.add_argument("--file", default="", help="the notebook; by default your copy with an answer, saved last")
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     try:
-        print(hand_in(options.lesson, options.name))
+        print(hand_in(options.lesson, options.name, options.file))
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -31,6 +31,12 @@ def read(path: Path, data: bytes | None = None) -> Notebook:
     return found
 
 
+def code_cells(notebook: Notebook) -> list[tuple[str, str]]:
+    """The name, "<cell 31>", and the text of each code cell."""
+    cells = enumerate(notebook["cells"], 1)
+    return [(f"<cell {number}>", "".join(cell["source"])) for number, cell in cells if cell["cell_type"] == "code"]
+
+
 def content(path: Path) -> bytes:
     """The bytes in a file. Raises OSError for anything that isn't a regular file, and for a file past LARGEST."""
     with regular_file(path) as file:
