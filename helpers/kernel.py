@@ -1,9 +1,15 @@
-"""The kernel that this runs in, if any, and its notebook's file."""
+"""The kernel that this runs in, if any: its notebook's file, and how it shows what the course raises."""
 
+import linecache
 import os
 import sys
+import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import Any
+
+HELPERS = Path(__file__).parent
+READ_IN_CLASS = ("ideas", "serve")  # a traceback through the code of a lesson tells something
 
 
 def running_shell() -> Any:
@@ -17,3 +23,20 @@ def notebook() -> Path | None:
         said = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME")
         return Path(said).resolve() if said and Path(said).is_file() else None
     return None
+
+
+def tell_in_a_line(shell: Any) -> None:
+    """From now on, IPython shows an exception that the course itself raises as one line: it says what was wrong and
+    what would be right, and a traceback through our code would only hide that. `%tb` still shows it."""
+    shell.set_custom_exc((Exception,), _shown)
+
+
+def _shown(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
+    last = traceback.extract_tb(trace)[-1]
+    inside = Path(last.filename).relative_to(HELPERS).parts if Path(last.filename).is_relative_to(HELPERS) else ()
+    raises = linecache.getline(last.filename, last.lineno).lstrip().startswith("raise ")
+    if inside and raises and inside[0] not in READ_IN_CLASS:
+        sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
+        shell._showtraceback(kind, error, [f"{kind.__name__}: {error}"])
+    else:
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)

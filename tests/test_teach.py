@@ -735,12 +735,15 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
         f"1{check}",
         f"def copy_small(source, target):\n    !cp {{source}} {{target}}{check}",
         f"globals()['hidden'] = 1\ndef copy_small(source, target):\n    return hidden{check}",
+        'exercise("02.chunk")',
     ]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     ran = NotebookClient(notebook, timeout=120, km=kernel(tmp_path), allow_errors=True).execute(cleanup_kc=True)
     said = [cell.outputs[0].data["text/plain"] for cell in ran.cells if cell.outputs and "data" in cell.outputs[0]]
     assert len(said) == 4
     assert said[0].startswith("Right.")
+    (slip,) = ran.cells[-1].outputs[0].traceback
+    assert slip.startswith("ValueError: no exercise '02.chunk'; did you mean '02.chunks'")
     assert "raised ValueError: later, in line 3: raise ValueError('later')" in said[1]
     assert "work only in a notebook's cell" in said[2] and "in line 2: !cp" in said[2]
     assert "hidden isn't there: no cell shows how it's made" in said[3]
