@@ -514,7 +514,7 @@ def test_every_link_in_the_lessons_leads_somewhere(own: Path, capsys: pytest.Cap
 
 
 def test_the_command_makes_a_fresh_copy(own: Path, capsys: pytest.CaptureFixture):
-    assert main(["--fresh", "02"]) == 0
+    assert main(["--fresh", "2"]) == 0
     assert capsys.readouterr().out == f"A fresh copy: {own / '02_copy_a_big_file-fresh.ipynb'}\n"
     assert main(["--fresh", ""]) == 1
     assert "no lesson ''; there are: 00, 01" in capsys.readouterr().err

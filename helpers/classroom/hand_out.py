@@ -97,7 +97,7 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
     """The files of the students' edition by name, made from a commit's: for these lessons and 00, or for all."""
     numbers = {name: found[1] for name in tree if (found := OF_A_LESSON.match(name))}
     known = sorted(set(numbers.values()))
-    chosen = {"00", *(nearest(lesson, known, "lesson") for lesson in lessons)} if lessons else set(known)
+    chosen = {"00", *(nearest(lesson.zfill(2), known, "lesson") for lesson in lessons)} if lessons else set(known)
     files = {name: tree[name] for name in tree if IN_IT.fullmatch(name) and numbers.get(name, "00") in chosen}
     there = {name.removeprefix("notebooks/") for name in files}
     files |= {name: _notebook(files[name], of, there) for name in files if name.endswith(".ipynb")}
