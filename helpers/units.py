@@ -2,6 +2,7 @@
 
 import operator
 import re
+from collections.abc import Callable
 
 KiB, MiB, GiB = 2**10, 2**20, 2**30
 NOT_MEASURED = "not measured here"
@@ -41,3 +42,9 @@ def in_words(value: float | None, unit: str) -> str:
     if unit == "seconds":
         return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
     return f"{value:,.0f}"
+
+
+def in_unit(number: float, unit: str, digits: Callable[[float], str]) -> str:
+    """`in_unit(256, "MiB", str)` is "256 MiB"; below 1, a size is in a smaller unit: 0.25 MiB is "256 KiB"."""
+    factor = _UNITS.get(unit.upper(), 1)
+    return in_words(number * factor, "bytes") if 0 < number < 1 < factor else f"{digits(number)} {unit}".strip()

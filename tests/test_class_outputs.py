@@ -420,6 +420,11 @@ def test_numbers_that_were_predicted_are_a_spread(tmp_path: Path):
     assert shown.caption == "How many? (42.x)"
 
 
+def test_less_than_a_mebibyte_is_in_kibibytes():
+    (shown,), _ = predictions.pictures(question(unit="MiB", measured=944 / 1024), given("42.x", [0.25] * 5))
+    assert "median 256 KiB\nmeasured 944 KiB" in {text.get_text() for text in shown.figure.axes[0].texts}
+
+
 def test_fewer_than_five_answers_are_not_drawn():
     for asked, answer in ((question(), 1), (question(kind="choice", names=("a", "b")), "a")):
         drawn, too_few = predictions.pictures(asked, given("42.x", [answer] * 4))

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from ..units import in_unit
 from .boxes import LINE, WIDE, sheet, shortened
 from .figure import GRID, INK, PREDICTED, QUIET, Picture, legend, look, picture
 from .fitting import width, wrapped
@@ -124,9 +125,9 @@ def _outlines(counts: np.ndarray, edges: Sequence[float], ground: float) -> Iter
 
 
 def _said(numbers: Sequence[float], unit: str, measured: float | None, top: float) -> list[str]:
-    lines = [f"median {digits(float(np.median(numbers)))} {unit}".strip()]
+    lines = [f"median {in_unit(float(np.median(numbers)), unit, digits)}"]
     if measured is not None:
-        lines.append(f"measured {digits(measured)} {unit}".strip())
+        lines.append(f"measured {in_unit(measured, unit, digits)}")
     beyond = sum(number > top for number in numbers)
     return [*lines, f"{beyond} beyond the axis"] if beyond else lines
 
