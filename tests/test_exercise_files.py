@@ -58,6 +58,8 @@ def replaced(old: str, new: str) -> Callable[[Path], None]:
         ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "the prompt is empty; say"),
         ("hints.md", replaced("## Hint 2", "## Hint two"), "hints.md, line 5: write two hints"),
         ("hints.md", replaced("## Hint 2", ""), "hints.md, line 7: write two hints"),
+        ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "hints.md, line 5: write two hints"),
+        ("hints.md", replaced("## Hint 2", "## Hint 2, no-copy"), "'## Hint 1: too-short, too-long'"),
         ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
         ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
         ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy' (but 'copi')"),

@@ -2,6 +2,7 @@
 each wrong answer is refused for the cause that its first line names.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -68,6 +69,14 @@ def test_it_is_complete(one: Exercise):
 
 
 @each
+def test_its_hints_fit_causes_that_its_check_gives(one: Exercise):
+    text = "".join(path.read_text(encoding="utf-8") for path in (one.folder / "check.py", *one.folder.glob("*.toml")))
+    known = {answer.expect for answer in one.wrong} | set(re.findall(r"[a-z]+(?:-[a-z]+)*", text))
+    for hint in one.hints:
+        assert hint.causes and set(hint.causes) <= known, set(hint.causes) - known
+
+
+@each
 def test_starter_is_not_attempted(one: Exercise):
     verdict = one.check(one.made(one.starter))
     assert verdict.outcome == "not attempted"
@@ -122,7 +131,8 @@ def test_a_right_answer_is_right_however_short_its_call():
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     enough = 3 * SMALL if answer.expect == "too-much-memory" else SMALL  # so that the peak lasts long enough to be seen
     verdict = one.check(one.made(answer.source), size=min(one.size, enough), timeout=SOON)
-    assert (verdict.outcome, verdict.cause) == ("not yet", answer.expect), repr(verdict)
+    found = verdict.outcome, verdict.cause, bool(verdict.half)
+    assert found == ("not yet", answer.expect, answer.half), repr(verdict)
 
 
 def test_format_copies_a_starter_into_its_cell(tmp_path: Path):

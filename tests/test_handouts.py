@@ -192,7 +192,9 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
         for found in exercises():
             if found.key[:2] == lesson.name[:2]:
                 secrets |= {f"{found.key} {answer.name}": answer.body for answer in found.wrong}
-                secrets |= {f"{found.key} hint {n}": text_of(inline(hint)) for n, hint in enumerate(found.hints, 1)}
+                secrets |= {
+                    f"{found.key} hint {n}": text_of(inline(hint.text)) for n, hint in enumerate(found.hints, 1)
+                }
                 secrets[f"{found.key} solution"] = found.solution_source
         secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():

@@ -37,7 +37,7 @@ from helpers.measure import (
 from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, inside, kept, notebook_files, predict, recorded
 from helpers.teach.exercises import is_attempted
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, must_be_readable, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable, within
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain, short
@@ -389,6 +389,21 @@ def test_a_verdict_has_a_sign_words_and_a_colour_that_can_be_read():
         assert (max(ink, ground) + 0.05) / (min(ink, ground) + 0.05) > 4.5
         grounds.append(ground)
     assert max(grounds[1:]) - grounds[0] > 0.4, "right differs from the others in grey too"
+
+
+@pytest.mark.parametrize("key, given", [("00.grow", "def grow(n): ..."), ("02.report", "def explain(): ...")])
+def test_a_function_of_other_arguments_raised_when_it_was_called(key: str, given: str):
+    one = exercise(key)
+    said = one.check(one.made(given.replace("...", "return 1"))).because
+    assert said.endswith(", when the check called it. Which arguments does the exercise name?"), said
+
+
+def test_what_is_half_right_says_so():
+    verdict = NotYet("wrong-word", "the word isn't right.", half="the bytes").verdict
+    assert repr(verdict) == "Not yet: the word isn't right. Half of it is right: the bytes."
+    one, other, none = (NotYet("x", "x", half=half) for half in ("the bytes", "the words", ""))
+    assert first_of([one, one]).half == "the bytes" and first_of([one, other]).half == ""
+    assert first_of([other, none]).half == ""
 
 
 def test_a_verdict_fits_a_screen():

@@ -274,9 +274,11 @@ def _after(box: Tag) -> Tag:
 
 
 def _solution(exercise: Exercise) -> BeautifulSoup:
-    hints = "".join(f"<li>{inline(hint)}</li>" for hint in exercise.hints)
+    hints = "".join(f"<li>{inline(hint.text)}</li>" for hint in exercise.hints)
     wrong = "".join(
-        f"<li>{_block(answer.body)}The check calls it <code>{answer.expect}</code>.</li>" for answer in exercise.wrong
+        f"<li>{_block(answer.body)}The check calls it <code>{answer.expect}</code>"
+        f"{', and half of it is right' if answer.half else ''}.</li>"
+        for answer in exercise.wrong
     )
     return BeautifulSoup(
         f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from symtable import symtable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import cloudpickle
 import yaml
@@ -25,7 +26,9 @@ from ..edition import CLASS_EDITION
 FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
 ANSWERS = ("right", "wrong")
 FRONT = {"title": (str, "a text"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
-EXPECT = re.compile(r"# expect: ([a-z]+(?:-[a-z]+)*)")
+CAUSE = "[a-z]+(?:-[a-z]+)*"
+EXPECT = re.compile(rf"# expect: ({CAUSE})(, half)?")
+HINT = re.compile(rf"Hint ([12])(?:: ({CAUSE}(?:, {CAUSE})*))?")
 ON = re.compile(r"# on: (linux|darwin|win32)")
 
 
@@ -33,13 +36,22 @@ class Malformed(ValueError):
     """A file of exercises/ is not in the form that exercises/README.md describes."""
 
 
+class Hint(NamedTuple):
+    """A hint, in Markdown, and the judge's causes that it fits."""
+
+    text: str
+    causes: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Answer:
-    """A right or wrong answer: its source; the judge's cause, if wrong; the only system it applies to, or ""."""
+    """A right or wrong answer: its source; the judge's cause, if wrong, and whether half of it is right all the same;
+    the only system it applies to, or ""."""
 
     path: Path
     source: str
     expect: str = ""
+    half: bool = False
     on: str = ""
 
     @property
@@ -92,16 +104,19 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     return front, found[2].strip()
 
 
-def hints(folder: Path) -> tuple[str, str]:
-    """The two hints of an exercise, in Markdown."""
+def hints(folder: Path) -> tuple[Hint, Hint]:
+    """The two hints of an exercise."""
     path = _there(folder, "hints.md")
     text = _text(path)
-    parts = re.split(r"(?m)^## (.*)\n", text)
-    if parts[0].strip() or parts[1::2] != ["Hint 1", "Hint 2"] or not all(part.strip() for part in parts[2::2]):
-        wrong = next((h for h, wanted in zip(parts[1::2], ("Hint 1", "Hint 2"), strict=False) if h != wanted), "")
-        at = _line(text, f"## {wrong}") if wrong else max(1, text.count("\n"))
-        _refuse(path, at, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before")
-    return parts[2].strip(), parts[4].strip()
+    before, *parts = re.split(r"(?m)^## (.*)\n", text)
+    found = [HINT.fullmatch(heading) for heading in parts[::2]]
+    fit = [bool(heading) and heading[1] == str(number) for number, heading in enumerate(found, 1)]
+    if before.strip() or fit != [True, True] or not all(part.strip() for part in parts[1::2]):
+        at = _line(text, f"## {parts[2 * fit.index(False)]}") if False in fit[:2] else max(1, text.count("\n"))
+        _refuse(path, at, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
+                "that a hint fits may follow: '## Hint 1: too-short, too-long'")  # fmt: skip
+    causes = (tuple(re.findall(CAUSE, heading[2] or "")) for heading in found)
+    return tuple(Hint(part.strip(), fits) for part, fits in zip(parts[1::2], causes, strict=True))
 
 
 def starter(folder: Path) -> str:
@@ -191,29 +206,16 @@ def source(path: Path, name: str | None = None) -> str:
     """The text of a Python file that defines `name`; if that is None, any function."""
     text = _text(path)
     try:
-        tree = ast.parse(text)
+        table = symtable(text, str(path), "exec")
     except SyntaxError as error:
         _refuse(path, error.lineno or 1, f"not Python: {error.msg}")
-    defined = _defined_in(tree)
-    if name is None and not any(isinstance(node, ast.FunctionDef) for node in tree.body):
+    defined = [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()]
+    if name is None and not any(inside.get_type() == "function" for inside in table.get_children()):
         _refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
     if name is not None and name not in defined:
         near = get_close_matches(name, defined, n=1)
         _refuse(path, 1, f"it doesn't define {name!r}{f' (but {near[0]!r})' if near else ''}")
     return text
-
-
-def _defined_in(tree: ast.Module) -> list[str]:
-    """The names of functions, classes and variables that a module's top level binds."""
-    names = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.append(node.name)
-        elif isinstance(node, ast.Assign):
-            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            names += [alias.asname or alias.name for alias in node.names]
-    return names
 
 
 def _there(folder: Path, name: str) -> Path:
@@ -239,7 +241,7 @@ def _answer(path: Path, kind: str, name: str) -> Answer:
     if kind == "wrong" and not expect:
         _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {lines[0]!r}")
     on = next(filter(None, map(ON.fullmatch, lines[:2])), None)
-    return Answer(path, text, expect[1] if expect else "", on[1] if on else "")
+    return Answer(path, text, expect[1] if expect else "", bool(expect and expect[2]), on[1] if on else "")
 
 
 def _module(path: Path, name: str) -> ModuleType:

@@ -21,7 +21,7 @@ from .. import folders, owners, scratch, units
 from ..kernel import running_shell
 from . import answers, exercise_files, inside, kept
 from .answers import is_same
-from .exercise_files import Answer
+from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
 from .source import Cell, NotCarried, Source, taken
 from .words import Said, block, inline, paragraphs, plain, short
@@ -49,7 +49,7 @@ class Exercise:
     minutes: int
     size: int
     prompt: str
-    hints: tuple[str, str]
+    hints: tuple[Hint, Hint]
     starter: str
     solution_source: str | None
 
@@ -123,7 +123,7 @@ class Exercise:
         left = len(self.hints) - given - 1
         last = "The next step is the solution." if self.solution_source else f"That was the last. {TEACHER_S}"
         after = f"{left} more to come." if left else last
-        return _said(f"**Hint {given + 1} of {len(self.hints)}.** {self.hints[given]} ({after})")
+        return _said(f"**Hint {given + 1} of {len(self.hints)}.** {self.hints[given].text} ({after})")
 
     def solution(self, now: bool = False) -> Said:
         """A solution, once you have tried; `now=True` shows it at once."""
@@ -210,7 +210,7 @@ class Exercise:
                 if not isinstance(verdict, Verdict):
                     raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
         except NotYet as slip:
-            verdict = Verdict("not yet", slip.because, slip.figures, cause=slip.cause)
+            verdict = slip.verdict
         except Exception as error:  # no room on the disk, a fault of the check, …: say so, and go on
             return _not_checked(error, exercise_files.place(error, self.folder))
         return replace(verdict, recording=attempt.recording)

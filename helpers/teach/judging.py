@@ -43,6 +43,7 @@ class Verdict:
     """What a check found. `figures` are measurements as text; the Recording is for those who want to know more.
 
     cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
+    half   which of the two things that were asked for is right all the same: "the bytes"; "" if none is
     """
 
     outcome: Outcome
@@ -50,6 +51,7 @@ class Verdict:
     figures: tuple[str, ...] = ()
     recording: Recording | None = field(default=None, repr=False)
     cause: str = ""
+    half: str = ""
 
     @property
     def lead(self) -> str:
@@ -66,11 +68,17 @@ class Verdict:
 
 
 class NotYet(Exception):
-    """The answer isn't right yet: `cause` is the judge's name for the slip, `because` explains it to the student."""
+    """The answer isn't right yet: `cause` is the judge's name for the slip, `because` explains it to the student; and
+    `half` says which of the two things that were asked for is right: "the bytes"."""
 
-    def __init__(self, cause: str, because: str, figures: tuple[str, ...] = ()):
+    def __init__(self, cause: str, because: str, figures: tuple[str, ...] = (), half: str = ""):
         super().__init__(because)
-        self.cause, self.because, self.figures = cause, because, figures
+        self.cause, self.because, self.figures, self.half = cause, because, figures, half
+
+    @property
+    def verdict(self) -> Verdict:
+        half = f" Half of it is right: {self.half}." if self.half else ""
+        return Verdict("not yet", self.because + half, self.figures, cause=self.cause, half=self.half)
 
 
 def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
@@ -235,6 +243,8 @@ class Attempt:
         if lines := [(line, name) for name, line in frames if name in self.source.texts]:
             text = short(self.source.line(*lines[-1]), 200)
             return f", in line {lines[-1][0]}{f': `{text}`' if text else ''}"
+        if re.search(rf"(?m)^TypeError: {self.source.name}\(\) (takes|missing|got) .*\Z", trace.strip()):
+            return ", when the check called it. Which arguments does the exercise name?"
         looked = [line for name, line in frames if Path(name).name == "check.py"]
         return f", when the check looked at what it returned (check.py, line {looked[-1]})" if looked else ""
 
@@ -272,11 +282,11 @@ def own_memory(run: Recording) -> int | None:
     return max(0, int((run.anonymous + run.shared).max(initial=0)))
 
 
-def within(run: Recording, budget: int, done: str) -> Verdict:
+def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
 
     Where kinds of memory can't be told apart, the heap counter stands in, which sees only what Python allocates.
-    Raises NotYet("too-much-memory") if it didn't.
+    Raises NotYet("too-much-memory", …, half=half) if it didn't.
     """
     own, limit = own_memory(run), in_words(budget, "bytes")
     calls = None if run.io.read_calls is None else run.io.read_calls + run.io.write_calls
@@ -293,10 +303,10 @@ def within(run: Recording, budget: int, done: str) -> Verdict:
         if own <= budget:
             return right(f"{done}, and it stayed within {limit} of anonymous memory.", figures)
         taken = f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
-        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures)
+        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures, half)
     if run.heap_peak is not None and run.heap_peak > budget:
         taken = f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
-        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures)
+        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures, half)
     counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap measured"
     return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
 
@@ -388,18 +398,26 @@ def right_for_each(
     cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or with `expected`
     fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong. Any answer but None, or a tuple or
     list of up to 8 numbers and texts, comes as its repr.
-    The cases are asked in random order. The first fault ends the check, as "for `who` `does[kind]`: …": "for a loader
-    that keeps a copy: …".
+    The cases are asked in random order. The first fault is raised, as "for `who` `does[kind]`: …": "for a loader that
+    keeps a copy: …". Its `half` counts if it's that of all faults: nobody guesses a word, or the bytes, in every case.
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
-    said = dict(zip(kinds, run.value, strict=True))
+    said, slips = dict(zip(kinds, run.value, strict=True)), []
     for kind, case in cases.items():
         try:
             fault(said[kind], *((expected[kind],) if expected else ()), *case)
         except NotYet as slip:
-            raise NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}") from None
+            slips.append(NotYet(slip.cause, f"for {who} {does[kind]}: {slip.because}", half=slip.half))
+    if slips:
+        raise first_of(slips)
     return right(done, figures)
+
+
+def first_of(slips: Sequence[NotYet]) -> NotYet:
+    """The first slip, with its `half` only if that's right in spite of all these slips."""
+    slips[0].half = slips[0].half if len({slip.half for slip in slips}) == 1 else ""
+    return slips[0]
 
 
 def called(kind: str) -> str:

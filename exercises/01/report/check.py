@@ -111,12 +111,14 @@ def misjudged(given: object, before: str, after: str) -> None:
     gained, (said_lent, said_own, said_word) = gains(before, after), given
     lent = gained["RssFile"]
     own = gained["VmRSS"] - lent
+    word_is_right = WORDS.get(said_word) == (lent > MUCH, own > MUCH)
     if (said_lent, said_own) != (lent, own):
         cause, why = miscounted(said_lent, said_own, before, after)
         told = f"expected {lent:,} bytes lent and {own:,} own, got {said_lent:,} and {said_own:,}"
-        raise NotYet(cause, f"{told}. {why}")
-    if WORDS.get(said_word) != (lent > MUCH, own > MUCH):
-        raise NotYet("wrong-word", f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not.")
+        raise NotYet(cause, f"{told}. {why}", half="the words" if word_is_right else "")
+    if not word_is_right:
+        why = f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not."
+        raise NotYet("wrong-word", why, half="the bytes")
 
 
 def miscounted(said_lent: float, said_own: float, before: str, after: str) -> tuple[str, str]:

@@ -87,14 +87,15 @@ def misread(given: object, text: str) -> None:
         found["RssFile"] + found["RssShmem"]: "`RssShmem` isn't lent: no file holds these bytes, so the kernel can't "
         "drop them.",
     }
-    for name, number, right in (("lent", given[0], lent), ("own", given[1], own)):
-        if right in (round(number * 1024), round(number * 1.024)) and number != right:
-            raise NotYet("unit", f"you gave {number:,} {name} bytes. A `kB` in /proc means 1,024 bytes.")
-        if number != right:
-            told = slips.get(number, "Which of the Rss lines belong here?")
-            raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}")
     least, most = WORDS.get(given[2], (1, 0))
     share = lent / found["VmRSS"]
-    if not least <= share <= most:
+    half = "the words" if least <= share <= most else ""
+    for name, number, right in (("lent", given[0], lent), ("own", given[1], own)):
+        if right in (round(number * 1024), round(number * 1.024)) and number != right:
+            raise NotYet("unit", f"you gave {number:,} {name} bytes. A `kB` in /proc means 1,024 bytes.", half=half)
+        if number != right:
+            told = slips.get(number, "Which of the Rss lines belong here?")
+            raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}", half=half)
+    if not half:
         why = f"the bytes are right, but the word {given[2]!r} isn't: {share:.0%} of what's resident is lent."
-        raise NotYet("wrong-word", why)
+        raise NotYet("wrong-word", why, half="the bytes")

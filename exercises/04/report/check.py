@@ -124,13 +124,16 @@ def misread(given: object, *crowd: list[dict[str, int]]) -> None:
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, one of {tuple(WORDS)}.")
     (said, said_word), taken, more = given, growth(crowd, "private_dirty"), growth(crowd, "rss")
+    word_is_right = WORDS.get(said_word) == (taken > GROWN * COUNT, more > GROWN * COUNT)
     if said != taken:
         cause, why = miscounted(said, crowd)
-        raise NotYet(cause, f"expected {taken:,} bytes taken, got {said:,}. {why}")
-    if WORDS.get(said_word) != (taken > GROWN * COUNT, more > GROWN * COUNT):
+        told = f"expected {taken:,} bytes taken, got {said:,}. {why}"
+        raise NotYet(cause, told, half="the words" if word_is_right else "")
+    if not word_is_right:
         resident, own = in_words(more / COUNT, "bytes"), in_words(taken / COUNT, "bytes")
         why = f"on average, a worker's RSS grew by {resident}, and it took {own} for itself"
-        raise NotYet("wrong-word", f"the bytes are right, but the word {said_word!r} isn't: {why}.")
+        why = f"the bytes are right, but the word {said_word!r} isn't: {why}."
+        raise NotYet("wrong-word", why, half="the bytes")
 
 
 def miscounted(said: float, crowd: Crowd) -> tuple[str, str]:

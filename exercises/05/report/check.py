@@ -125,11 +125,14 @@ def misread(said: object, wanted: str, report: dict) -> None:
         raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said!r}.")
     if said[0] != taken(report) and not (said[0] == 0 and wanted == "view"):
         before, after = report["anonymous"]
+        half = "the words" if said[1] == wanted else ""
         begin = f"you gave {said[0]:,} bytes as taken; anonymous memory was {before:,} bytes before, {after:,} after."
         if said[0] == after:
-            raise NotYet("at-the-end", f"{begin} That includes what the process had before.")
+            raise NotYet("at-the-end", f"{begin} That includes what the process had before.", half=half)
         if said[0] == 0 and report["shares_memory"]:
-            raise NotYet("shared-is-free", f"{begin} In a private mapping, each page that is written to is copied.")
-        raise NotYet("wrong-taken", f"{begin} The size of an array doesn't tell what was copied.")
+            why = f"{begin} In a private mapping, each page that is written to is copied."
+            raise NotYet("shared-is-free", why, half=half)
+        raise NotYet("wrong-taken", f"{begin} The size of an array doesn't tell what was copied.", half=half)
     if said[1] != wanted:
-        raise NotYet("wrong-word", f"the bytes are right, but the word {said[1]!r} isn't. {WORDS[wanted]}")
+        why = f"the bytes are right, but the word {said[1]!r} isn't. {WORDS[wanted]}"
+        raise NotYet("wrong-word", why, half="the bytes")

@@ -209,6 +209,6 @@ def judge(attempt: Attempt) -> Verdict:
             f"with {MANY}: it walks through everything registered, or asks each type whether it fits the value. Walk "
             "through the value's base classes instead, and look each of them up."
         )
-        raise NotYet("walks-the-table", why, figures)
+        raise NotYet("walks-the-table", why, figures, half="every value gets its function")
     done = f"Every value gets its function, and with {MANY} types registered that costs what it costs with {FEW}."
     return right(f"{done} This is what `functools.singledispatch` does.", figures)

@@ -146,7 +146,7 @@ def misread(said: object, kind: str, case: dict) -> None:
         }[word]
         answer = f"you said {told[0]} {listed(told[1:])}".strip()
         why = f"{answer}, but the last step, `{last[0]} {last[1]}`, {happened}. {case['why']} The process did `{did}`."
-        raise NotYet(kind, why)
+        raise NotYet(kind, why, half="how each process ends" if told[0] == word else "")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 import secrets
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +72,20 @@ def judge(attempt: Attempt) -> Verdict:
 
     limit, means = 4 * attempt.size + 64 * MiB, {CRASH: CLOSED, "exported pointers exist": CLOSED}
     sound = attempt.run(run, path, np, memory_limit=limit, means=means, look=look)
-    as_they_are(sound.value, arrays, others)
-    verdict = within(sound, MiB, "The arrays are right and borrowed from the file")
-    refuses(attempt)
+    try:
+        as_they_are(sound.value, arrays, others)
+        verdict = within(sound, MiB, "The arrays are right and borrowed from the file")
+    except NotYet as slip:
+        if slip.cause in ("copied", "writable", "too-much-memory"):
+            with suppress(NotYet):
+                refuses(attempt)
+                slip.half = "damaged files are refused"
+        raise
+    try:
+        refuses(attempt)
+    except NotYet as slip:
+        slip.half = "" if slip.cause == "sound-refused" else "a sound file is read in place"
+        raise
     attempt.recording = sound
     return right(f"{verdict.because} All damaged files were refused.", verdict.figures)
 

@@ -142,15 +142,17 @@ def misread(given: object, expected: tuple[int, str], size: int, before: Moment,
         raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given!r}.")
     (needed, word), (own, shared, gone) = expected, held(before, after)
     got = in_words(given[0], "bytes")
-    if abs(given[0] - needed) > ABOUT:
+    half, bytes_are_right = "the words" if given[1] == word else "", abs(given[0] - needed) <= ABOUT
+    if not bytes_are_right:
         for cause, figure, why in other_figures(before, after):
             if given[0] == figure:
-                raise NotYet(cause, f"you gave {got} as needed. {why}")
-    if abs(given[0] - needed) > ABOUT or given[1] != word:
+                raise NotYet(cause, f"you gave {got} as needed. {why}", half=half)
+    if not (bytes_are_right and half):
+        half = "the bytes" if bytes_are_right else half
         figures = {"own memory": own, "share of files' pages": shared, "lost again": gone, "the model": size}
         listed = ", ".join(f"{name} {in_words(figure, 'bytes')}" for name, figure in figures.items())
         expected = f"expected {in_words(needed, 'bytes')} and {word!r}, got {got} and {given[1]!r}"
-        raise NotYet("other-answer", f"{expected}. The processes together: {listed}.")
+        raise NotYet("other-answer", f"{expected}. The processes together: {listed}.", half=half)
 
 
 def other_figures(before: Moment, after: Moment) -> list[tuple[str, int, str]]:

@@ -3,6 +3,7 @@
 import secrets
 import struct
 import zlib
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from helpers.units import MiB, in_words
 
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin
+REFUSED = "damaged files are refused"
 FAR_APART = ("ends within its header", "has another version", "has a damaged header, which only the checksum tells")
 
 
@@ -67,17 +69,25 @@ def judge(attempt: Attempt) -> Verdict:
     order = secrets.SystemRandom().sample(paths, len(paths))
     seen = attempt.run(run, order, np, memory_limit=2 * attempt.size + 64 * MiB, look=look)
     ends = dict(zip(order, seen.value, strict=True))
-    for path, (first, numbers) in zip(paths, good.items(), strict=False):
-        lent(ends[path], first, numbers)
-    refused(dict(zip(bad, [ends[path] for path in paths[len(good) :]], strict=True)), paths)
+    of_bad = dict(zip(bad, [ends[path] for path in paths[len(good) :]], strict=True))
+    try:
+        for path, (first, numbers) in zip(paths, good.items(), strict=False):
+            lent(ends[path], first, numbers)
+    except NotYet as slip:
+        if slip.cause in ("copied", "writable"):  # any other: refusing the rest is no half if good files go with it
+            with suppress(NotYet):
+                refused(of_bad, paths)
+                slip.half = REFUSED
+        raise
+    refused(of_bad, paths)
     largest, read = len(contents[0]), max(seen.peak.file or 0, seen.io.read_bytes or 0)
     if read > largest / 2:
         why = (
             f"you lend and refuse the right files, but to open a file of {in_words(largest, 'bytes')} you read "
             f"{in_words(read, 'bytes')}. The more numbers there are, the longer that takes. The header must be enough."
         )
-        raise NotYet("reads-the-numbers", why)
-    return within(seen, 4 * MiB, f"You lend {len(good)} good files and refuse {len(bad)} others")
+        raise NotYet("reads-the-numbers", why, half=REFUSED)
+    return within(seen, 4 * MiB, f"You lend {len(good)} good files and refuse {len(bad)} others", half=REFUSED)
 
 
 def lent(end: tuple, first: int, numbers: np.ndarray) -> None:

@@ -168,7 +168,7 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet(slip.cause, f"an array of {SMALL:,} numbers: {slip.because}") from None
     safe(seen.value, folder, before)
     done = "The old file stays whole for its readers, the new comes all at once, and a failure leaves nothing behind"
-    verdict, now = within(seen, BUDGET, done), stat.S_IMODE(target.stat().st_mode)
+    verdict, now = within(seen, BUDGET, done, half="it's safe"), stat.S_IMODE(target.stat().st_mode)
     more = f" (The old file had mode {mode:o}, the new file has {now:o}; `shutil.copymode` fixes that.)"
     return replace(verdict, because=verdict.because + (more if now != mode else ""))
 

@@ -122,12 +122,16 @@ def judge(attempt: Attempt) -> Verdict:
 
     seen = attempt.run(run, cases, np, memory_limit=4 * attempt.size + 64 * MiB, means=means, look=look)
     for end, (other, folder, layer, before, inode) in zip(seen.value, wanted, strict=True):
-        if other == "stays":
-            in_vain(end, contents(folder) == before)
-        else:
-            there = contents(folder) == {"weights.bin": before["next.bin"]}
-            moved = there and end["tries"] and (folder / "weights.bin").stat().st_ino == inode
-            swapped(end, layer, other, bool(moved))
+        try:
+            if other == "stays":
+                in_vain(end, contents(folder) == before)
+            else:
+                there = contents(folder) == {"weights.bin": before["next.bin"]}
+                moved = there and end["tries"] and (folder / "weights.bin").stat().st_ino == inode
+                swapped(end, layer, other, bool(moved))
+        except NotYet as slip:
+            slip.half = "" if other == "nobody" or still else "nothing of the old file is held"
+            raise
     if still:
         how = min(still)
         raise NotYet(f"still-{how}", f"when all calls had returned, a file was still {how}. Keep a copy, nothing else.")

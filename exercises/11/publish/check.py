@@ -179,7 +179,7 @@ def judge(attempt: Attempt) -> Verdict:
     went_on(told, folder, digest(small))
     failed(told, folder / "full", before)
     done = f"It was killed at {told['kills']} moments: always the old model or the new, and then it went on"
-    return within(attempt.recording, BUDGET, done)
+    return within(attempt.recording, BUDGET, done, half="it's safe")
 
 
 def survived(told: dict, folder: Path, whole: set[bytes]) -> None:

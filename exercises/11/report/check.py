@@ -85,9 +85,11 @@ def misread(given: object, expected: tuple, *case: object) -> None:
         raise NotYet("other-type", f"it returned {given!r}. Return two things: bytes, and one of {words}.")
     if given[0] != wanted:
         cause = told.get(given[0], otherwise)
-        raise NotYet(cause, f"expected {wanted:,} bytes, got {given[0]:,}. {SLIPS[cause]}")
+        why = f"expected {wanted:,} bytes, got {given[0]:,}. {SLIPS[cause]}"
+        raise NotYet(cause, why, half="the words" if given[1] == word else "")
     if given[1] != word:
-        raise NotYet("wrong-word", f"the bytes are right, but the word {given[1]!r} isn't. Look at each worker alone.")
+        why = f"the bytes are right, but the word {given[1]!r} isn't. Look at each worker alone."
+        raise NotYet("wrong-word", why, half="the bytes")
 
 
 def crowds(folder: Path, sizes: list[int]) -> dict[str, list[str]]:

@@ -214,7 +214,8 @@ def judge(attempt: Attempt) -> Verdict:
     if missing := [each for each in uploads if not each.complete]:
         why = f"`resume` returned, and the server has {missing[0].there:,} of {missing[0].size:,} bytes."
         raise NotYet("not-complete", why)
-    return within(seen, BUDGET, "Three uploads are complete, and no byte was sent that the server had")
+    done = "Three uploads are complete, and no byte was sent that the server had"
+    return within(seen, BUDGET, done, half="what you send")
 
 
 def refuse(slip: str, **about: object) -> NoReturn:

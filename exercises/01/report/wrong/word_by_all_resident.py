@@ -1,4 +1,4 @@
-# expect: wrong-word
+# expect: wrong-word, half
 def verdict(before, after):
     def sizes(text):
         lines = (line.split() for line in text.splitlines())

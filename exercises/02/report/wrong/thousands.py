@@ -1,4 +1,4 @@
-# expect: unit
+# expect: unit, half
 def explain(report):
     lines = (line.split() for line in report.splitlines())
     size = {words[0]: int(words[1]) * 1000 for words in lines if words[-1:] == ["kB"]}

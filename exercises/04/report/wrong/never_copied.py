@@ -1,4 +1,4 @@
-# expect: wrong-word
+# expect: wrong-word, half
 def explain(before, after):
     def growth(meter):
         return sum(worker[meter] for worker in after) - sum(worker[meter] for worker in before)

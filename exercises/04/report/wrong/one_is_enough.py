@@ -1,4 +1,4 @@
-# expect: wrong-word
+# expect: wrong-word, half
 def explain(before, after):
     def growth(meter):
         return [new[meter] - old[meter] for old, new in zip(before, after, strict=True)]

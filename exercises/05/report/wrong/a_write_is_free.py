@@ -1,4 +1,4 @@
-# expect: shared-is-free
+# expect: shared-is-free, half
 def explain(report):
     from math import prod
 

@@ -1,4 +1,4 @@
-# expect: at-the-end
+# expect: at-the-end, half
 def explain(report):
     from math import prod
 

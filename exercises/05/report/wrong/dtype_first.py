@@ -1,4 +1,4 @@
-# expect: wrong-word
+# expect: wrong-word, half
 def explain(report):
     from math import prod
 

@@ -1,4 +1,4 @@
-# expect: walks-the-table
+# expect: walks-the-table, half
 def registry():
     table = {}
 

@@ -1,4 +1,4 @@
-# expect: wrong-size
+# expect: wrong-size, half
 def call_through(address, x):
     import ctypes
 

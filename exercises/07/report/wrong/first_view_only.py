@@ -1,4 +1,4 @@
-# expect: append
+# expect: append, half
 def explain(steps):
     views = {}  # name -> [owner, is it counted?]
     for what, name, source in steps[:-1]:

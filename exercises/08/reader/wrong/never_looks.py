@@ -1,4 +1,4 @@
-# expect: not-refused
+# expect: not-refused, half
 def read(path):
     import mmap
     import struct

@@ -1,4 +1,4 @@
-# expect: memory-limit
+# expect: memory-limit, half
 def read(path):
     import mmap
     import struct

@@ -1,4 +1,4 @@
-# expect: other-answer
+# expect: other-answer, half
 def explain(size, before, after):
     needed = 0
     for was, now in zip(before["processes"], after["processes"]):

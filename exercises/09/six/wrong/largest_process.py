@@ -1,4 +1,4 @@
-# expect: other-answer
+# expect: other-answer, half
 def explain(size, before, after):
     was, now = before["processes"], after["processes"]
     needed = max(a["VmHWM"] - b["VmHWM"] for b, a in zip(was, now))

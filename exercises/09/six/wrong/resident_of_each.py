@@ -1,4 +1,4 @@
-# expect: counted-twice
+# expect: counted-twice, half
 def explain(size, before, after):
     def grew(meter):
         return sum(now[meter] - was[meter] for was, now in zip(before["processes"], after["processes"]))

@@ -1,4 +1,4 @@
-# expect: writable
+# expect: writable, half
 def load(path):
     import mmap
     import struct

@@ -1,4 +1,4 @@
-# expect: reads-the-numbers
+# expect: reads-the-numbers, half
 def load(path):
     import mmap
     import struct

@@ -1,4 +1,4 @@
-# expect: copied
+# expect: copied, half
 def load(path):
     import struct
     import zlib

@@ -1,4 +1,4 @@
-# expect: swallowed
+# expect: swallowed, half
 def swap(path, offset, count, new):
     import os
     import time

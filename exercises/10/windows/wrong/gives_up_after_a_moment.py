@@ -1,4 +1,4 @@
-# expect: not-a-second
+# expect: not-a-second, half
 def swap(path, offset, count, new):
     import os
     import time

@@ -1,4 +1,4 @@
-# expect: tried-once
+# expect: tried-once, half
 def swap(path, offset, count, new):
     import os
 

@@ -1,4 +1,4 @@
-# expect: too-many-tries
+# expect: too-many-tries, half
 def swap(path, offset, count, new):
     import os
     import time

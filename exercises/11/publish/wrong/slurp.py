@@ -1,4 +1,4 @@
-# expect: too-much-memory
+# expect: too-much-memory, half
 def publish(new, path):
     import os
 

@@ -1,4 +1,4 @@
-# expect: current-counted
+# expect: current-counted, half
 def explain(folder, workers):
     """(bytes of disk held by old versions, a word) from the /proc/PID/maps of each worker."""
     ends, word = {}, "fine"

@@ -1,4 +1,4 @@
-# expect: each-worker
+# expect: each-worker, half
 def explain(folder, workers):
     """(bytes of disk held by old versions, a word) from the /proc/PID/maps of each worker."""
     ends, word = {}, "fine"

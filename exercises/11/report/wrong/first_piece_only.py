@@ -1,4 +1,4 @@
-# expect: part-of-a-file
+# expect: part-of-a-file, half
 def explain(folder, workers):
     """(bytes of disk held by old versions, a word) from the /proc/PID/maps of each worker."""
     ends, word = {}, "fine"

@@ -1,4 +1,4 @@
-# expect: too-much-memory
+# expect: too-much-memory, half
 from http.client import HTTPException
 
 from helpers.ideas.upload import checksum
