@@ -4,10 +4,13 @@ import csv
 import io
 import os
 import re
+import sqlite3
 import time
 import unicodedata
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -119,6 +122,16 @@ def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
     assert "nothing in it tells" in (tmp_path / "feedback" / f"{file_name('bob', 'bob')}.html").read_text()
 
 
+def test_a_store_of_an_older_edition_is_taken_over(tmp_path: Path):
+    small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), answer("02.chunks", "not yet"))
+    with closing(sqlite3.connect(tmp_path / "grades.sqlite")) as older:
+        for table, column in (("rows", "half"), ("rows", "cell"), ("rows", "code"), ("hand_ins", "others")):
+            older.execute(f"alter table {table} drop column {column}")
+        older.commit()
+    found = small(tmp_path, answer("02.hidden", "not yet", half="the bytes"))
+    assert [(one.outcome, one.half, one.cell) for one in found[:2]] == [("not yet", "", 0), ("not yet", "the bytes", 0)]
+
+
 def test_the_teacher_has_the_last_word(tmp_path: Path):
     overrides = (
         Override("ada", "02.chunks", 3.5, "Nearly."),
@@ -141,8 +154,9 @@ def test_the_teacher_has_the_last_word(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "when, late",
-    [("2026-11-25T17:59:00+01:00", False), ("2026-11-25T17:01:00+00:00", True), ("yesterday", False), ("", False)],
-)
+    [("2026-11-25T17:59:00+01:00", False), ("2026-11-25T17:01:00+00:00", True), ("yesterday", False), ("", False),
+     ("2026-11-25T18:00:00+01:00", False), ("0001-01-01T00:00:00+09:00", False)],
+)  # fmt: skip
 def test_late_is_what_comes_after_the_due_date_as_it_is_now(tmp_path: Path, when: str, late: bool):
     hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", when)
     due = datetime.fromisoformat("2026-11-25T18:00:00+01:00")
@@ -239,10 +253,14 @@ def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
 
 
 def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
-    hand_in = HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d")
-    small(tmp_path, hand_in, Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d"))
+    hand_in, said = (
+        HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d"),
+        Override("ada", "02.chunks", 1, "No."),
+    )
+    slip = Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d")
+    small(tmp_path, hand_in, slip, said=Course(overrides=(said,)))
     comments = table(tmp_path / "moodle" / "02.csv")[0]["Feedback comments"]
-    assert "expected x <= y, got <script>" in BeautifulSoup(comments, "html.parser").get_text()
+    assert "expected x <= y, got <script>. No." in BeautifulSoup(comments, "html.parser").get_text()
 
 
 def test_canvas_gets_a_column_for_each_lesson(out: Path):
@@ -324,11 +342,11 @@ def test_the_report_names_nobody(out: Path):
 def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
     said = Course(overrides=(Override("ada", "02.hidden", 4.0, "See **me**.\n\nSoon."),), due={
         "02": datetime.fromisoformat("2026-11-25T18:00:00+01:00")})  # fmt: skip
-    slip = Row("ada", "02.chunks", "not yet", "`target` is <b>short</b>", "too-short", ("9 MiB anonymous",), digest="d")
+    slip = answer("02.chunks", "not yet", cause="too-short", figures=("9 MiB anonymous",), cell=31, code="x = '<b>'")
+    slip = replace(slip, because="`target` is <b>short</b>")
     hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", "2026-11-26T08:05:00+01:00", edition="2026-10-01 (9d7e380)")
-    small(
-        tmp_path, Student("ada", "Ada"), hand_in, slip, answer("02.hidden", "not yet"), answer("02.report"), said=said
-    )
+    rows = slip, answer("02.hidden", "not yet", cause="raised"), answer("02.report", "not yet", half="the bytes")
+    small(tmp_path, Student("ada", "Ada"), hand_in, *rows, said=said)
     (path,) = (tmp_path / "feedback").iterdir()
     text = " ".join(BeautifulSoup(path.read_text(), "html.parser").main.get_text().split())
     for words in (
@@ -352,24 +370,27 @@ def report(folder: Path) -> BeautifulSoup:
 
 def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
     things = [HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "") for n in range(10)]
-    causes = ["too-short"] * 3 + ["too-much-memory"] + ["raised"] * 2
+    causes = ["too-short"] * 3 + ["runs-nothing"] + ["raised"] * 2
     for n in range(9):
         cause = causes[n] if n < len(causes) else ""
-        because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`" if cause == "raised" else f"{n} bytes"
-        things.append(Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d"))
+        because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`" if cause == "raised" else f"`target` {n}"
+        row = Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d")
+        things.append(replace(row, half="the bytes" if cause == "raised" else ""))
     small(tmp_path, *things, said=Course(students={"absent": "Absent"}))
     page = report(tmp_path)
     assert (
-        "copy a file that does not fit (02.chunks): 3 right, 6 not yet, 1 not graded, 1 missing"
+        "copy a file that does not fit (02.chunks): 3 right, 2 half right, 4 not yet, 1 not graded, 1 missing"
         in page.find("img")["alt"]
     )
     found = [" ".join(item.get_text().split()) for item in page.select(".slips")[0].find_all("li")]
     assert found == [
-        "too short · 3 (50 %) 0 bytes",
-        "raised · 2 (33 %) it raised OSError: …",
-        "too much memory · 1 (17 %) 3 bytes",
+        "too short · 3 (50 %) target 0",
+        "raised · 2 (33 %) It raised OSError: …",
+        "runs nothing · 1 (17 %) target 3",
     ]
+    assert page.select(".slips .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'
     text = " ".join(page.main.get_text().split())
+    assert "6 answers are not right yet, 2 of them half right:" in text
     assert "The checks took 18 s in all: 2 s for the median answer, 2 s for the slowest." in text
     assert "1 hand-in: no cells" in text and "18 answers: this has not been graded yet." in text
 
@@ -486,7 +507,7 @@ def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
 def test_pictures_of_a_class_refuse_what_shows_nothing():
     with pytest.raises(ValueError, match="at least one row"):
         outcomes({"02.chunks": {"right": 0}})
-    with pytest.raises(ValueError, match="counts 'wrong'; the outcomes are: right, not yet"):
+    with pytest.raises(ValueError, match="counts 'wrong'; the outcomes are: right, half right, not"):
         outcomes({"02.chunks": {"wrong": 1}})
     with pytest.raises(ValueError, match="at least one number"):
         spread({"read": []})

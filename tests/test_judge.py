@@ -40,6 +40,7 @@ def verdict(*cells: str, key: str = KEY, **options) -> dict:
 def test_a_solution_is_right_and_what_is_not_done_is_not_attempted():
     said = verdict("import re", REPORT.solution_source, f'exercise("{KEY}").check({REPORT.name})')
     assert (said["exercise"], said["outcome"]) == (KEY, "right") and said["figures"] and said["seconds"] > 0
+    assert (said["cell"], said["code"]) == (2, REPORT.solution_source.strip())
     assert verdict(REPORT.cell)["outcome"] == verdict("x = 1")["outcome"] == "not attempted"
 
 
@@ -95,6 +96,13 @@ def test_what_is_right_at_home_is_right_in_class(cells: list[str], said: str, sh
     carried = home.cause != "not-carried"
     assert home.outcome == ("not yet" if said else "right")
     assert (there["outcome"], there["cause"]) == (home.outcome if carried else "not graded", home.cause)
+
+
+def test_what_is_half_right_is_said():
+    half = next(answer for answer in REPORT.wrong if answer.half)
+    long = f"{'#' * judge.SHOWN}\n{half.body}\n\treturn 0"
+    assert verdict(half.body)["half"] == "the bytes" and verdict(REPORT.solution_source)["half"] == ""
+    assert judge.SHOWN * 0.9 < len(verdict(long.replace("\n\treturn 0", ""))["code"]) < judge.SHOWN + 9
 
 
 def test_what_is_not_python_is_said_with_its_line():

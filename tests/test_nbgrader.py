@@ -33,7 +33,14 @@ VERDICTS = {
     "not attempted": "Fill in `copy_small` and run the cell again.",
 }
 ROWS = [
-    Row(student, f"02.{name}", outcome, VERDICTS[outcome], figures=("1.1 MiB",) if outcome == "right" else ())
+    Row(
+        student,
+        f"02.{name}",
+        outcome,
+        VERDICTS[outcome],
+        figures=("1.1 MiB",) if outcome == "right" else (),
+        half="the bytes" if (student, name) == ("eve", "report") else "",
+    )
     for student, outcomes in {
         "ada": ("right", "right", "right"),
         "bob": ("right", "not yet", "not graded"),
@@ -165,7 +172,7 @@ def test_scores_are_exported_and_outlive_autograde_which_runs_nothing(released: 
     assert {name: (row["score"], row["max_score"]) for name, row in exported.items()} == {
         "ada": ("40.0", "40.0"),
         "bob": ("20.0", "40.0"),
-        "eve": ("0.0", "40.0"),
+        "eve": ("5.0", "40.0"),  # half of 02.report
     }
     assert {datetime.fromisoformat(row["timestamp"]) for row in exported.values()} == {
         datetime(2026, 11, 21, 10, 0, 0, 500_000)

@@ -48,10 +48,10 @@ class Course:
     def worth(self, exercise: str) -> float:
         return self.points.get(exercise, POINTS)
 
-    def override(self, student: str, exercise: str) -> Override | None:
-        """The last override for this answer, or None."""
+    def override(self, student: str, exercise: str) -> Override:
+        """The last override for this answer, or one that changes nothing."""
         found = (over for over in reversed(self.overrides) if (over.student, over.exercise) == (student, exercise))
-        return next(found, None)
+        return next(found, Override(student, exercise))
 
 
 def course(folder: Path) -> Course:

@@ -161,16 +161,16 @@ def _put(grade: "Grade", comment: "Comment", score: float | None, words: str) ->
 
 def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
-    score = {"right": course.worth(row.exercise), "not graded": None}.get(row.outcome, 0.0)
+    score = None if row.outcome == "not graded" else course.worth(row.exercise) * row.share
     lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
     lines = [f"{lead} {row.because}".strip()]
     if row.figures:
         lines.append(f"Measured: {' · '.join(row.figures)}")
     over = course.override(row.student, row.exercise)
-    if over and over.points is not None:
+    if over.points is not None:
         score = over.points
         lines.insert(0, f"{score:g} points, given by your teacher.")
-    if over and over.comment:
+    if over.comment:
         lines.insert(0, over.comment)
     return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
-from .outputs import OURS, write_all
+from .outputs import write_all, written
 from .pages import text
 from .plain import one_line
 from .store import FILE, Store, store
@@ -32,11 +32,11 @@ def forget(student: str, folder: Path) -> str:
             write_all(known, course(folder), folder)  # perhaps an earlier deletion was cut off before this
             raise Unknown(f"there is no data on {student!r}{_near(student, names)}")
         files = [hand_in.file for hand_in in known.hand_ins() if hand_in.student == student]
-        before = _written(folder)
+        before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, known.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
         write_all(known, course(folder), folder)
-        deleted += sorted(path.relative_to(folder).as_posix() for path in before - _written(folder))
+        deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
         return text(
             "forgotten.txt.j2",
             who=_called(student, names[student]),
@@ -63,10 +63,6 @@ def _near(student: str, names: dict[str, str]) -> str:
 
 def _called(key: str, name: str) -> str:
     return one_line(f"{key} ({name})" if name and name != key else key)
-
-
-def _written(folder: Path) -> set[Path]:
-    return {path for pattern in OURS for path in folder.glob(pattern)}
 
 
 # --- the teacher's files --------------------------------------------------------------------------------------

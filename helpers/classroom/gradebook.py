@@ -12,10 +12,8 @@ from .grades import Grade
 from .lessons import lesson
 from .plain import cell, number, one_line
 
-COLUMNS = (
-    "student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
-    "seconds", "edition",
-)  # fmt: skip
+COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
+           "seconds", "edition")  # fmt: skip
 MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, of a folder or a file
 CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
 
@@ -23,23 +21,10 @@ CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_5678
 def gradebook(grades: Iterable[Grade]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
-        (
-            grade.student.key,
-            grade.student.name,
-            grade.student.email,
-            grade.lesson,
-            grade.exercise,
-            grade.outcome,
-            number(grade.points),
-            number(grade.most),
-            "late" if grade.late else "",
-            plain(grade.because),
-            grade.comment,
-            f"{grade.seconds:.1f}",
-            grade.edition,
-        )
-        for grade in grades
-    ]
+        (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome, number(g.points),
+         number(g.most), "late" if g.late else "", plain(g.because), g.comment, f"{g.seconds:.1f}", g.edition)
+        for g in grades
+    ]  # fmt: skip
     return _csv([COLUMNS, *rows]).encode("utf-8-sig")
 
 
@@ -91,7 +76,8 @@ def _comments(hand_in: Sequence[Grade]) -> str:
     comments = []
     for grade in hand_in:
         of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
-        words = " ".join(filter(None, (grade.because, grade.comment)))
+        stop = "." if grade.comment and grade.because[-1:] not in ("", *".?!…”") else ""
+        words = f"{grade.because}{stop} {grade.comment}".strip()
         comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
     # so that "&lt;=" gets no apostrophe from `cell`
     return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(comments))

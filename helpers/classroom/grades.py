@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..teach.exercise_files import keys
-from .course import Course, Override
+from .course import Course
 from .store import HandIn, Outcome, Row, Store, Student
 
 NOT_YET_GRADED = "this has not been graded yet. `make grade` does it."
@@ -24,7 +24,7 @@ class Grade:
     comment   the teacher's
     late      True if it came after the due date, or if the system that collected it says so
     file, when, edition          see store.HandIn
-    cause, figures, seconds, trusted  see store.Row
+    cause, figures, seconds, trusted, half, cell, code  see store.Row
     """
 
     student: Student
@@ -44,6 +44,9 @@ class Grade:
     figures: tuple[str, ...] = ()
     seconds: float = 0.0
     trusted: bool = False
+    half: str = ""
+    cell: int = 0
+    code: str = ""
 
     @property
     def is_settled(self) -> bool:
@@ -111,16 +114,15 @@ def _grade(student: Student, exercise: str, hand_in: HandIn | None, row: Row | N
     lesson = hand_in.lesson if hand_in else exercise.partition(".")[0]
     hand_in = hand_in or HandIn(student.key, lesson, "")
     row = row if row and outcome == row.outcome else Row(student.key, exercise, outcome)
-    override = course.override(student.key, exercise) or Override(student.key, exercise)
+    override = course.override(student.key, exercise)
     most = course.worth(exercise) if exercise else 0.0
-    earned = most if outcome == "right" else 0.0
     due, came = course.due.get(lesson), moment(hand_in.when)
     return Grade(
         student,
         lesson,
         exercise,
         outcome,
-        points=earned if override.points is None else override.points,
+        points=most * row.share if override.points is None else override.points,
         most=most,
         because=because,
         comment=override.comment,
@@ -129,10 +131,7 @@ def _grade(student: Student, exercise: str, hand_in: HandIn | None, row: Row | N
         file=hand_in.file,
         when=hand_in.when,
         edition=hand_in.edition,
-        cause=row.cause,
-        figures=row.figures,
-        seconds=row.seconds,
-        trusted=row.trusted,
+        **{name: getattr(row, name) for name in ("cause", "figures", "seconds", "trusted", "half", "cell", "code")},
     )
 
 

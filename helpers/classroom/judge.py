@@ -39,6 +39,7 @@ except ImportError:  # Windows, where answers are judged without a sandbox, or n
 CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
 READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
+SHOWN = 4_000  # characters of the judged cell
 NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
 
 
@@ -99,8 +100,10 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeou
     if made is None:
         return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
     verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
-    fields = {"because": verdict.because, "cause": verdict.cause, "figures": verdict.figures}
-    return fields | {"outcome": "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome}
+    fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
+    fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
+    name = (made.code or made.steps[-1]).co_filename  # "<cell 31>"
+    return fields | {"cell": int(name[6:-1]), "code": short(made.texts[name].strip().expandtabs(4), SHOWN)}
 
 
 def as_given(asked: Exercise, commit: str) -> Exercise:

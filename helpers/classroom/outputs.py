@@ -32,10 +32,13 @@ def write_all(known: Store, course: Course, folder: Path, *, trusted: bool = Fal
     files = dict(_files(joined(known, course), known, course, trusted))
     for name, data in files.items():
         _write(folder / name, data)
-    old = {path for pattern in OURS for path in folder.glob(pattern)}
-    for path in old - {folder / name for name in files}:
+    for path in written(folder) - {folder / name for name in files}:
         path.unlink(missing_ok=True)
     return [folder / name for name in files]
+
+
+def written(folder: Path) -> set[Path]:
+    return {path for pattern in OURS for path in folder.glob(pattern)}
 
 
 def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool) -> Iterator[tuple[str, bytes]]:

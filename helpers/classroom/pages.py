@@ -8,7 +8,7 @@ from ..edition import edition
 from ..folders import ROOT
 from ..teach import words
 from .course import TEMPLATES, Course
-from .plain import one_line
+from .plain import number, one_line
 
 HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
 
@@ -17,21 +17,16 @@ _ENVIRONMENT = Environment(
 )
 
 
-def page(template: str, title: str, course: Course, **values: object) -> str:
-    """A whole page. Only what a template marks `safe` is HTML: pictures, and the results of `line` and `paragraphs`."""
+# HTML from a line of our Markdown, in which the output of a student's code is escaped; and from several lines of it.
+_ENVIRONMENT.filters |= {"line": lambda text: words.inline(one_line(text)), "paragraphs": words.paragraphs}
+_ENVIRONMENT.filters |= {"number": number, "one_line": one_line}
+
+
+def page(template: str, heading: str, course: Course, **values: object) -> str:
+    """A whole page. Only what a template marks `safe` is HTML, and what comes from `line` and `paragraphs`."""
     return _ENVIRONMENT.get_template(template).render(
-        style=_style(), title=title, course=course, edition=edition(), **values
+        style=_style(), heading=heading, course=course, edition=edition(), **values
     )
-
-
-def line(markdown: str) -> str:
-    """HTML from a line of our Markdown; escapes the output of a student's code in it."""
-    return words.inline(one_line(markdown))
-
-
-def paragraphs(markdown: str) -> str:
-    """HTML from several lines: a hint, or the teacher's comment."""
-    return words.paragraphs(markdown)
 
 
 def text(template: str, **values: object) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from statistics import median
 
 from ..show import outcomes
@@ -11,7 +12,7 @@ from . import predictions
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
-from .pages import line, page
+from .pages import page
 from .plain import number
 from .slips import reasons, slips
 from .store import HandIn
@@ -23,31 +24,35 @@ EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # bec
 def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, *, trusted: bool) -> str:
     """The page for the class with these grades and hand-ins; `trusted` if it was graded without a sandbox."""
     names = sorted({grade.lesson for grade in grades if grade.exercise})
+    judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
+    seconds = [grade.seconds for grade in grades if grade.seconds]
+    editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
         "Class report",
         course,
         students=len({grade.student.key for grade in grades}),
         hand_ins=len(hand_ins),
-        answers=sum(grade.outcome in ("right", "not yet") for grade in grades),
+        answers=len(judged),
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
         least=predictions.LEAST,
-        without_sandbox=_without_sandbox(grades, trusted),
-        graded=_how(grades, hand_ins, trusted),
-        reasons=[(what, count, line(why)) for what, count, why in reasons(grades, hand_ins)],
+        without_sandbox=len(judged) if trusted else sum(grade.trusted for grade in judged),
+        took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
+        given=sum(grade.by_teacher for grade in grades),
+        editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),
+        reasons=reasons(grades, hand_ins),
     )
 
 
 def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, object]:
-    by_student: dict[str, list[Grade]] = {}
+    by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
     by_exercise: dict[str, list[Grade]] = {}
     for grade in grades:
-        by_student.setdefault(grade.student.key, []).append(grade)
         by_exercise.setdefault(grade.exercise, []).append(grade)
-    given = [answers for answers in by_student.values() if answers[0].outcome != "missing"]
+    given = [answers for answers in by_student if answers[0].outcome != "missing"]
     settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
     counts = {
-        f"{exercise_title(key)} ({key})": Counter(grade.outcome for grade in answers)
+        f"{exercise_title(key)} ({key})": Counter("half right" if grade.half else grade.outcome for grade in answers)
         for key, answers in by_exercise.items()
     }
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
@@ -60,55 +65,13 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [_exercise(key, answers) for key, answers in by_exercise.items()],
+        "exercises": [
+            (key, exercise_title(key), answers, slips(answers)[:MOST_SLIPS]) for key, answers in by_exercise.items()
+        ],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),
         "too_few": ", ".join(too_few),
     }
-
-
-def _exercise(key: str, grades: Sequence[Grade]) -> dict[str, object]:
-    not_yet = sum(grade.outcome == "not yet" for grade in grades)
-    shown = [
-        {
-            "words": slip.words,
-            "count": slip.count,
-            "share": f"{100 * slip.count / not_yet:.0f} %",
-            "example": line(slip.example),
-        }
-        for slip in slips(grades)[:MOST_SLIPS]
-    ]
-    return {"key": key, "title": exercise_title(key), "not_yet": not_yet, "slips": shown}
-
-
-def _without_sandbox(grades: Sequence[Grade], trusted: bool) -> str:
-    """A sentence that says how many answers were judged without a sandbox; "" if none were."""
-    judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
-    some = len(judged) if trusted else sum(grade.trusted for grade in judged)
-    if not some:
-        return ""
-    if some == len(judged):
-        return "Graded without a sandbox."
-    return f"{some} {'answers were' if some != 1 else 'answer was'} graded without a sandbox."
-
-
-def _how(grades: Sequence[Grade], hand_ins: Sequence[HandIn], trusted: bool) -> list[str]:
-    """Sentences on how the work was graded."""
-    seconds = [grade.seconds for grade in grades if grade.seconds]
-    given = sum(grade.by_teacher for grade in grades)
-    named = (hand_in.edition for hand_in in hand_ins)
-    editions = Counter(edition if EDITION.fullmatch(edition) else "not named" for edition in named)
-    lines = []
-    if seconds:
-        together, typical, longest = map(_time, (sum(seconds), median(seconds), max(seconds)))
-        lines.append(f"The checks took {together} in all: {typical} for the median answer, {longest} for the slowest.")
-        if not _without_sandbox(grades, trusted):
-            lines.append("Each answer ran in its own sandbox.")
-    if given:
-        lines.append(f"The teacher gave the points for {given} answer{'s' if given != 1 else ''}.")
-    if editions:
-        lines.append(f"Editions of the hand-ins: {', '.join(f'{name} ({n})' for name, n in editions.most_common())}.")
-    return lines
 
 
 def _time(seconds: float) -> str:

@@ -38,6 +38,7 @@ class HandIn:
     edition      that the notebook names, "2026-11-22 (11a3030)", and its commit, in full; "" if it names none
     why_not      why it cannot be graded; "" if it can
     predictions  the student's: {"02.peak": 256.0}, as plain JSON
+    others       the student's other notebooks for the lesson, which don't count
     """
 
     student: str
@@ -50,6 +51,7 @@ class HandIn:
     commit: str = ""
     why_not: str = ""
     predictions: dict = field(default_factory=dict)
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Row:
     cause    the judge's name for the slip, "too-much-memory"
     because  the verdict in words, Markdown; seconds: how long it took
     trusted  True if it was judged without a sandbox
+    half     which of two things is right, "the bytes"; "" if none is, or if all is
+    cell     number of the cell that was judged, among all the notebook's cells, from 1; 0 if there is none
+    code     that cell's, or the beginning and the end of it
     """
 
     student: str
@@ -73,10 +78,18 @@ class Row:
     digest: str = ""
     check: str = ""
     trusted: bool = False
+    half: str = ""
+    cell: int = 0
+    code: str = ""
 
     @property
     def lesson(self) -> str:
         return self.exercise.partition(".")[0]
+
+    @property
+    def share(self) -> float:
+        """The share of the exercise's points that it earns."""
+        return 1.0 if self.outcome == "right" else 0.5 if self.half else 0.0
 
 
 KINDS = {
@@ -95,6 +108,11 @@ class Store:
             names = ", ".join(f'"{column.name}"' for column in fields(kind))
             keyed = ", ".join(f'"{name}"' for name in key)
             connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
+            there = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
+            for column in fields(kind):  # an older edition's table lacks the last ones
+                if column.name not in there:
+                    default = json.dumps(column.default)
+                    connection.execute(f"alter table {table} add {column.name} default '{default}'")
 
     def keep(self, *things: Student | HandIn | Row) -> None:
         """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""

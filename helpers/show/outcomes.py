@@ -15,18 +15,14 @@ OUTCOMES = tuple(
     Kind(word, *how)
     for word, *how in (
         ("right", "#2c6e49", "#2c6e49", None),
+        ("half right", "#9cc3a5", "#2c6e49", "||"),
         ("not yet", "#e3c567", "#8a6a00", "\\\\\\\\"),
         ("not attempted", "#dedede", "#8a8a8a", "oo"),
         ("not graded", "#ffffff", "#565656", "xxx"),
         ("missing", "#ffffff", "#565656", None),
     )
 )
-KEYS, THICK, GAP, LABEL = (
-    32,
-    20,
-    14,
-    200,
-)  # the page's pixels: the legend, a bar, between bars, the widest label
+KEYS, THICK, GAP, LABEL = 32, 20, 14, 200  # the page's pixels: the legend, a bar, between bars, the widest label
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]], caption: str = "") -> Picture:
