@@ -29,6 +29,7 @@ from helpers.classroom.grades import Grade, grades, strays
 from helpers.classroom.outputs import write_all
 from helpers.classroom.plain import cell, file_name, number, one_line
 from helpers.classroom.store import HandIn, Row, Student, store
+from helpers.classroom.summary import summary
 from helpers.folders import NOTEBOOKS
 from helpers.publish import lessons as notebooks
 from helpers.show import outcomes, spread, votes
@@ -354,13 +355,61 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
         "Measured: 9 MiB anonymous",
         "Late · handed in on 26 November 2026, 08:05 · due on 25 November 2026, 18:00",
         "your notebook is from edition 2026-10-01 (9d7e380)",
-        "14 of 30 points",
+        "9 of 30 points",
         "4 of 10 points, given by your teacher",
+        "5 of 10 points",
         "See me.",
-        "How many must be in memory at once?",  # the first hint of 02.chunks
+        "What was judged: cell 31 of your notebook, counted from its top x = '<b>'",
+        "The loop ends when n is 0.",  # the hint of 02.chunks that fits the slip
     ):
         assert words in text
-    assert "readinto" not in text  # from the second hint
+    assert "How many must be in memory at once?" not in text  # the other hint
+    assert text.count("What to try") == 1  # no hint fits "raised"
+
+
+# --- the summary ----------------------------------------------------------------------------------------------
+def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
+    said = Course(
+        students={"bob": "Bob"}, overrides=(Override("nobody", "02.report", 1.0), Override("cy", "02.report", 1.0))
+    )
+    lost = [HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)]
+    twins = [
+        Student("1", "Ada \x1b[31m"),
+        HandIn("1", "02", "Ada/02\x1b.ipynb", "d", late=True),
+        Student("2", "ada [31m"),
+    ]
+    several = HandIn("cy", "02", "cy/02-1.ipynb", "d", others=("cy/02.ipynb", "cy/02 (1).ipynb"))
+    rows = answer("02.chunks", student="1"), answer("02.hidden", "not yet", student="1", half="the bytes")
+    ended = answer("02.report", "not graded", student="1")
+    settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
+    small(tmp_path, *twins, *rows, ended, several, *settled, said=said)
+    few = summarised(tmp_path, said)
+    assert few.splitlines()[0] == "4 students, 6 answers: 1 right, 1 half right, 4 not graded."
+    for need, line in (
+        ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
+        ("Late, but graded: ", "Ada [31m (1), Ada/02 .ipynb (02)"),
+        ("Several notebooks for a lesson, ", "cy: cy/02-1.ipynb counts, not cy/02.ipynb, cy/02 (1).ipynb (02)"),
+        ("Students of one name: ", "Ada [31m (1), ada [31m (2)"),
+        ("Not handed in: ", "Bob (bob) (02)"),
+        ("Overrides for nobody: ", "overrides.toml: there is no student 'nobody', so the"),
+    ):
+        (part,) = [part for part in few.split("\n\n") if part.startswith(need)]
+        assert f"\n  {line}" in part
+    assert "cy/02-1.ipynb: It is. (02.chunks, 02.hidden)" in few  # the teacher gave points for 02.report
+    small(tmp_path, *lost, said=said)
+    many = summarised(tmp_path, said)
+    assert "it is not JSON (02.chunks, 02.hidden, 02.report)" in many and "… and 7 more, in gradebook.csv." in many
+    small(
+        tmp_path / "well",
+        HandIn("ada", "02", "f", "d"),
+        *(answer(f"02.{one}") for one in ("chunks", "hidden", "report")),
+    )
+    assert "\nNothing needs you. The results are in " in summarised(tmp_path / "well", Course())
+
+
+def summarised(out: Path, said: Course) -> str:
+    with store(out) as known:
+        return summary(known, said, write_all(known, said, out))
 
 
 # --- the report -----------------------------------------------------------------------------------------------

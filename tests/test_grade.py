@@ -57,17 +57,29 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_each_answer_is_judged_once(collected, tmp_path: Path, asked: list[str]):
+def test_each_answer_is_judged_once(collected, tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture):
     out = tmp_path / "out"
-    said = grade(collected(ada=RIGHT, bob=WRONG.body, eve=b"{"), out, trusted=True)
+    grade(collected(ada=RIGHT, bob=WRONG.body, eve=b"{"), out, trusted=True)
+    said = capsys.readouterr().out
     first = rows(out)
     outcomes = {name: first[name, "02.report"].outcome for name in ("ada", "bob", "eve")}
     assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
     assert first["bob", "02.report"].cause == WRONG.expect and first["ada", "02.chunks"].outcome == "not attempted"
-    assert len(first) == 9 and said == [str(out / name) for name in ("gradebook.csv", "report.html")]
+    assert len(first) == 9 and said.startswith("3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not")
+    assert said.endswith(f"The results are in {out}: gradebook.csv, feedback, report.html.\n")
     asked.clear()
     grade(collected(), out, trusted=True)
     assert not asked and rows(out) == first
+
+
+def test_it_says_how_far_it_is_where_no_bar_can_be_drawn(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(grading, "EVERY", 0.0)
+    grade(collected(ada="x = 1", bob="x = 1"), tmp_path / "out", trusted=True)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
+    assert said[:3] == ["notebooks read: 0", "notebooks read: 1", "notebooks read: 2"]
+    assert [line for line in said if "judged" in line][-1].startswith("judged 6 of 6 answers")
 
 
 def test_what_has_changed_is_judged_again_and_nothing_else(
@@ -174,7 +186,7 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
     out = tmp_path / "out"
     with pytest.raises(FileNotFoundError):
         grade(tmp_path / "nowhere", out, trusted=True)
-    with store(out), pytest.raises(Refused, match="in use by another grader"):
+    with store(out), pytest.raises(BlockingIOError, match="in use by another grader"):
         grade(collected(ada=RIGHT), out, trusted=True)
     monkeypatch.setattr(sandbox, "why_not", lambda: "there is no bwrap")
     with pytest.raises(Refused, match=r"(?s)there is no bwrap.*TRUST=yes"):

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.classroom import submissions
-from helpers.classroom.course import Course
+from helpers.classroom.reading import _junk
 from helpers.classroom.submissions import CannotBeGraded, Found, found
 from helpers.units import MiB
 
@@ -71,12 +71,12 @@ both = pytest.mark.parametrize("lay_out", [as_folder, as_zip])
 LayOut = Callable[[Path, Files], Path]
 
 
-def all_of(collected: Path, **course: object) -> list[Found]:
-    return list(found(collected, Course(**course)))
+def all_of(collected: Path) -> list[Found]:
+    return list(found(collected))
 
 
-def only(collected: Path, **course: object) -> Found:
-    (one,) = all_of(collected, **course)
+def only(collected: Path) -> Found:
+    (one,) = found(collected)
     return one
 
 
@@ -250,7 +250,7 @@ def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: s
     elif wrong != "nothing":
         path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
     with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*expected a folder or a zip"):
-        found(path, Course())
+        found(path)
 
 
 # --- the last one counts --------------------------------------------------------------------------------------
@@ -270,6 +270,7 @@ def test_of_several_the_last_counts(tmp_path: Path, lay_out: LayOut, names: tupl
     for n, files in enumerate((canvas, moodle)):
         one = only(lay_out(tmp_path / str(n), files))
         assert one.notebook() == notebook(text=names[-1])
+        assert len(one.hand_in.others) == len(names) - 1 and one.hand_in.file not in one.hand_in.others
 
 
 def test_the_time_decides_before_the_name(tmp_path: Path):
@@ -291,9 +292,8 @@ def test_the_time_decides_before_the_name(tmp_path: Path):
 
 def test_the_times_of_an_lms_download_are_not_when_it_was_handed_in(tmp_path: Path):
     files = {MOODLE + "/" + LESSON: b"{}", CANVAS.replace("LATE_", ""): b"{}", "submitted/ada/copying/" + LESSON: b"{}"}
-    course = {"due": {"02": datetime.fromisoformat("2001-01-01T00:00:00+00:00")}}
     for collected in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
-        assert [(one.hand_in.when, one.hand_in.late) for one in all_of(collected, **course)] == [("", False)] * 3
+        assert [(one.hand_in.when, one.hand_in.late) for one in all_of(collected)] == [("", False)] * 3
 
 
 TIMESTAMPS = {  # as nbgrader's documentation and tests write them, and the moments they mean
@@ -309,15 +309,10 @@ TIMESTAMPS = {  # as nbgrader's documentation and tests write them, and the mome
 
 @both
 @pytest.mark.parametrize("text", TIMESTAMPS)
-def test_nbgrader_says_when_and_the_course_whether_that_is_late(tmp_path: Path, lay_out: LayOut, text: str):
+def test_nbgrader_says_when(tmp_path: Path, lay_out: LayOut, text: str):
     at = "submitted/hacker/copying/"
     collected = lay_out(tmp_path / "course", {at + LESSON: b"{}", at + "timestamp.txt": text.encode()})
-    moment = datetime.fromisoformat(TIMESTAMPS[text])
-    for seconds, late in ((-1, True), (0, False), (1, False)):
-        due = datetime.fromtimestamp(moment.timestamp() + seconds).astimezone()
-        one = only(collected, due={"02": due, "03": datetime.fromtimestamp(0).astimezone()})
-        assert datetime.fromisoformat(one.hand_in.when) == moment
-        assert one.hand_in.late is late
+    assert datetime.fromisoformat(only(collected).hand_in.when) == datetime.fromisoformat(TIMESTAMPS[text])
 
 
 @pytest.mark.parametrize(
@@ -326,13 +321,11 @@ def test_nbgrader_says_when_and_the_course_whether_that_is_late(tmp_path: Path, 
      "2015-02-02 10:00 " + "x" * 900, "9999-12-31 23:59:59 America/Los_Angeles", "0001-01-01 00:00:00 Asia/Tokyo",
      "1 2 3 4", "2015 " * 1000, "\ud800"],
 )  # fmt: skip
-def test_a_timestamp_that_says_nothing_makes_nothing_late(tmp_path: Path, text: str):
+def test_a_timestamp_that_says_nothing_is_no_moment(tmp_path: Path, text: str):
     at = "submitted/hacker/copying/"
     files = {at + LESSON: b"{}", at + "timestamp.txt": text.encode("utf-8", "surrogatepass")}
-    due = datetime.fromisoformat("2030-01-01T00:00:00+00:00")
-    one = only(as_folder(tmp_path / "course", files), due={"02": due})
+    one = only(as_folder(tmp_path / "course", files))
     assert (one.hand_in.why_not, one.hand_in.when[:4] in ("", "9999", "0001")) == ("", True)
-    assert one.hand_in.late is one.hand_in.when.startswith("9999")
 
 
 def test_a_students_own_timestamp_is_not_believed(tmp_path: Path):
@@ -664,7 +657,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path):
         }
         folder.chmod(0)
         with pytest.raises(ValueError, match="Permission denied"):
-            found(folder, Course())
+            found(folder)
     finally:
         for path in (folder, *closed):
             path.chmod(0o700)
@@ -781,7 +774,7 @@ in_a_zip = st.text(st.characters(exclude_characters="/\\\0:", exclude_categories
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sets(in_a_zip.filter(lambda name: name != ".." and name[:2] != "._" and name != "."), min_size=2, max_size=9))
+@given(st.sets(in_a_zip.filter(lambda name: not _junk(name) and name not in (".", "..")), min_size=2, max_size=9))
 @pytest.mark.parametrize(
     "form", ["{}/", "{}_7_assignsubmission_file_", "{}_7_assignsubmission_file_/", "submitted/{}/x/"]
 )
@@ -801,7 +794,7 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, st
         collected = lay_out(tmp_path / f"{n}", {f"{at}/{LESSON}": data for at in range(n)})
         tracemalloc.start()
         try:
-            held = list(found(collected, Course()))
+            held = list(found(collected))
             assert len(held[-1].notebook()) == 5 * MiB
             most.append(tracemalloc.get_traced_memory()[1])
         finally:
@@ -812,7 +805,7 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, st
 
 def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path):
     folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD, "bo/" + LESSON: GOOD})
-    students = found(folder, Course())
+    students = found(folder)
     assert next(students).student.key == "ada"
     (folder / "bo" / LESSON).write_bytes(b"later")
     assert next(students).notebook() == b"later"
@@ -838,8 +831,8 @@ def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_not_read_to_the_end_leaves_nothing_open(tmp_path: Path):
     files = {f"{n}/{LESSON}": GOOD for n in range(3)}
     for path in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
-        found(path, Course())
-        students = found(path, Course())
+        found(path)
+        students = found(path)
         next(students)
         students.close()
     descriptors = Path("/proc/self/fd")

@@ -14,26 +14,28 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from ..folders import ROOT
 from ..teach.exercise_files import keys
 from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
-from .course import GRADES, BadCourse, Course, course, path_of
+from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
-from .grades import strays
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
 from .submissions import CannotBeGraded, Found, found
+from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
+EVERY = 10.0  # seconds between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.SECONDS} s"
 
@@ -49,47 +51,52 @@ def grade(
     trusted: bool = False,
     nbgrader: Path | None = None,
     timeout: float = judge.TIMEOUT,
-) -> list[str]:
-    """Grades the collected work, writes the results into `folder`, and returns lines that say what was written.
+) -> None:
+    """Grades the collected work, writes the results into `folder`, and prints what came of it.
 
     trusted   without a sandbox: the students' code runs with the caller's rights
     nbgrader  a course whose gradebook gets the scores, too
     timeout   seconds for a student's function
 
-    Raises Refused if there can be no sandbox, or if another grader works in that folder; BadCourse if the teacher's
-    files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't ready.
+    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse if the
+    teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
+    ready.
     """
     if not trusted and (why := sandbox.why_not()):
         raise Refused(f"{why}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
-    about = course(folder)
-    try:
-        with store(folder) as known:
-            together, alone = _to_do(known, list(_handed_in(known, collected, about)), trusted)
-            size = sum(len(exercises) for _, exercises in (*together, *alone))
-            with tqdm(total=size, desc="judging", unit="answer", delay=2, disable=None) as bar:
-                how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
-                how(together, at_once=AT_ONCE)
-                again, _ = _to_do(known, [submission for submission, _ in together], trusted)
-                bar.total += sum(len(exercises) for _, exercises in again)
-                how([*alone, *again], at_once=1)
-            written = write_all(known, about, folder, trusted=trusted)
-            lines = [str(written[0]), str(written[-1]), *strays(known, about)]
-            return [*lines, str(put_scores(nbgrader, known, about))] if nbgrader else lines
-    except BlockingIOError as error:
-        raise Refused(str(error)) from None
+    about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
+    with store(folder) as known:
+        together, alone = _to_do(known, list(_handed_in(known, collected)), trusted)
+        size = sum(len(exercises) for _, exercises in (*together, *alone))
+        with _bar(line, total=size, desc="judging", unit="answer") as bar:
+            how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
+            how(together, at_once=AT_ONCE)
+            again, _ = _to_do(known, [submission for submission, _ in together], trusted)
+            bar.total += sum(len(exercises) for _, exercises in again)
+            how([*alone, *again], at_once=1)
+        print(summary(known, about, write_all(known, about, folder, trusted=trusted)))
+        if nbgrader:
+            print(put_scores(nbgrader, known, about))
 
 
 Work = tuple[Found, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
-def _handed_in(known: Store, collected: Path, about: Course) -> Iterator[Found]:
+def _handed_in(known: Store, collected: Path) -> Iterator[Found]:
     """Keeps every submission in the store, and yields those that can be graded."""
-    with tqdm(desc="reading the submissions", unit="notebook", delay=2, disable=None) as bar:
-        for submission in found(collected, about):
+    with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
+        for submission in found(collected):
             known.keep(submission.student, submission.hand_in)
             bar.update()
             if not submission.hand_in.why_not:
                 yield submission
+
+
+def _bar(line: str, **options: Any) -> tqdm:
+    """A progress bar; or where that can't be drawn, this line, every EVERY seconds."""
+    if sys.stderr.isatty():
+        return tqdm(delay=2, **options)
+    return tqdm(bar_format=f"{line}\n", delay=EVERY, mininterval=EVERY, miniters=1, **options)
 
 
 def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[list[Work], list[Work]]:
@@ -143,7 +150,7 @@ def _judge(
             future.result()  # raises what went wrong there
 
 
-class _Judges:
+class _Judges(AbstractContextManager):
     """Processes that judge, one for each notebook. They end with the block, however it ends.
 
     alone  only one runs at a time: an answer that is slow then is slow by itself
@@ -153,9 +160,6 @@ class _Judges:
         self.trusted, self.timeout, self.alone, self.put = trusted, timeout, alone, put
         self.running: set[subprocess.Popen] = set()
         self.over = False
-
-    def __enter__(self) -> "_Judges":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.over = True
@@ -201,7 +205,7 @@ class _Judges:
                 with suppress(BrokenPipeError), process.stdin as inbox:
                     inbox.write(json.dumps(asked).encode() + b"\n" + notebook)
                 while line := self._line(process):
-                    put(**_verdict(json.loads(line)))
+                    put(**json.loads(line))
             finally:
                 self.running.discard(process)
                 process.kill()
@@ -221,10 +225,6 @@ class _Judges:
             return process.stdout.readline()
         finally:
             clock.cancel()
-
-
-def _verdict(verdict: dict) -> dict:
-    return verdict | {"figures": tuple(verdict.get("figures", ()))}
 
 
 def how_it_ended(code: int) -> str:
@@ -250,12 +250,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("say what to grade: a folder or a zip (make grade FROM=…), or an nbgrader course (NBGRADER=…)")
     try:
         out = options.out or its_grades or GRADES
-        lines = grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
-        print(*lines, sep="\n")
+        grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
     except NotReady as error:
         print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
         return 1
-    except (Refused, BadCourse, OSError, ValueError) as error:
+    except (Refused, OSError, ValueError) as error:
         print(f"Nothing was graded. {error}", file=sys.stderr)
         return 1
     return 0

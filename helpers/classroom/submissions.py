@@ -42,7 +42,6 @@ from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .course import Course
 from .reading import ENTRIES, NOTEBOOK, READ, CannotBeGraded, File, Folder, Reader, Zip, ZippedFolder, printable
 from .store import HandIn, Student
 
@@ -83,7 +82,7 @@ class Found:
     notebook: Callable[[], bytes]
 
 
-def found(collected: Path, course: Course) -> Iterator[Found]:
+def found(collected: Path) -> Iterator[Found]:
     """Each student x lesson with a hand-in, once, sorted by the students' keys.
 
     A notebook is read when its turn comes, and isn't kept. The last notebook that a student handed in for a lesson
@@ -96,16 +95,16 @@ def found(collected: Path, course: Course) -> Iterator[Found]:
         handed_in.collect(Path(collected))
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
-    return _all(handed_in, reader, course)
+    return _all(handed_in, reader)
 
 
-def _all(handed_in: "_Class", reader: Reader, course: Course) -> Iterator[Found]:
+def _all(handed_in: "_Class", reader: Reader) -> Iterator[Found]:
     with ExitStack() as stack:
         for zipped in handed_in.zips:
             stack.enter_context(reader.holding(zipped))
         for key, owner in sorted(_keyed(filter(_is_student, handed_in.owners.values())).items()):
             reader.left = READ
-            yield from _hand_ins(owner, key, reader, course)
+            yield from _hand_ins(owner, key, reader)
 
 
 # --- whose a file is, by the names alone ----------------------------------------------------------------------
@@ -370,26 +369,24 @@ class _Notebook:
     order: tuple = (0.0, 0, "")  # in its zip, if it is in a zip
 
 
-def _hand_ins(owner: _Owner, key: str, reader: Reader, course: Course) -> Iterator[Found]:
+def _hand_ins(owner: _Owner, key: str, reader: Reader) -> Iterator[Found]:
     student = Student(key, printable(owner.name) or key, place=printable(owner.place))
-    last: dict[str, _Notebook] = {}
-    for notebook in _notebooks(owner, reader):
-        earlier = last.get(notebook.lesson)
-        if not earlier or earlier.order <= notebook.order:
-            last[notebook.lesson] = notebook
-    for lesson, notebook in sorted(last.items()):
-        due = course.due.get(lesson)
+    by_lesson: dict[str, list[_Notebook]] = {}
+    for notebook in sorted(_notebooks(owner, reader), key=lambda one: one.order):
+        by_lesson.setdefault(notebook.lesson, []).append(notebook)
+    for lesson, (*others, notebook) in sorted(by_lesson.items()):
         hand_in = HandIn(
             student=key,
             lesson=lesson,
             file=_path(notebook.file),
             digest=notebook.digest,
             when=notebook.when,
-            late=notebook.late or bool(due and notebook.when and datetime.fromisoformat(notebook.when) > due),
+            late=notebook.late,
             edition=notebook.edition,
             why_not=notebook.why_not,
             predictions=notebook.predictions,
             commit=notebook.commit,
+            others=tuple(_path(other.file) for other in others),
         )
         yield Found(student, hand_in, partial(_again, notebook))
 
