@@ -45,7 +45,7 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     made = own / "hand-in" / "02_Ada-Lovelace.zip"
     assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
     assert "2 predictions" in said.text and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
-    assert "<a href=\"hand-in/02_Ada-Lovelace.zip\" download>" in said.html and "quiz" not in said.text
+    assert '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html and "quiz" not in said.text
     kept.keep("quizzes", "02.counter", "cb")
     kept.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
     assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
