@@ -176,7 +176,7 @@ def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, 
     sheets = [dense(sheet.extract_text()) for sheet in pdf.pages]
     begins = next(number for number, text in enumerate(sheets) if "Measured1" in text and "Figure1." in text)
     asked, measured = "".join(sheets[:begins]), "".join(sheets[begins:])
-    for words in ("calls1bytes268,435,456", "Figure1.", "Table1.", "256MiBanonymous", "Right:thepages"):
+    for words in ("calls1bytes268,435,456", "Figure1.", "Table1.", "256MiBanonymous", "✓Right.Thepages"):
         assert words in measured and words not in asked, words
     for words in ("Predict.", "(b)Noallocatorwasasked", "→Measured1", "Recap"):
         assert words in asked, words
