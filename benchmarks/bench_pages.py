@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from helpers.measure import PageMap, here, page_map, sharing, where
-from helpers.show import page_grid
+from helpers.show import page_film
 
 ROUNDS = 15
 COUNTS = (16, 256, 4_096, 65_536, 262_144)
@@ -62,10 +62,10 @@ def looking() -> None:
 
 def drawing() -> None:
     """From a page map to a picture on the page: the drawing, and the PNG."""
-    print("\n| pages | `page_grid`, drawn | … and as PNG |\n|---:|---:|---:|")
+    print("\n| pages | `page_film`, drawn | … and as PNG |\n|---:|---:|---:|")
     for pages in COUNTS:
         some = PageMap(np.random.default_rng(0).choice([0, 1, 1, 1, 3], pages).astype(np.uint8))
-        drawn, shown = took(lambda p=some: page_grid(p)), took(lambda p=some: page_grid(p).png)
+        drawn, shown = took(lambda p=some: page_film({"": p})), took(lambda p=some: page_film({"": p}).png)
         print(f"| {pages:,} | {drawn * 1e3:.0f} ms | {shown * 1e3:.0f} ms |")
 
 

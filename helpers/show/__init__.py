@@ -4,7 +4,7 @@
 `bars` and `table` method x meter · `shared_table` process x meter · `quadrants` two questions at once ·
 `copy_paths` what is copied how often · `lines` several things by a number ·
 `dial` a slider over what was measured at each position of a knob · `sweep` the same for chunk sizes ·
-`page_grid` and `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
+`page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
 `owners` what keeps what alive · `memory_words` words and addresses · `crossover` which method is faster, and up to
 where · `file_layout` the bytes of a safetensors file · `copy_budget` what each step from disk to object copies ·
 `fractions` borrowed against owned · `gallery` small pictures, such as digits, and what a model took them for ·
@@ -30,7 +30,7 @@ from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .outcomes import outcomes
 from .owners import owners
-from .pages import page_film, page_grid
+from .pages import page_film
 from .paths import copy_paths
 from .profiled import curves_and_samples
 from .quadrants import quadrants
@@ -59,7 +59,6 @@ __all__ = [
     "owners",
     "page_explorer",
     "page_film",
-    "page_grid",
     "quadrants",
     "recorded_table",
     "rust",

@@ -1,4 +1,4 @@
-"""Page grids: the state of every page of a mapping, or of a file in the page cache; and films of how they change."""
+"""The state of every page of a mapping, or of a file in the page cache; and films of how they change."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,44 +12,11 @@ from ..measure.cache import PageCache
 from ..measure.film import Film, Step
 from ..measure.pages import PageMap
 from ..units import NOT_MEASURED, in_words
-from .boxes import shortened
-from .cells import DOT, KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
+from .cells import KEY, LETTER, OUTLINED, WIDE, Layout, Seen, canvas, changed, draw, keys, legend, panel
 from .figure import GRID, INK, QUIET, Picture, look, picture
 
 MARGIN, LINE, SMALL, TINY = 10, 38, 32, 24  # dots: the margin; lines of text, small text, page numbers
 TEXT, BETWEEN = 332, 34  # at the left of a film's row; between its columns
-
-
-def page_grid(pages: PageMap | PageCache, caption: str = "", title: str | None = None) -> Picture:
-    """One cell per page, row by row. If they don't fit, a cell is 2, 4, 8, … pages, filled by their shares.
-
-    A page map shows the state of each page, a page cache shows which pages of the file it holds. The caption gives the
-    counts; the alternative text also says which pages. If nothing was measured, a grey panel says why.
-    """
-    seen = Seen(pages)
-    if title is None:
-        title = f"{pages.path.name} in the page cache" if isinstance(pages, PageCache) else ""
-    layout = Layout.of(seen, WIDE - 2 * MARGIN)
-    few = layout.each == 1 and 1 < layout.rows <= 16
-    starts = [row * layout.columns for row in range(layout.rows)] if few else []  # the first page of each row
-    x = MARGIN + (24 + 14 * len(str(starts[-1])) if starts else 0)
-    layout = Layout.of(seen, WIDE - MARGIN - x)
-    legends = keys([seen])
-    y = 20 + KEY * len(legends) + 46 * bool(title)
-    with look():
-        fig, ax = canvas(y + layout.tall + (TINY + 4) * layout.numbered + 12)
-        named = shortened(title, (WIDE - 2 * MARGIN) / DOT, bold=True)
-        ax.text(MARGIN, y - 18, named, va="baseline", fontweight="bold")
-        _grid(ax, seen, layout, x, y, WIDE - 2 * MARGIN)
-        if layout.numbered:
-            _numbers(ax, len(seen.states), layout, x, y + layout.tall + TINY)
-        for row, start in list(enumerate(starts))[:: 1 if layout.pitch >= 30 else 2]:
-            middle = y + row * layout.pitch + (layout.pitch - layout.gap) / 2
-            ax.text(x - 14, middle, str(start), ha="right", va="center_baseline", fontsize=7, color=QUIET)
-        legend(fig, legends)
-        size = _size(layout, seen)
-        told = f"{title or 'Pages'}: {size}{seen.told(which=8)}."
-        return picture(fig, told, f"{caption} {size}{seen.told()}.")
 
 
 def page_film(
@@ -191,10 +158,3 @@ def _numbers(ax: Axes, count: int, layout: Layout, x: int, y: int) -> None:
     for page in range(count):
         middle = x + page * layout.pitch + (layout.pitch - layout.gap) / 2
         ax.text(middle, y, str(page), ha="center", va="baseline", fontsize=6.5, color=QUIET)
-
-
-def _size(layout: Layout, seen: Seen) -> str:
-    if not seen.counts:
-        return ""
-    cell = f", {layout.each:,} to a cell" if layout.each > 1 else ""
-    return f"{len(seen.states):,} page{'' if len(seen.states) == 1 else 's'}{cell}: "
