@@ -8,7 +8,8 @@ def find(session, mapping):
     if os.getpid() != 1:  # outside of a sandbox this must not run
         return
     attach, c, reached = 16, ctypes.CDLL(None), []
-    for pid in {os.getppid(), *map(int, filter(str.isdigit, os.listdir("/proc"))), *range(2, 5000)} - {1}:
+    own = {*map(int, os.listdir("/proc/self/task"))}
+    for pid in {os.getppid(), *map(int, filter(str.isdigit, os.listdir("/proc"))), *range(2, 5000)} - own:
         if c.ptrace(attach, pid, None, None) == 0 and pid:
             reached.append(pid)
         try:
@@ -17,7 +18,7 @@ def find(session, mapping):
         except OSError:
             pass
     os.kill(1, signal.SIGSTOP)
-    for pid in (os.getppid(), *range(2, 50_000), -1):
+    for pid in {os.getppid(), *range(2, 50_000), -1} - own:
         for number in (signal.SIGSTOP, signal.SIGKILL):
             try:
                 os.kill(pid, number)

@@ -1,6 +1,6 @@
 # lifts its limits, changes the clock, makes the system calls that an attack begins with, and leaves by namespaces
 # expect: raised
-def find(session, mapping):
+def copy_small(source, target):
     import ctypes
     import os
     import resource
@@ -24,7 +24,7 @@ def find(session, mapping):
     if os.uname().machine == "x86_64":
         reached += [name for name, call in calls.items() if c.syscall(*call) >= 0]
 
-    user, mount, pid, net = 1 << 28, 1 << 17, 1 << 29, 1 << 30
+    user, mount, pid, net = 1 << 28, 1 << 17, 1 << 29, 1 << 30  # "user" takes a single thread: without numpy
     reached += [f"namespace {flag:#x}" for flag in (user, mount, pid, net, user | mount) if c.unshare(flag) == 0]
     if c.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0 or c.umount2(b"/usr", 2) == 0 or c.chroot(b".") == 0:
         reached.append("mount")
