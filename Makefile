@@ -49,7 +49,7 @@ lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 # What may run beside other tests runs two at a time, and what is measured alone. Both run, whatever comes of the first.
-BESIDE = $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "$(1) and not measured"
+BESIDE = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(1) and not measured"
 ALONE = $(BIN)/pytest -m "$(1) and measured"
 both = status=0; $(1) || status=$$?; $(2) || status=$$?; exit $$status
 

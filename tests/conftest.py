@@ -22,6 +22,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, sync_playwright
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 from traitlets.config import Config
 
 from helpers import folders
@@ -53,7 +55,19 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+class OneFileAtATime(LoadFileScheduling):
+    """What pytest-xdist gives to one of its processes: the tests of a file, or a single test of those ONE_BY_ONE."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return nodeid if Path(file).stem in ONE_BY_ONE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneFileAtATime:
+    return OneFileAtATime(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts the tests as FIRST says, and those that are measured last. Applies the rule above, and one for Ctrl-C."""
     order = {f"test_{name}": place for place, name in enumerate(FIRST)}
@@ -63,8 +77,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return is_measured, 0 if is_measured else order.get(item.path.stem, len(order))
 
     for item in items:
-        if item.path.stem not in ONE_BY_ONE:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=MEASUREMENTS - 1))
         if "interrupt" in item.name:  # Ctrl-C may come while a file is opened, before anything could close it

@@ -35,6 +35,7 @@ BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LESSON_SHOWS = "the lesson shows it, and the exercise asks for a little more"
 KNOWN = {  # what may be alike: how the answer's file name begins, the place in the edition, and why
     ("02/chunks/right/whole_mapping.py", "02_copy_a_big_file.ipynb, copy-two-ways"): LESSON_SHOWS,
+    ("02/chunks/right/asynchronous.py", "02_copy_a_big_file.ipynb, copy-async"): LESSON_SHOWS,
     ("03/lookup/wrong/", "03_choose_between_read_and_mmap.ipynb, choose-amplify"): "wrong: it lacks the advice",
     ("03/lookup/solution.py", "exercises/03/quizzes.py"): "lesson 03's `mapped`, with the advice that it teaches",
     ("01/report/", "helpers/measure/plain.py"): "reading the lines of /proc is not what the exercise asks about",
