@@ -11,17 +11,14 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..kernel import running_shell
 from .source import DEFINES, Cell, NotCarried, Source, Statement, made, makers, parsed, statements
 
-if TYPE_CHECKING:
-    from .exercises import Exercise
 
-
-def answer(asked: "Exercise", cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
-    """The answer to an exercise in a notebook with these cells, which has the names `there`; None if it has none.
+def answer(asked: Any, cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
+    """The answer to an Exercise in a notebook with these cells, which has the names `there`; None if it has none.
 
     The last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
     attempt. Raises NotCarried if it can't be judged away from the notebook.

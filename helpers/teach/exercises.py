@@ -186,6 +186,8 @@ class Exercise:
             made = function if isinstance(function, Source) else answers.handed_over(function, self.name, self.key)
         except NotCarried as slip:
             return Verdict("not yet", str(slip), cause=NOT_CARRIED)
+        except Exception as error:  # its cells can't be read: nested too deep, …
+            return _not_checked(error)
         if not self.is_attempt(made.code):
             return self._not_attempted()
         if what := made.runs_nothing:

@@ -6,7 +6,7 @@ import os
 import re
 import time
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -41,10 +41,13 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     if there's no such lesson, FileNotFoundError if there's no copy, NoNotebook if it can't be read, and NotSaved if
     this kernel ran another answer than it holds.
     """
-    original, mine = folders.lesson(lesson), kernel.notebook()
-    lesson, folder = original.name[:2], folders.work()
-    copies = {path: _cells(path) for path in sorted(folder.glob(f"{original.stem}*.ipynb"), key=_saved, reverse=True)}
-    path = Path(file).resolve() if file else _chosen(lesson, copies, mine) or folder / original.name
+    original, mine, folder = folders.lesson(lesson), kernel.notebook(), folders.work()
+    lesson = original.name[:2]
+    asked = [one for one in exercises() if one.key.startswith(f"{lesson}.")]
+    copies = sorted(folder.glob(f"{original.stem}*.ipynb"), key=_saved, reverse=True)
+    answered = {copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in asked) for copy in copies}
+    last = next((copy for copy in copies if answered[copy]), next(iter(copies), folder / original.name))
+    path = Path(file).resolve() if file else mine if mine and _is_of(lesson, mine) else last
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}. Start JupyterLab with `make lab`: it puts a fresh copy there")
     cells = code_cells(read(path))
@@ -63,56 +66,40 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
         raise type(error)(why) from None
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
     count += f" and answers to {len(clicked)} quiz{'' if len(clicked) == 1 else 'zes'}" if clicked else ""
-    text = (
+    stand = {one.key: _stand(one, cells, answers.in_the_kernel() if path == mine else ()) for one in asked}
+    lines = [
         f"`{made}` is ready: your notebook `{path.name}` as you saved it {_when(path)}, and {count}. Hand this file in "
-        "where your teacher collects them. If you change anything, save the notebook and do this again."
-    )
-    stand = [*_stand(lesson, cells, answers.in_the_kernel() if path == mine else ())]
-    lines = [text, ", ".join(f"{key}: {how}" for key, how, _ in stand) + "."]
-    lines += [f"{key}: {note}" for key, _, note in stand if note]
-    text = "\n\n".join([*lines, *_others(lesson, copies, path)])
+        "where your teacher collects them. If you change anything, save the notebook and do this again.",
+        ", ".join(f"{key}: {how}" for key, (how, _) in stand.items()) + ".",
+        *(f"{key}: {note}" for key, (_, note) in stand.items() if note),
+    ]
+    for copy in copies:
+        later = "later, " * (_saved(copy) > _saved(path))
+        if copy != path and (later or answered[copy]):
+            lines.append(
+                f"Another copy isn't in it: `{copy.name}`, saved {later}{_when(copy)}, {answered[copy]} answered. To "
+                f"hand in that one, call `hand_in` in it, or run `make hand-in LESSON={lesson} FILE={copy}`."
+            )
+    text = "\n\n".join(lines)
     link = quote(Path(os.path.relpath(made, (mine or path).parent)).as_posix())
     return Said(plain(text), f'{paragraphs(text)}<p><a href="{link}" download>Download {made.name}</a></p>')
 
 
-def _chosen(lesson: str, copies: Mapping[Path, Sequence[Cell]], mine: Path | None) -> Path | None:
-    if mine and any(re.search(rf"exercise\(\s*['\"]{lesson}\.", text) for _, text in _cells(mine)):
-        return mine
-    return next((path for path in copies if _answered(lesson, copies[path])), next(iter(copies), None))
+def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) -> tuple[str, str]:
+    """How an exercise stands in these cells, in a word, and what to know about that, if anything."""
+    try:
+        found = asked.answer(cells, there)
+    except NotCarried as slip:
+        return "can't be graded", str(slip)
+    if not found or not asked.is_attempt(found.code):
+        return "starter" if found else "not there", ""
+    other, what = found.again.strip("<>"), found.steps[-1].co_filename.strip("<>")
+    note = f"{other} defines it again below the cell that checks it; what counts is {what}, which you checked."
+    return ANSWERED, note if other else ""
 
 
-def _others(lesson: str, copies: Mapping[Path, Sequence[Cell]], path: Path) -> Iterator[str]:
-    """A line for each other copy that was saved later, or has answers."""
-    for other in copies:
-        later, count = "later, " * (_saved(other) > _saved(path)), _answered(lesson, copies[other])
-        if other != path and (later or count):
-            yield (
-                f"Another copy isn't in it: `{other.name}`, saved {later}{_when(other)}, {count} answered. To hand in "
-                f"that one, call `hand_in` in it, or run `make hand-in LESSON={lesson} FILE={other}`."
-            )
-
-
-def _stand(lesson: str, cells: Sequence[Cell], there: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """How each exercise of the lesson stands in these cells: its key, a word, and what to know of it, if anything."""
-    for asked in _exercises(lesson):
-        try:
-            found = asked.answer(cells, there)
-        except NotCarried as slip:
-            yield asked.key, "can't be graded", str(slip)
-            continue
-        note = ""
-        if found and found.again:
-            other, what = found.again.strip("<>"), found.steps[-1].co_filename.strip("<>")
-            note = f"{other} defines it again below the cell that checks it; what counts is {what}, which you checked."
-        yield asked.key, "not there" if not found else ANSWERED if asked.is_attempt(found.code) else "starter", note
-
-
-def _answered(lesson: str, cells: Sequence[Cell]) -> int:
-    return sum(how == ANSWERED for _, how, _ in _stand(lesson, cells))
-
-
-def _exercises(lesson: str) -> Iterator[Exercise]:
-    return (asked for asked in exercises() if asked.key.startswith(f"{lesson}."))
+def _is_of(lesson: str, path: Path) -> bool:
+    return any(re.search(rf"exercise\(\s*['\"]{lesson}\.", text) for _, text in _cells(path))
 
 
 def _cells(path: Path) -> list[Cell]:
@@ -124,21 +111,15 @@ def _cells(path: Path) -> list[Cell]:
 
 def _is_saved(texts: Collection[str], lesson: str) -> None:
     """Raises NotSaved if the answer to an exercise that this kernel ran last is none of these cells."""
-    for asked in _exercises(lesson):
-        ran = _ran_last(asked.key)
-        if ran and ran.strip() not in texts:
+    shell, check = kernel.running_shell(), rf"exercise\(\s*['\"]({lesson}\.\w+)['\"]\s*\)\s*\.check\("
+    cells = shell.history_manager.input_hist_raw if shell else []
+    ran = {key: cell.strip() for cell in cells for key in re.findall(check, cell)}
+    for key in ran:
+        if ran[key] not in texts:
             raise NotSaved(
-                f"the notebook's file doesn't hold what you ran last for exercise(\"{asked.key}\"). Save the notebook "
+                f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). Save the notebook "
                 "(Ctrl+S, or Cmd+S) and hand in again; if you've changed that cell since, run it first"
             )
-
-
-def _ran_last(key: str) -> str | None:
-    """The cell that this kernel ran last to check this exercise; None if it ran none."""
-    shell = kernel.running_shell()
-    ran = shell.history_manager.input_hist_raw if shell else []
-    check = re.compile(rf"exercise\(\s*['\"]{re.escape(key)}['\"]\s*\)\s*\.check\(")
-    return next((cell for cell in reversed(ran) if check.search(cell)), None)
 
 
 def _saved(path: Path) -> float:
