@@ -22,9 +22,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, sync_playwright
+from traitlets.config import Config
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
-from traitlets.config import Config
 
 from helpers import folders
 from helpers.folders import ROOT

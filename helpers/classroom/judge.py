@@ -23,6 +23,7 @@ import psutil
 
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
+from ..teach.answers import answer
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import NOT_PYTHON, Cell, NotCarried
@@ -88,7 +89,7 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeou
     """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
-            made = asked.answer(cells)
+            made = answer(asked, cells)
             why = "" if made and asked.is_attempt(made.code) else not_python(cells, asked.name)
     except NotCarried as error:
         return {"outcome": "not graded", "because": str(error), "cause": NOT_CARRIED}

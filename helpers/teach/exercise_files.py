@@ -22,7 +22,6 @@ import yaml
 
 from .. import folders, units
 from ..edition import CLASS_EDITION
-from .source import statements
 
 FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
 ANSWERS = ("right", "wrong")

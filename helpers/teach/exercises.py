@@ -7,7 +7,7 @@ in a fresh process, with a time and a memory limit, on a file made for this chec
 import difflib
 import dis
 import linecache
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from html import escape
@@ -19,11 +19,11 @@ import cloudpickle
 
 from .. import folders, owners, scratch, units
 from ..kernel import running_shell
-from . import answers, exercise_files, inside, kept
-from .answers import is_same
+from . import exercise_files, inside, kept
+from .answers import handed_over, is_same
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import Cell, NotCarried, Source, taken
+from .source import NotCarried, Source, taken
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
@@ -145,10 +145,6 @@ class Exercise:
         place = "in a new cell below" if hasattr(shell, "kernel") else "at the next prompt"
         return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
 
-    def answer(self, cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
-        """The answer in a notebook's cells, which has the names `there`; None if it has none. Raises NotCarried."""
-        return answers.answer(self, cells, there)
-
     def is_attempt(self, code: CodeType | None) -> bool:
         """Is this function's code more than the starter? None stands for what isn't a `def`."""
         return code is None or is_attempted(code, self._starter_code())
@@ -183,7 +179,7 @@ class Exercise:
             why = f"hand over the function itself, `check({self.name})`, not what it returns."
             return Verdict("not yet", why, cause="no-function")
         try:
-            made = function if isinstance(function, Source) else answers.handed_over(function, self.name, self.key)
+            made = function if isinstance(function, Source) else handed_over(function, self.name, self.key)
         except NotCarried as slip:
             return Verdict("not yet", str(slip), cause=NOT_CARRIED)
         except Exception as error:  # its cells can't be read: nested too deep, …

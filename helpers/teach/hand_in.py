@@ -46,8 +46,9 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     asked = [one for one in exercises() if one.key.startswith(f"{lesson}.")]
     copies = sorted(folder.glob(f"{original.stem}*.ipynb"), key=_saved, reverse=True)
     answered = {copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in asked) for copy in copies}
+    is_its = re.compile(rf"exercise\(\s*['\"]{lesson}\.").search
     last = next((copy for copy in copies if answered[copy]), next(iter(copies), folder / original.name))
-    path = Path(file).resolve() if file else mine if mine and _is_of(lesson, mine) else last
+    path = Path(file).resolve() if file else mine if any(is_its(text) for _, text in _cells(mine)) else last
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}. Start JupyterLab with `make lab`: it puts a fresh copy there")
     cells = code_cells(read(path))
@@ -88,7 +89,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
 def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) -> tuple[str, str]:
     """How an exercise stands in these cells, in a word, and what to know about that, if anything."""
     try:
-        found = asked.answer(cells, there)
+        found = answers.answer(asked, cells, there)
     except NotCarried as slip:
         return "can't be graded", str(slip)
     if not found or not asked.is_attempt(found.code):
@@ -98,14 +99,10 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
     return ANSWERED, note if other else ""
 
 
-def _is_of(lesson: str, path: Path) -> bool:
-    return any(re.search(rf"exercise\(\s*['\"]{lesson}\.", text) for _, text in _cells(path))
-
-
-def _cells(path: Path) -> list[Cell]:
+def _cells(path: Path | None) -> list[Cell]:
     """The code cells of a copy; none if it can't be read."""
     with suppress(NoNotebook):
-        return code_cells(read(path))
+        return code_cells(read(path)) if path else []
     return []
 
 
