@@ -222,6 +222,7 @@ def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypat
     (tmp_path / "my_space" / "part.py").write_text("")
     (tmp_path / "colorsys.py").write_text("")  # it hides Python's own
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)  # a library that imports Python's may be here
     text = """
         def f():
             import my_own, my_space.part, colorsys, missing_one, xml.dom.minidom
