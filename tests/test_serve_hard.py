@@ -390,7 +390,7 @@ def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
     (folder / "m").write_bytes(files[0])
     with ExitStack() as last:
         running = last.enter_context(serve(folder, workers=2))
-        for number in range(100):
+        for number in range(40):
             chance = random.Random(number)
             assert until(lambda pid=running.pid: len(alive(pid)) == 2)
             killed = chance.choice([running.pid, *alive(running.pid)])

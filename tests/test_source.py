@@ -211,7 +211,7 @@ def test_what_a_function_displays_is_printed(monkeypatch: pytest.MonkeyPatch, ca
     assert capsys.readouterr().out == "1 2\n"
 
 
-@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 100_000 + "1", "\0", "\ud800", "f = 1" + "0" * 10_000])
+@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 10_000 + "1", "\0", "\ud800", "f = 1" + "0" * 10_000])
 def test_text_that_no_compiler_takes_is_passed_over(text: str):
     assert made(taken(cells("def f(): return 1", text), "f"))["f"] is not None
 

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup, NavigableString
+from bs4 import BeautifulSoup, NavigableString, Tag
 from nbformat.v4 import new_markdown_cell
 
 from ..edition import CLASS_EDITION
@@ -163,9 +163,11 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             where = f"{name}, cell {cell['data-cell']}" if cell else name
             found.append(f"{where}: {problem}")
 
+        seen: set[str] = set()
         for tag in tree.find_all(id=True):
-            if tag is not tree.find(id=tag["id"]):
+            if tag["id"] in seen:
                 report(tag, f"id={tag['id']!r} is there already; give its heading other words")
+            seen.add(tag["id"])
         for image in tree.find_all("img"):
             alt = (image.get("alt") or "").strip()
             if not alt or _FILLER.search(alt):
@@ -192,10 +194,10 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
                 report(link, f"link to {target!r}, out of its folder, which is handed out alone; remove it")
             elif anchor and anchor not in anchors[to]:
                 report(link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'")
-        for tag in tree.find_all(True):
-            for words in (*tag.find_all(string=True, recursive=False), *map(str, tag.attrs.values())):
-                if named := of_this_machine.search(words):
-                    report(tag, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
+        for part in tree.descendants:
+            tag, words = (part, " ".join(map(str, part.attrs.values()))) if isinstance(part, Tag) else (part.parent, part)
+            if named := of_this_machine.search(words):
+                report(tag, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
     return list(dict.fromkeys(found))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import Literal
@@ -199,6 +200,7 @@ def _block(source: str, language: str = "ipython3") -> str:
     return f'<pre class="code" tabindex="0"><code>{_code(source, language)}</code></pre>'
 
 
+@lru_cache(1000)  # each edition asks for the same
 def _code(source: str, language: str = "ipython3") -> str:
     return highlight(source.strip("\n"), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
 
