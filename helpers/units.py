@@ -2,12 +2,12 @@
 
 import operator
 import re
-from collections.abc import Callable
 
 KiB, MiB, GiB = 2**10, 2**20, 2**30
 NOT_MEASURED = "not measured here"
 
-_UNITS = {"": 1, "B": 1, "KIB": KiB, "MIB": MiB, "GIB": GiB}
+SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
+_UNITS = {"": 1} | {name.upper(): factor for name, factor in SIZES.items()}
 
 
 def size(text: int | str) -> int:
@@ -44,7 +44,13 @@ def in_words(value: float | None, unit: str) -> str:
     return f"{value:,.0f}"
 
 
-def in_unit(number: float, unit: str, digits: Callable[[float], str]) -> str:
-    """`in_unit(256, "MiB", str)` is "256 MiB"; below 1, a size is in a smaller unit: 0.25 MiB is "256 KiB"."""
-    factor = _UNITS.get(unit.upper(), 1)
-    return in_words(number * factor, "bytes") if 0 < number < 1 < factor else f"{digits(number)} {unit}".strip()
+def digits(number: float) -> str:
+    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
+    return f"{number:,.0f}" if 100 <= number < 1e9 or number == round(number) < 1e9 else f"{number:.3g}"
+
+
+def in_unit(number: float, unit: str) -> str:
+    """A size in the unit that suits it, anything else in its own: in_unit(0.25, "MiB") is "256 KiB"."""
+    if unit in SIZES:
+        return in_words(number * SIZES[unit], "bytes")
+    return f"{digits(number)} {unit.removesuffix('s') if number == 1 else unit}".strip()

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from test_exercises import marks
 
 from helpers.classroom import sandbox
 from helpers.teach import Exercise
@@ -16,7 +17,8 @@ pytestmark = [
     pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not()),
 ]
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds
-each = pytest.mark.parametrize("one", {one.key[:2]: one for one in exercises()}.values(), ids=lambda one: one.key)
+OF_EACH_LESSON = {one.key[:2]: one for one in exercises()}.values()
+each = pytest.mark.parametrize("one", [pytest.param(one, id=one.key, marks=marks(one)) for one in OF_EACH_LESSON])
 
 
 def verdict(one: Exercise, text: str, **options) -> tuple[str, str]:
@@ -24,13 +26,11 @@ def verdict(one: Exercise, text: str, **options) -> tuple[str, str]:
     return said.outcome, said.cause or said.because * (said.outcome != "right")
 
 
-@pytest.mark.measured
 @each
 def test_a_solution_is_right_inside(one: Exercise):
     assert verdict(one, one.solution_source) == ("right", "")
 
 
-@pytest.mark.measured
 @each
 def test_a_wrong_answer_meets_its_cause_inside(one: Exercise):
     answer = next(answer for answer in one.wrong if answer.can_be_given)

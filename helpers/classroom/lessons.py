@@ -13,9 +13,10 @@ from bs4 import BeautifulSoup
 from ..folders import BUILD, NOTEBOOKS
 from ..teach import Exercise
 from ..teach import exercise as exercise_of
-from ..teach.predict import SIZES, Kind, Value
+from ..teach.predict import Kind, Value
 from ..teach.quizzes import Quiz, quizzes
 from ..teach.words import plain
+from ..units import SIZES
 
 EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
 

@@ -195,9 +195,9 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
             elif anchor and anchor not in anchors[to]:
                 report(link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'")
         for part in tree.descendants:
-            tag, words = (part, " ".join(map(str, part.attrs.values()))) if isinstance(part, Tag) else (part.parent, part)
+            words = " ".join(map(str, part.attrs.values())) if isinstance(part, Tag) else part
             if named := of_this_machine.search(words):
-                report(tag, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
+                report(part, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
     return list(dict.fromkeys(found))
 
 

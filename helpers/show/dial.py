@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Recording
-from ..units import NOT_MEASURED, in_words
+from ..units import NOT_MEASURED, digits, in_words
 from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
 from .fitting import width
-from .spread import digits
 from .words import with_machine
 
 Position = float | str

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..units import in_unit
+from ..units import digits, in_unit
 from .boxes import LINE, WIDE, sheet, shortened
 from .figure import GRID, INK, PREDICTED, QUIET, Picture, legend, look, picture
 from .fitting import width, wrapped
@@ -53,11 +53,6 @@ def votes(
         raise ValueError("nothing to show: pass at least one answer with a count above 0")
     with look():
         return picture(_bars(counts, measured, words), _votes_alt(counts, measured, words), caption)
-
-
-def digits(number: float) -> str:
-    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
-    return f"{number:,.0f}" if 100 <= number < 1e9 or number == round(number) < 1e9 else f"{number:.3g}"
 
 
 # --- numbers --------------------------------------------------------------------------------------------------
@@ -125,9 +120,9 @@ def _outlines(counts: np.ndarray, edges: Sequence[float], ground: float) -> Iter
 
 
 def _said(numbers: Sequence[float], unit: str, measured: float | None, top: float) -> list[str]:
-    lines = [f"median {in_unit(float(np.median(numbers)), unit, digits)}"]
+    lines = [f"median {in_unit(float(np.median(numbers)), unit)}"]
     if measured is not None:
-        lines.append(f"measured {in_unit(measured, unit, digits)}")
+        lines.append(f"measured {in_unit(measured, unit)}")
     beyond = sum(number > top for number in numbers)
     return [*lines, f"{beyond} beyond the axis"] if beyond else lines
 

@@ -131,18 +131,6 @@ def asserted(notebooks: Path) -> dict[str, set[str]]:
     return {path.name: _asserted(path) for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))}
 
 
-def unasserted(notebooks: Path, known: Mapping[str, Known] | None = None) -> list[str]:
-    """Claims that a finished lesson, one whose notebook exists, doesn't assert in that notebook: "02 fair-…"."""
-    known = claims() if known is None else known
-    made = {name[:2]: ids for name, ids in asserted(notebooks).items()}
-    return [
-        f"{lesson} {id}"
-        for id, entry in known.items()
-        for lesson in entry.lessons
-        if lesson in made and id not in made[lesson]
-    ]
-
-
 def _known(id: str, entry: Mapping) -> Known:
     lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
     lessons = entry.get("lessons")

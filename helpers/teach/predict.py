@@ -12,13 +12,12 @@ from typing import Any, Literal
 import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
-from ..units import GiB, KiB, MiB, in_words
+from ..units import SIZES, MiB, digits, in_unit
 from . import kept
 from .words import Said, inline, plain
 
 FILE = "predictions"
 LATE = "late"  # by key: [] once the measurement was shown, [value] for a prediction made after that
-SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
 NONE_YET = "no prediction yet"
 AFTERWARDS = "late: made after the measurement was shown"
 _BLANK = (
@@ -129,11 +128,11 @@ class Prediction(Lasting):
         if value is None:
             return NONE_YET
         if isinstance(value, dict):
-            told = ", ".join(f"{name} {self._in_unit(number)}" for name, number in value.items())
+            told = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
         elif isinstance(value, list):
             told = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
         else:
-            told = value if isinstance(value, str) else self._in_unit(value)
+            told = value if isinstance(value, str) else in_unit(value, self.unit)
         return f"kept: {told} ({AFTERWARDS})" if self.late else f"kept: {told}"
 
     @cached_property
@@ -160,12 +159,12 @@ class Prediction(Lasting):
     def _filled(self, number: float | None) -> str:
         """The number, or a blank, and the unit."""
         if number is not None:
-            return f"<strong>{escape(self._in_unit(number))}</strong>"
+            return f"<strong>{escape(in_unit(number, self.unit))}</strong>"
         return f"{_BLANK} {escape(self.unit)}" if self.unit else _BLANK
 
     # --- numbers and words ----------------------------------------------------------------------------------
     def _wanted(self) -> str:
-        up_to = f" to {self._in_unit(self.most)}" if self.most is not None else " up"
+        up_to = f" to {in_unit(self.most, self.unit)}" if self.most is not None else " up"
         return {
             "number": f"a number from 0{up_to}",
             "numbers": f"a number from 0{up_to} for each of {', '.join(self.names)}",
@@ -196,24 +195,17 @@ class Prediction(Lasting):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and 0 <= value <= (sys.float_info.max if self.most is None else self.most)
 
-    def _in_unit(self, number: float) -> str:
-        """With the question's unit; a size with the one that suits it: "944 KiB", not "0.922 MiB"."""
-        if self.unit in SIZES:
-            return in_words(number * SIZES[self.unit], "bytes")
-        unit = self.unit.removesuffix("s") if number == 1 else self.unit
-        return f"{_digits(number)} {unit}".strip()
-
     def _measured(self, number: float | None) -> str:
-        return "not measured here" if number is None else self._in_unit(number / SIZES.get(self.unit, 1))
+        return "not measured here" if number is None else in_unit(number / SIZES.get(self.unit, 1), self.unit)
 
     def _number_beside(self, name: str, guess: float | None, measured: float | None) -> str:
         of = f" for {name}" if name else ""
         if guess is None:
             return f"No prediction yet{of}. Measured: {self._measured(measured)}."
         if measured is None:
-            return f"You predicted {self._in_unit(guess)}{of}; it is not measured here."
+            return f"You predicted {in_unit(guess, self.unit)}{of}; it is not measured here."
         found = f"{self._measured(measured)}{self._apart(guess, measured)}"
-        return f"You predicted {self._in_unit(guess)}{of}; measured {found}."
+        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {found}."
 
     def _numbers_beside(self, guesses: Mapping[str, float], measured: Mapping[str, float | None]) -> str:
         names = [name for name in self.names if name in measured]
@@ -233,7 +225,7 @@ class Prediction(Lasting):
         factor = high / low
         if factor < 1.3:
             return " – close"
-        times = f"{_digits(factor) if factor >= 10 else f'{factor:.2g}'} times as {'many' if self._counts else 'much'}"
+        times = f"{digits(factor) if factor >= 10 else f'{factor:.2g}'} times as {'many' if self._counts else 'much'}"
         return f" – {times}" if guess < measured else f" – you expected {times}"
 
 
@@ -268,11 +260,6 @@ def predict(
 
 
 # --- in words -------------------------------------------------------------------------------------------------
-def _digits(number: float) -> str:
-    """Three figures, never an exponent: 1,024 · 25.6 · 0.1."""
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
-
-
 def _choice_beside(guess: str | None, measured: Any) -> str:
     if guess is None:
         return f"No prediction yet. Measured: {measured}."
