@@ -23,8 +23,8 @@ pytestmark = [
 
 ASKED = exercise("01.yours")
 MIX = {  # what students hand in as the exercise's function
-    "right": [ASKED.solution_source, *(answer.body for answer in ASKED.right)],
-    "wrong": [answer.body for answer in ASKED.wrong],
+    "right": [ASKED.solution_source, ASKED.right[0].body],
+    "wrong": [answer.body for answer in ASKED.wrong[:3]],
     "leaves": [f"def {ASKED.name}(*_):\n    import os\n    os._exit(0)\n"],
     "never ends": [f"def {ASKED.name}(*_):\n    while True:\n        pass\n"],
     "nothing": ["x = 1"],
