@@ -5,7 +5,6 @@ from .advice import advise, page_out
 from .allowed import while_mapped
 from .cache import PageCache, drop_from_cache, page_cache
 from .calls import call_costs, mix_costs
-from .crates import crate, crate_refusal
 from .explorer import Explorer
 from .exports import exports
 from .film import Film
@@ -27,7 +26,7 @@ from .run import compare, measure
 from .sharing import Sharing, sharing
 from .small_disk import on_small_disk
 from .together import together
-from .twins import refusal, twin
+from .twins import crate, crate_refusal, refusal, twin
 from .whereabouts import where
 from .workers import workers
 

@@ -61,7 +61,8 @@ class Work:
         yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
         if new:
             yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
-        beside = ("own_code/*.ipynb", "rust/*.*", "rust/crates/*.rs", "rust/crates/*.toml")  # not what cargo leaves
+        kinds = ("*.md", "*.rs", "*.toml", "crates/*.rs", "crates/*.toml")  # not what cargo leaves
+        beside = ("own_code/*.ipynb", *(f"rust/{kind}" for kind in kinds))
         yield from self._each(sorted(path for files in beside for path in self.lessons.glob(files)), self._follow)
 
     def fresh(self, lesson: Path) -> Path:

@@ -1,4 +1,6 @@
-"""data/recorded/rust_copy.csv: what copying a file takes and costs in Rust, each way in processes of its own."""
+"""What copying 1 GiB takes and costs in Rust, each way in processes of its own, beside cp and dd:
+`python benchmarks/bench_rust.py` prints what `data/recorded/rust_copy.csv` holds, so `> data/recorded/rust_copy.csv`.
+"""
 
 import csv
 import io
@@ -7,11 +9,11 @@ import subprocess
 import time
 from pathlib import Path
 
-from ..folders import RECORDED, write_whole
-from ..measure import crate, crates, drop_from_cache
-from ..measure.twins import TEXT, figures_in
-from ..scratch import room
-from ..units import GiB, MiB
+from helpers.folders import generated
+from helpers.measure import drop_from_cache, here
+from helpers.publish.rust import TEXT, NotBuilt, answers, built, figures_in
+from helpers.scratch import room
+from helpers.units import GiB, MiB
 
 WAYS = {  # by the word that copy.rs has for it
     "read_to_end": "std read_to_end + write_all",
@@ -30,18 +32,6 @@ COUNTS = {  # column: what copy.rs calls it, and the unit
     "minor faults": ("minor faults", 1),
 }
 SECONDS = ("warm (s)", "cold (s)")
-
-
-def record(machine: str) -> None:
-    """Measures 1 GiB and writes the file. NoRust if the programs can't be built."""
-    program, made = crates.build() / "copy", crate("copy")
-    compiler, tokio, memmap2 = made.compiler.split(" (")[0], made.crates["tokio"], made.crates["memmap2"]
-    title = (
-        f"# Recorded, not measured here: copying 1 GiB in Rust ({compiler}, release build; tokio {tokio}, "
-        f"memmap2 {memmap2}) on {machine}. Bytes as counted by an allocator; memory in MiB just after the copy; warm: "
-        "the source was in the page cache, cold: it was not; seconds are the best of several whole runs."
-    )
-    write_whole(RECORDED / "rust_copy.csv", f"{title}\n{copies(program, GiB)}")
 
 
 def copies(program: Path, size: int, rounds: int = 3) -> str:
@@ -87,3 +77,24 @@ def _read(path: Path) -> None:
     with path.open("rb") as file:
         while file.read(MiB):
             pass
+
+
+def main() -> None:
+    with room("rust") as work:
+        try:
+            project = built("crates", work)
+        except NotBuilt as why:
+            return print(f"The programs with crates can't be built here: {why}")
+        made = next(answer for _, answer in answers(project))
+        machine, tools = here(generated()), ", ".join(f"{name} {version}" for name, version in made["crates"].items())
+        named = f"{machine.system}, {machine.cores} × {machine.cpu}, {machine.file_system}"
+        print(
+            f"# Recorded, not measured here: copying 1 GiB in Rust ({made['compiler']}, release build; {tools}) on "
+            f"{named}. Bytes as counted by an allocator; memory in MiB just after the copy; warm: the source was in "
+            "the page cache, cold: it was not; seconds are the best of several whole runs."
+        )
+        print(copies(project / "target" / "release" / "copy", GiB), end="")
+
+
+if __name__ == "__main__":
+    main()
