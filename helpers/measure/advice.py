@@ -79,11 +79,6 @@ def _end_of_mapping(buffer: Any) -> int | None:
     return sum(extent(mapping)) if mapping is not None else None
 
 
-def prefault(mapping: Any) -> None:
-    """Brings in every page now, in one call, so that no later touch has to wait: "populate_read", Linux 5.14."""
-    advise(mapping, "populate_read")
-
-
 def page_out(buffer: Any) -> None:
     """Takes the pages away now, as the kernel does when memory is short: "pageout", Linux 5.4.
 

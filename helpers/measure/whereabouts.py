@@ -10,7 +10,7 @@ import numpy as np
 from ..owners import link_of, mapping_under, way_to_owner
 from ..units import NOT_MEASURED, in_words
 from . import maps
-from .pages import PageMap, PageState, extent, page_map
+from .pages import PageMap, extent, page_map
 from .tables import html_table, text_table
 
 
@@ -67,33 +67,6 @@ class Whereabouts:
         """
         other = _whereabouts(other)
         return self.address < other.address + other.size and other.address < self.address + self.size
-
-    def same_bytes_as(self, other: Any) -> bool:
-        """Do they share a byte: at the same address, or the same byte of a file through different mappings?
-
-        A page that a private mapping has copied, because somebody wrote to it, is no longer the file's.
-        """
-        other = _whereabouts(other)
-        if self.shares_memory_with(other):
-            return True
-        mine, its = self.region, other.region
-        if not mine or not its or not mine.inode or (mine.device, mine.inode) != (its.device, its.inode):
-            return False
-        start = max(self._from(mine), other._from(its))
-        end = min(self._from(mine) + self.size, other._from(its) + other.size)
-        if start >= end:
-            return False
-        lent = [here._lent()[_pages_from(here, start, end)] for here in (self, other)]
-        return bool((lent[0] & lent[1]).any())
-
-    def _from(self, region: maps.Region) -> int:
-        """How many bytes into the mapped file these begin; shared memory with no name counts as a file."""
-        return region.offset + self.address - region.start
-
-    def _lent(self) -> np.ndarray:
-        """(pages,) bool: is the page lent, not this process's own copy?"""
-        own = (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
-        return ~np.isin(self.states.states, own)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Header and rows, as text."""
@@ -157,13 +130,6 @@ def where(x: Any) -> Whereabouts:
 
 def _whereabouts(other: Any) -> Whereabouts:
     return other if isinstance(other, Whereabouts) else where(other)
-
-
-def _pages_from(here: Whereabouts, start: int, end: int) -> slice:
-    """Which of its pages hold bytes `start` to `end` of its file."""
-    page, skipped = here.states.page_size, here.address - here.states.address
-    skipped -= here._from(here.region)
-    return slice((start + skipped) // page, (end - 1 + skipped) // page + 1)
 
 
 def _role(owner: Any) -> str:
