@@ -384,7 +384,7 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
     small(tmp_path, *twins, *rows, ended, several, *settled, said=said)
     few = summarised(tmp_path, said)
-    assert few.splitlines()[0] == "4 students, 6 answers: 1 right, 1 half right, 4 not graded."
+    assert few.splitlines()[0] == "4 students, 6 answers: 1 right, 2 half right, 3 not graded."
     for need, line in (
         ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
         ("Late, but graded: ", "Ada [31m (1), Ada/02 .ipynb (02)"),
@@ -434,7 +434,7 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
     found = [" ".join(item.get_text().split()) for item in page.select(".slips")[0].find_all("li")]
     assert found == [
         "too short · 3 (50 %) target 0",
-        "raised · 2 (33 %) It raised OSError: …",
+        "stopped with an error · 2 (33 %) It raised OSError: …",
         "runs nothing · 1 (17 %) target 3",
     ]
     assert page.select(".slips .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'

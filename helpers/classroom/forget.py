@@ -127,6 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
+    if not options.student:
+        print("Say who: make forget STUDENT=…, the key in the first column of gradebook.csv", file=sys.stderr)
+        return 1
     if not (options.out / FILE).exists():
         print(f"{options.out} holds no {FILE}; name the folder with the grades", file=sys.stderr)
         return 1

@@ -247,7 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
-        parser.error("say what to grade: a folder or a zip (make grade FROM=…), or an nbgrader course (NBGRADER=…)")
+        print("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/", file=sys.stderr)
+        return 1
     try:
         out = options.out or its_grades or GRADES
         grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
@@ -255,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
         return 1
     except (Refused, OSError, ValueError) as error:
-        print(f"Nothing was graded. {error}", file=sys.stderr)
+        print(f"Nothing was graded: {error}", file=sys.stderr)
         return 1
     return 0
 

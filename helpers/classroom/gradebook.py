@@ -21,8 +21,9 @@ CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_5678
 def gradebook(grades: Iterable[Grade]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
-        (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome, number(g.points),
-         number(g.most), "late" if g.late else "", plain(g.because), g.comment, f"{g.seconds:.1f}", g.edition)
+        (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome,
+         number(g.points) if g.is_settled else "", number(g.most), "late" if g.late else "", plain(g.because),
+         g.comment, f"{g.seconds:.1f}", g.edition)
         for g in grades
     ]  # fmt: skip
     return _csv([COLUMNS, *rows]).encode("utf-8-sig")

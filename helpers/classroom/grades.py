@@ -53,6 +53,13 @@ class Grade:
         """True if the points count; False if the answer could not be graded and the teacher hasn't given any points."""
         return self.by_teacher or self.outcome != "not graded"
 
+    @property
+    def standing(self) -> str:
+        """The outcome, or "half right"; what the teacher's points make of an answer that could not be graded."""
+        if self.outcome == "not graded" and self.by_teacher:
+            return "right" if self.points >= self.most else "half right" if self.points else "not yet"
+        return "half right" if self.half else self.outcome
+
 
 def grades(known: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.

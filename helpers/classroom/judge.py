@@ -26,7 +26,7 @@ from ..measure.child import tie_to_the_parent
 from ..teach.answers import answer
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
-from ..teach.source import NOT_PYTHON, Cell, NotCarried
+from ..teach.source import Cell, NotCarried, not_python
 from ..teach.words import short
 from ..units import GiB
 from . import sandbox
@@ -147,19 +147,6 @@ def code_cells(notebook: bytes) -> list[Cell]:
     if (size := sum(len(text) for _, text in texts)) > CODE:
         _refuse(f"it holds {size:,} characters of code; the limit is {CODE:,}")
     return texts
-
-
-def not_python(cells: Sequence[Cell], name: str) -> str:
-    """What keeps a cell that defines the function from being Python; "" if there is no such cell."""
-    for _, text in reversed(cells):
-        if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
-            try:
-                compile(text, "", "exec", dont_inherit=True)
-            except NOT_PYTHON as error:
-                line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
-                why = getattr(error, "msg", "") or str(error) or type(error).__name__
-                return f"the cell with `{name}` is not Python{line}: {why}."
-    return ""
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     given = [answers for answers in by_student if answers[0].outcome != "missing"]
     settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
     counts = {
-        f"{exercise_title(key)} ({key})": Counter("half right" if grade.half else grade.outcome for grade in answers)
+        f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
         for key, answers in by_exercise.items()
     }
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)

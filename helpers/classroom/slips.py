@@ -19,6 +19,7 @@ HELPERS = folders.ROOT / "helpers"
 OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
 WORD = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
+IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Slip:
 
     @property
     def words(self) -> str:
-        return self.cause.replace("-", " ") or "no cause given"
+        return IN_WORDS.get(self.cause, self.cause.replace("-", " ")) or "no cause given"
 
 
 def slips(grades: Iterable[Grade]) -> list[Slip]:
@@ -49,7 +50,7 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
     ungraded = {(hand_in.student, hand_in.lesson): hand_in.why_not for hand_in in hand_ins if hand_in.why_not}
     counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
     for grade in grades:
-        if grade.outcome == "not graded" and (grade.student.key, grade.lesson) not in ungraded:
+        if not grade.is_settled and (grade.student.key, grade.lesson) not in ungraded:
             counts["answer", impersonal(grade.because, grade.exercise)] += 1
     return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 

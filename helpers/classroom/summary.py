@@ -18,7 +18,7 @@ OUTCOMES = ("right", "half right", "not yet", "not attempted", "not graded")
 def summary(known: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
     found, folder = joined(known, course), written[0].parent
-    counts = Counter("half right" if grade.half else grade.outcome for grade in found if grade.exercise)
+    counts = Counter(grade.standing for grade in found if grade.exercise)
     needs: dict[str, dict[str, dict[str, None]]] = {}
     for need, line, of in _needs(found, known, course):
         needs.setdefault(need, {}).setdefault(one_line(line), {})[of] = None

@@ -18,7 +18,7 @@ from .exercises import Exercise, exercises
 from .notebook_files import NoNotebook, code_cells, content, read
 from .predict import FILE
 from .quizzes import quizzes
-from .source import Cell, NotCarried
+from .source import Cell, NotCarried, not_python
 from .words import Said, paragraphs, plain
 
 FOLDER = "hand-in"  # in the student's folder
@@ -74,6 +74,8 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
         ", ".join(f"{key}: {how}" for key, (how, _) in stand.items()) + ".",
         *(f"{key}: {note}" for key, (_, note) in stand.items() if note),
     ]
+    if asked and ANSWERED not in (how for how, _ in stand.values()):
+        lines.append("No exercise in it is answered.")
     for copy in copies:
         later = "later, " * (_saved(copy) > _saved(path))
         if copy != path and (later or answered[copy]):
@@ -93,6 +95,8 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
     except NotCarried as slip:
         return "can't be graded", str(slip)
     if not found or not asked.is_attempt(found.code):
+        if broken := not_python(cells, asked.name):
+            return "can't be graded", broken
         return "starter" if found else "not there", ""
     other, what = found.again.strip("<>"), found.steps[-1].co_filename.strip("<>")
     note = f"{other} defines it again below the cell that checks it; what counts is {what}, which you checked."

@@ -15,6 +15,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", default="", help="the notebook; by default your copy with an answer, saved last")
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
+    if not options.lesson:
+        print("Say which lesson: make hand-in LESSON=02", file=sys.stderr)
+        return 1
     try:
         print(hand_in(options.lesson, options.name, options.file))
     except (OSError, ValueError) as error:

@@ -125,6 +125,19 @@ def parsed(text: str) -> list[ast.stmt]:
     return []
 
 
+def not_python(cells: Sequence[Cell], name: str) -> str:
+    """What keeps a cell that defines the function from being Python; "" if there is no such cell."""
+    for file, text in reversed(cells):
+        if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
+            try:
+                compile(text, "", "exec", dont_inherit=True)
+            except NOT_PYTHON as error:
+                line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
+                why = getattr(error, "msg", "") or str(error) or type(error).__name__
+                return f"{file.strip('<>')}, which defines `{name}`, isn't valid Python{line}: {why}."
+    return ""
+
+
 def makers(found: Sequence[Statement], name: str) -> list[Statement]:
     """The statements that make what the name is after all of these."""
     makes = [one for one in found if name in one.makes]

@@ -117,7 +117,8 @@ def misjudged(given: object, before: str, after: str) -> None:
         told = f"expected {lent:,} bytes lent and {own:,} own, got {said_lent:,} and {said_own:,}"
         raise NotYet(cause, f"{told}. {why}", half="the words" if word_is_right else "")
     if not word_is_right:
-        why = f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not."
+        known = "" if said_word in WORDS else f" It must be one of {tuple(WORDS)}, as written here."
+        why = f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not.{known}"
         raise NotYet("wrong-word", why, half="the bytes")
 
 

@@ -71,8 +71,8 @@ def report(kind: str, path: str, size: int) -> str:
 
 def misread(given: object, text: str) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
+    words = ", ".join(map(repr, WORDS))
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
-        words = ", ".join(map(repr, WORDS))
         raise NotYet(
             "other-type", f"it returned {given!r}. Return three things: lent bytes, own bytes, one of {words}."
         )
@@ -97,5 +97,7 @@ def misread(given: object, text: str) -> None:
             told = slips.get(number, "Which of the Rss lines belong here?")
             raise NotYet(f"wrong-{name}", f"you gave {in_words(number, 'bytes')} as {name}. {told}", half=half)
     if not half:
-        why = f"the bytes are right, but the word {given[2]!r} isn't: {share:.0%} of what's resident is lent."
+        lent_is = f"{share:.0%} of what's resident is lent"
+        told = lent_is if given[2] in WORDS else f"it must be one of {words}, as written here"
+        why = f"the bytes are right, but the word {given[2]!r} isn't: {told}."
         raise NotYet("wrong-word", why, half="the bytes")

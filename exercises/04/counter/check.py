@@ -104,7 +104,7 @@ def miscounted(counted: int, wanted: int, used: set[str]) -> tuple[str, str]:
     if "LOCK_SH" in used:
         return "shared-lock", "Any number of processes can hold LOCK_SH at the same time. A writer needs LOCK_EX."
     if used & {"flock", "lockf", "O_EXCL"}:
-        why = "You take a lock, but which of the three steps (read, add, write) happen while you don't hold it?"
+        why = "You take a lock, but which of the three steps (read, add, write) happens while you don't hold it?"
         return "lock-too-short", why
     if "threading" in used:
         return "lock-of-threads", "A `threading` lock belongs to one process. It can't keep other processes out."
