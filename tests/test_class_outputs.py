@@ -367,6 +367,20 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
     assert text.count("What to try") == 1  # no hint fits "raised"
 
 
+def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_some(tmp_path: Path):
+    things = HandIn("ada", "02", "f", "d"), answer("02.chunks"), answer("02.hidden", "not graded", code="x")
+    small(tmp_path, *things)
+    assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "", ""]
+    (path,) = (tmp_path / "feedback").iterdir()
+    assert "10 of 30 points, 2 answers still to be decided" in path.read_text()
+    given = Course(overrides=(Override("ada", "02.hidden", 7.0), Override("ada", "02.report", 0.0)))
+    small(tmp_path, *things, said=given)
+    assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "7", "0"]
+    assert "17 of 30 points<" in path.read_text() and "Not graded" not in path.read_text()
+    assert "(02.hidden): 1 half right" in report(tmp_path).find("img")["alt"]
+    assert "could not be graded" not in (tmp_path / "report.html").read_text()
+
+
 # --- the summary ----------------------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     said = Course(
@@ -439,7 +453,7 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
     ]
     assert page.select(".slips .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'
     text = " ".join(page.main.get_text().split())
-    assert "6 answers are not right yet, 2 of them half right:" in text
+    assert "6 answers aren't right yet, 2 of them half right:" in text
     assert "The checks took 18 s in all: 2 s for the median answer, 2 s for the slowest." in text
     assert "1 hand-in: no cells" in text and "18 answers: this has not been graded yet." in text
 

@@ -130,6 +130,11 @@ MEASURED = (
 STANDS = [  # the cells in place of the one for 02.chunks, and what is said
     ([ANSWER], "02.chunks: answered, 02.hidden: starter, 02.report: starter."),
     ([CHUNKS.cell], "02.chunks: starter, 02.hidden: "),
+    ([CHUNKS.cell], "No exercise in it is answered."),
+    (
+        ["def copy_small(a, b)\n    pass"],
+        "cell 42, which defines copy_small, isn't valid Python, line 1: expected ':'.",
+    ),
     ([], "02.chunks: not there, 02.hidden: "),
     ([ANSWER, CHUNKS.cell], "02.chunks: answered, "),
     ([ANSWER, "def copy_small(source, target): return 1"], AGAIN),
@@ -179,6 +184,7 @@ def test_the_work_in_a_copy_can_be_handed_in(own: Path, suffix: str, shell: Inte
 def test_the_command_needs_no_kernel(own: Path, capsys: pytest.CaptureFixture):
     assert main(["02", "--name", "ada"]) == 0
     assert capsys.readouterr().out.startswith(str(own / "hand-in" / "02_ada.zip"))
+    assert main([""]) == 1 and "make hand-in LESSON=02" in capsys.readouterr().err
     assert main(["99"]) == 1
     assert "no lesson '99'" in capsys.readouterr().err
     done = subprocess.run(
