@@ -27,10 +27,10 @@ lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with w
 	$(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
-	$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"
+	@$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"
 
 hand-in: env  ## one file to hand in, of your notebook and predictions: make hand-in LESSON=02
-	$(BIN)/python -m helpers.teach.handing_in "$(LESSON)" --file "$(FILE)"
+	@$(BIN)/python -m helpers.teach.handing_in "$(LESSON)" --file "$(FILE)"
 
 # Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
@@ -85,14 +85,14 @@ $(MADE)-class: $(MADE) requirements-class.lock
 CLASS = $(if $(NBGRADER),$(MADE)-class,env)
 COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
 class: $(CLASS)  ## the students' edition, in build/class (LESSONS="02 03": these and 00; NBGRADER=course/: its source, too)
-	$(BIN)/python -m helpers.classroom.hand_out $(LESSONS) $(COURSE)
+	@$(BIN)/python -m helpers.classroom.hand_out $(LESSONS) $(COURSE)
 
 grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRADER=course/ (OUT=…: into that folder; TRUST=yes: without sandboxes)
-	$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
+	@$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
 	  $(if $(filter yes,$(TRUST)),--trust)
 
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
-	$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
+	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
