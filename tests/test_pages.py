@@ -43,7 +43,10 @@ PAGE = mmap.PAGESIZE
 PAGES = 64
 ABSENT, FILE, SHARED, ANONYMOUS, FORKED = (PageState(i) for i in range(5))
 CHOSEN = [0, 3, 17, 18, 40, PAGES - 1]
-pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read")
+pytestmark = [
+    pytest.mark.measured,  # the kernel may take a page from the page cache at any time
+    pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read"),
+]
 
 
 @pytest.fixture
@@ -256,7 +259,6 @@ def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
     del whole, view  # or the mapping can't be closed
 
 
-@pytest.mark.measured
 def test_looking_brings_nothing_in(bare, file):
     for _ in range(3):
         assert page_map(bare).present == 0
@@ -360,7 +362,6 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare, file):
 
 
 # --- the page cache ----------------------------------------------------------------------------------------
-@pytest.mark.measured
 def test_dropped_pages_are_gone_and_touched_ones_come_back(file):
     file.read_bytes()
     assert page_cache(file).count == PAGES
@@ -371,7 +372,6 @@ def test_dropped_pages_are_gone_and_touched_ones_come_back(file):
         assert np.flatnonzero(page_cache(file).cached).tolist() == [9]
 
 
-@pytest.mark.measured
 def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
     on_a_disk(tmp_path)
     path = tmp_path / "written"
@@ -394,7 +394,6 @@ def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
     assert dropped.why == "" and dropped.count == 0 and not dropped.dirty
 
 
-@pytest.mark.measured
 def test_pages_that_are_mapped_stay_and_it_is_said_who_has_them(file):
     with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         advise(mapping, "populate_read")
@@ -420,7 +419,6 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.measured
 def test_it_does_not_wait_for_what_cannot_go(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cache, "PATIENCE", 120)
     system = Path("/dev/shm")
@@ -455,7 +453,6 @@ def test_populating_brings_every_page(private):
     del view
 
 
-@pytest.mark.measured
 def test_what_is_lent_can_be_taken_away_and_what_is_owned_stays(private, file):
     evicted(file)  # only where files can leave memory: not on tmpfs
     advise(private, "populate_read")
@@ -589,7 +586,6 @@ def test_what_lies_nowhere_is_said():
 
 
 # --- sharing -----------------------------------------------------------------------------------------------
-@pytest.mark.measured
 def test_two_processes_that_map_a_file_each_have_half_of_it(tmp_path):
     on_a_disk(tmp_path)  # on tmpfs the file would count as shared memory
     path = tmp_path / "weights"
