@@ -27,7 +27,10 @@ PAGE = mmap.PAGESIZE
 ABSENT, FILE, ANONYMOUS, FORKED = PageState.ABSENT, PageState.FILE, PageState.ANONYMOUS, PageState.FORKED
 MINE = (ANONYMOUS, FORKED, PageState.SWAPPED)  # what was copied for me, wherever it is now
 
-pytestmark = pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read")
+pytestmark = [
+    pytest.mark.measured,  # as in test_pages.py
+    pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read"),
+]
 
 
 @pytest.fixture
@@ -53,7 +56,6 @@ def which(pages, *states: PageState) -> list[int]:
 
 
 # --- pages -------------------------------------------------------------------------------------------------
-@pytest.mark.measured
 def test_it_starts_cold(explorer: Explorer):
     first = explorer.film[0]
     assert first.action == "map"
@@ -62,7 +64,6 @@ def test_it_starts_cold(explorer: Explorer):
     assert first.child is None
 
 
-@pytest.mark.measured
 def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
     explorer.advise("random")
     touched = explorer.touch(3)
@@ -83,7 +84,6 @@ def test_what_is_shown_is_what_page_map_sees(explorer: Explorer):
     assert explorer.film[-1] is step, "a look was kept in the film"
 
 
-@pytest.mark.measured
 def test_drop_loses_edits_and_leaves_the_cache(explorer: Explorer):
     explorer.scan()
     explorer.write(5, 77)
@@ -93,7 +93,6 @@ def test_drop_loses_edits_and_leaves_the_cache(explorer: Explorer):
     assert explorer.touch(5).value == 5
 
 
-@pytest.mark.measured
 def test_evicting_takes_what_nobody_maps(explorer: Explorer):
     explorer.advise("random")
     explorer.touch(3)
@@ -203,7 +202,6 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
 
 
 # --- shared and private ------------------------------------------------------------------------------------
-@pytest.mark.measured
 def test_a_shared_mapping_writes_to_the_file(explorer: Explorer):
     shared = explorer.remap(shared=True)
     assert shared.mine.present == 0
@@ -330,14 +328,12 @@ def interrupted(explorer: Explorer, action: Callable) -> None:
         os.kill(explorer.pid, signal.SIGCONT)
 
 
-@pytest.mark.measured
 def test_an_interrupted_remap_is_known_afterwards(explorer: Explorer):
     interrupted(explorer, lambda: explorer.remap(shared=True))
     assert explorer.now.mine.present == 0
     assert explorer.shared and "shared" in repr(explorer)
 
 
-@pytest.mark.measured
 def test_half_an_order_is_passed_over():
     with Explorer(16) as explorer:
         interrupted(explorer, lambda: explorer.touch([3] * 200_000))  # far more than a pipe holds
