@@ -23,7 +23,7 @@ from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED
 from helpers.classroom.store import Row, store
 from helpers.folders import NOTEBOOKS, ROOT
-from helpers.measure import here
+from helpers.measure.machine import here
 from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import MiB

@@ -5,7 +5,7 @@ import timeit
 import numpy as np
 
 from helpers.ideas.cow import Cow
-from helpers.measure import here
+from helpers.measure.machine import here
 from helpers.units import KiB, MiB, in_words
 
 ROUNDS = 60

@@ -6,7 +6,8 @@ import time
 import numpy as np
 from memory_profiler import memory_usage
 
-from helpers.measure import here, measure
+from helpers.measure import measure
+from helpers.measure.machine import here
 from helpers.units import MiB
 
 ROUNDS = 15

@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from helpers.measure import PageMap, here, page_map, sharing, where
+from helpers.measure import page_map, where
+from helpers.measure.machine import here
+from helpers.measure.pages import PageMap
+from helpers.measure.sharing import sharing
 from helpers.show import page_film
 
 ROUNDS = 15

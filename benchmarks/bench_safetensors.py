@@ -21,7 +21,8 @@ import numpy as np
 
 from helpers.folders import generated
 from helpers.ideas.safetensors import DTYPES, TensorFile, save
-from helpers.measure import Recording, drop_from_cache, here, measure
+from helpers.measure import Recording, drop_from_cache, measure
+from helpers.measure.machine import here
 from helpers.units import in_words, size
 
 ROUNDS, TURNS = 30, 3  # a turn runs the rounds of every way, so a busy minute hits them all

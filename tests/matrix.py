@@ -26,7 +26,8 @@ from pathlib import Path
 import psutil
 
 from helpers.folders import ROOT, generated
-from helpers.measure import Machine, NotMeasuredHere, here
+from helpers.measure import NotMeasuredHere
+from helpers.measure.machine import Machine, here
 from helpers.measure.memory_limit import _group
 from helpers.units import GiB, KiB, MiB, in_words
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.measure import map_a_page, shootdowns
+from helpers.lessons.reading.interrupts import shootdowns
+from helpers.lessons.reading.kernel_maps import map_a_page
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what Linux maps")

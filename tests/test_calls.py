@@ -8,8 +8,7 @@ from statistics import median
 
 import pytest
 
-from helpers.measure import call_costs, mix_costs
-from helpers.measure.calls import VERSIONS
+from helpers.lessons.dispatch.calls import VERSIONS, call_costs, mix_costs
 
 THIS = "{}.{}".format(*sys.version_info)
 OTHER = "3.12" if THIS != "3.12" else "3.13"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.measure import here
+from helpers.measure.machine import here
 from helpers.teach import exercise
 from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt

@@ -26,13 +26,14 @@ from pypdf import PdfReader
 from helpers.classroom import forget, lessons, predictions, slips
 from helpers.classroom.course import Course, Override, course
 from helpers.classroom.grades import Grade, grades, strays
+from helpers.classroom.outcomes import outcomes
 from helpers.classroom.outputs import write_all
 from helpers.classroom.plain import cell, file_name, number, one_line
+from helpers.classroom.spread import spread, votes
 from helpers.classroom.store import HandIn, Row, Student, store
 from helpers.classroom.summary import summary
 from helpers.folders import NOTEBOOKS
 from helpers.publish import lessons as notebooks
-from helpers.show import outcomes, spread, votes
 from helpers.teach import predict
 from helpers.teach.exercise_files import keys
 

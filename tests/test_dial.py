@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from matplotlib.text import Text
 
+from helpers.lessons.copying.sweep import sweep
 from helpers.measure import Comparison, Recording
 from helpers.measure.recording import IO
-from helpers.show import dial, sweep
+from helpers.show import dial
 from helpers.show.dial import dial_figure
 from helpers.show.figure import ANONYMOUS, INK
 from helpers.units import MiB

@@ -21,7 +21,7 @@ from test_versions import VERSIONS
 
 import helpers
 from helpers.folders import ROOT
-from helpers.measure import calls
+from helpers.lessons.dispatch import calls
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCKS = ("requirements.lock", "requirements-class.lock")

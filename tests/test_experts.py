@@ -3,7 +3,7 @@
 import pytest
 from test_show_ideas import assert_fits
 
-from helpers.show import experts
+from helpers.lessons.models.experts import experts
 
 
 def test_it_says_the_share_at_every_doubling_of_the_tokens():

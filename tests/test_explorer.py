@@ -19,8 +19,9 @@ from ipywidgets import Dropdown
 
 from helpers import folders
 from helpers.folders import ROOT
-from helpers.measure import PageState, here, maps, page_map
+from helpers.measure import PageState, maps, page_map
 from helpers.measure.explorer import Explorer, Film
+from helpers.measure.machine import here
 from helpers.show import page_explorer, page_film
 
 PAGE = mmap.PAGESIZE

@@ -7,8 +7,7 @@ from multiprocessing import shared_memory
 import numpy as np
 import pytest
 
-from helpers.measure import exports
-from helpers.measure.exports import COUNTING
+from helpers.lessons.lifetimes.exports import COUNTING, exports
 
 pytestmark = pytest.mark.skipif(sys.implementation.name != "cpython", reason="only CPython's objects are known")
 EACH = pytest.mark.parametrize("kind", COUNTING, ids=lambda kind: kind.__name__)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.measure import NotMeasuredHere, drop_from_cache, fio
+from helpers.lessons.reading.fio import fio
+from helpers.measure import NotMeasuredHere, drop_from_cache
 from helpers.units import MiB
 
 needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="fio isn't installed")

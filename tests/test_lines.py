@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.show import lines
+from helpers.lessons.copying.lines import lines
 
 HELD = {"old": {1: 68_240, 8: 138_843, 4: 102_263}, "new": {1: 74_581, 8: 109_542}}
 

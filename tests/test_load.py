@@ -18,13 +18,15 @@ import pytest
 
 from helpers.folders import ROOT
 from helpers.ideas.safetensors import TensorFile
+from helpers.lessons.serving.growth import growth
+from helpers.lessons.serving.load_chart import load_chart, watched
 from helpers.make import DIGITS, digit_model, digits
-from helpers.measure import Load, growth, here, sampler
-from helpers.measure.load import Look, Tick
+from helpers.measure import sampler
+from helpers.measure.load import Load, Look, Tick
+from helpers.measure.machine import here
 from helpers.serve import client, serve
 from helpers.serve.client import ask, asking, metrics, put
 from helpers.serve.digits import BACKENDS
-from helpers.show import load_chart, watched
 from helpers.teach import recorded
 from helpers.units import MiB
 
@@ -282,7 +284,7 @@ input()
 @linux
 @pytest.mark.parametrize("interval", [0.001, 60])
 def test_growth_sees_the_peak_of_all_the_processes(interval: float, monkeypatch: pytest.MonkeyPatch):
-    module = sys.modules["helpers.measure.growth"]  # by that path one gets the function
+    module = sys.modules["helpers.lessons.serving.growth"]  # by that path one gets the function
     monkeypatch.setattr(module, "INTERVAL", interval)
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=-1, stdout=-1, text=True) as process:
         process.stdout.readline()

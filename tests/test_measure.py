@@ -24,8 +24,9 @@ import numpy as np
 import psutil
 import pytest
 
-from helpers.measure import Comparison, Recording, abilities, compare, here, measure, page_cache, sampler
+from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
 from helpers.measure.child import packed
+from helpers.measure.machine import here
 from helpers.measure.parcel import unpacked
 from helpers.units import MiB
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.measure import NotMeasuredHere, drop_from_cache, in_memory_limit, memory_limit, own_limit
+from helpers.measure import NotMeasuredHere, drop_from_cache, memory_limit
+from helpers.measure.memory_limit import in_memory_limit, own_limit
 from helpers.units import MiB
 
 LIMIT = 48 * MiB

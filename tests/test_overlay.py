@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.measure import NotMeasuredHere, on_overlay, overlay
+from helpers.lessons.forking import overlay
+from helpers.lessons.forking.overlay import on_overlay
+from helpers.measure import NotMeasuredHere
 
 
 def layers(folder: Path, mode: str) -> tuple[list[str], bytes, int]:

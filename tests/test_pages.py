@@ -18,25 +18,24 @@ import numpy as np
 import pytest
 
 from helpers.measure import (
-    Film,
-    PageCache,
-    PageMap,
     PageState,
-    Sharing,
     abilities,
     advise,
     cache,
     drop_from_cache,
-    here,
     maps,
     page_cache,
     page_map,
-    page_out,
     regions,
-    sharing,
     where,
 )
+from helpers.measure.advice import page_out
+from helpers.measure.cache import PageCache
+from helpers.measure.film import Film
+from helpers.measure.machine import here
 from helpers.measure.maps import files_in_memory, region_at
+from helpers.measure.pages import PageMap
+from helpers.measure.sharing import Sharing, sharing
 from helpers.units import NOT_MEASURED, MiB
 
 PAGE = mmap.PAGESIZE

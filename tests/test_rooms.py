@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from helpers import moved
 from helpers.folders import ROOT
 
 HELPERS = ROOT / "helpers"
@@ -57,6 +59,28 @@ def test_a_room_imports_no_more_than_the_table_allows(room: str):
     found = {other: path for other, path in used(room).items() if other in TABLE}
     for other in found.keys() - TABLE[room]:
         pytest.fail(f"{found[other]} imports from {other}, which the README's table does not let {room} do")
+
+
+@pytest.mark.parametrize("room", ["measure", "show"])
+def test_what_is_shared_is_few_and_what_has_moved_is_found(room: str):
+    package = import_module(f"helpers.{room}")
+    assert len(package.__all__) <= 20 and set(package.__all__) <= set(dir(package))
+    for name in " ".join(moved.NAMES.values()).split():
+        assert name not in package.__all__ and getattr(package, name) is not None
+    for old, new in moved.MODULES.items():
+        public = {name: value for name, value in vars(import_module(new)).items() if not name.startswith("_")}
+        assert public and public.items() <= vars(import_module(old)).items()
+    with pytest.raises(AttributeError, match=f"module 'helpers.{room}' has no attribute 'nothing'"):
+        package.nothing  # noqa: B018
+
+
+def test_no_lesson_imports_from_a_later_one():
+    folders = {path.parent.name: path.read_text(encoding="utf-8") for path in HELPERS.glob("lessons/*/__init__.py")}
+    number = {name: re.match('"""Lesson ([0-9]{2}): ', text)[1] for name, text in folders.items()}
+    for path in HELPERS.glob("lessons/*/*.py"):
+        own = path.parent.name
+        for name in imported(path.read_text(encoding="utf-8"), ("helpers", "lessons", own)):
+            assert name[:2] != ("helpers", "lessons") or number[name[2]] <= number[own], path
 
 
 def test_what_serves_every_room_knows_none():

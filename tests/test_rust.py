@@ -12,8 +12,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from helpers import folders
-from helpers.measure import crate, crate_refusal, refusal, twin
-from helpers.measure.twins import RUST, Refusal, Twin
+from helpers.measure import crate, twin
+from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
 from helpers.publish.rust import NotBuilt, answers, built, figures_in, record
 from helpers.scratch import room
 from helpers.show import rust

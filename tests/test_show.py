@@ -19,10 +19,12 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
 from helpers import lasting
-from helpers.measure import Comparison, Machine, Recording, Sharing, measure
+from helpers.lessons.copying.recorded import recorded_table
+from helpers.measure import Comparison, Recording, measure
+from helpers.measure.machine import Machine
 from helpers.measure.recording import IO, Faults
-from helpers.measure.sharing import Shares
-from helpers.show import bars, copy_paths, curves, recorded_table, shared_table, table
+from helpers.measure.sharing import Shares, Sharing
+from helpers.show import bars, copy_paths, curves, shared_table, table
 from helpers.show.curves import POINTS, thinned
 from helpers.show.figure import ABSENT, ANONYMOUS, KINDS, PREDICTED, Interactive, paint, picture
 from helpers.show.paths import copies

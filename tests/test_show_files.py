@@ -10,12 +10,13 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from test_show_ideas import arrows, assert_fits, texts
 
 from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
-from helpers.show import copy_budget, file_layout, fractions, gallery
+from helpers.lessons.formats.copy_budget import copy_budget, kinds
+from helpers.lessons.formats.file_layout import file_layout
+from helpers.lessons.formats.fractions import fractions, percent
+from helpers.show import gallery
 from helpers.show.boxes import shortened
-from helpers.show.copy_budget import kinds
 from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Picture
 from helpers.show.fitting import width
-from helpers.show.fractions import percent
 from helpers.units import MiB
 
 LOOKS = {kind: (kind.face, kind.hatch) for kind in (ANONYMOUS, FILE, ABSENT)}

@@ -17,9 +17,10 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path as Path2D
 from matplotlib.text import Text
 
-from helpers.measure import exports
-from helpers.show import crossover, memory_words, owners
-from helpers.show.crossover import crossover_figure, reigns
+from helpers.lessons.lifetimes.exports import exports
+from helpers.lessons.lifetimes.owners import owners
+from helpers.lessons.values.crossover import crossover, crossover_figure, reigns
+from helpers.show import memory_words
 from helpers.show.figure import Picture
 from helpers.units import MiB
 

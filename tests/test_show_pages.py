@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, PathPatch
 
-from helpers.measure import Machine, Recording
+from helpers.lessons.reading.quadrants import quadrants
+from helpers.measure import Recording
 from helpers.measure.cache import PageCache, page_cache
 from helpers.measure.film import Film, Step
+from helpers.measure.machine import Machine
 from helpers.measure.pages import PageMap, PageState, page_map
 from helpers.measure.recording import IO, Faults, Switches
-from helpers.show import copy_paths, page_film, quadrants
+from helpers.show import copy_paths, page_film
 from helpers.show.cells import DOT, LOOKS, WIDE, Layout, Seen
 from helpers.show.figure import INK, Picture
 from helpers.show.pages import BETWEEN, MARGIN, TEXT

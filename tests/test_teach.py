@@ -22,18 +22,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import folders
 from helpers.lasting import VIEW, alone
-from helpers.measure import (
-    Comparison,
-    Explorer,
-    Film,
-    NotMeasuredHere,
-    compare,
-    here,
-    maps,
-    measure,
-    sampler,
-    workers,
-)
+from helpers.measure import Comparison, Explorer, NotMeasuredHere, compare, maps, measure, sampler, workers
+from helpers.measure.film import Film
+from helpers.measure.machine import here
 from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, inside, kept, notebook_files, predict, recorded
 from helpers.teach.exercises import is_attempted

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers import folders
-from helpers.measure import allowed, while_mapped
-from helpers.measure.allowed import Allowed
+from helpers.lessons.hazards import allowed
+from helpers.lessons.hazards.allowed import Allowed, while_mapped
 
 POSIX = {
     "delete it": "old bytes",
@@ -94,7 +94,6 @@ def test_json_and_back(here: Allowed) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it records")
 def test_the_script_for_windows_refuses_to_record_another_system() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "helpers.measure.record_windows"], capture_output=True, text=True, cwd=folders.ROOT
-    )
+    command = [sys.executable, "-m", "helpers.lessons.hazards.record_windows"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=folders.ROOT)
     assert ran.returncode == 1 and ran.stderr.strip() == f"this records what Windows does, and this is {sys.platform}"

@@ -16,7 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from helpers.measure import NotMeasuredHere, Sharing, maps, on_small_disk, workers
+from helpers.measure import NotMeasuredHere, maps, on_small_disk, workers
+from helpers.measure.sharing import Sharing
 from helpers.units import MiB
 
 SIZE = 64 * MiB

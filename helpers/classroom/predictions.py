@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..show import spread, votes
 from ..show.figure import Picture
 from ..teach.words import plain
 from .lessons import Lesson, Question
+from .spread import spread, votes
 from .store import HandIn
 
 LEAST = 5  # with fewer answers nothing is drawn

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from statistics import median
 
-from ..show import outcomes
 from ..units import in_words
 from . import predictions
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
+from .outcomes import outcomes
 from .pages import page
 from .plain import number
 from .slips import reasons, slips

@@ -7,7 +7,8 @@ Run it on a quiet machine that has every meter, and cargo. Look at the pictures 
 import os
 
 from ..folders import RECORDED, generated, lessons
-from ..measure import Comparison, here
+from ..measure import Comparison
+from ..measure.machine import here
 from ..show import curves
 from . import rust
 from .execute import executed

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ideas.upload import checksum
-from ..measure import Load, here
-from ..measure.load import Look, Tick
+from ..measure.load import Load, Look, Tick
+from ..measure.machine import here
 
 PATIENCE = 20.0  # seconds
 EVERY = 0.2  # seconds between two looks

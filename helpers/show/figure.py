@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import ipywidgets
 import matplotlib.style
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
 from ..folders import write_whole
@@ -42,6 +44,8 @@ ABSENT = Kind("absent", "#ebebeb", "#8a8a8a", None)
 UNKNOWN = ABSENT._replace(word="kinds not measured here")
 KINDS: Mapping[str, Kind] = {"anonymous": ANONYMOUS, "file": FILE, "shared": SHARED}
 PREDICTED = {"color": INK, "linestyle": (0, (4, 2.5)), "linewidth": 1.1}
+MARKS = (("o", INK, "-"), ("s", "#8a5a9e", "-"), ("^", "#6b6b6b", "-"), ("D", "#9a9a9a", "-"))
+FAR = 20  # use a log scale if a line is this many times another: it bends straight lines and hides crossings
 
 LOOK = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is the same on every machine
@@ -220,3 +224,16 @@ def guessed(kind: Kind) -> dict[str, Any]:
 def paint(kind: Kind) -> dict[str, Any]:
     """A kind's look as keywords for a patch or a filled area; the edge colours the hatch."""
     return {"facecolor": kind.face, "edgecolor": kind.edge, "hatch": kind.hatch}
+
+
+def vertical(ax: Axes, values: Sequence[float], far: bool, above: float) -> None:
+    """A vertical axis for `values`, from 0 or, if they are `far` apart, logarithmic. `above`: the part left free."""
+    if far:
+        bottom = min(values) / 1.5
+        ax.set_yscale("log")
+        ax.set_ylim(bottom, bottom * (max(values) / bottom) ** (1 / (1 - above)))
+        ax.yaxis.set_major_locator(LogLocator())
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_ylim(0, max(values) / (1 - above))
+        ax.yaxis.set_major_locator(MaxNLocator(5))

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from .. import folders
-from ..measure import Machine, here
+from ..measure.machine import Machine, here
 from ..units import NOT_MEASURED
 from .words import inline, plain
 

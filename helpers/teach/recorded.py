@@ -13,8 +13,13 @@ import numpy as np
 
 from .. import folders
 from ..kernel import running_shell
-from ..measure import Comparison, Film, Load, Machine, NotMeasuredHere, Recording, Sharing, here, own_limit
+from ..measure import Comparison, NotMeasuredHere, Recording
+from ..measure.film import Film
+from ..measure.load import Load
+from ..measure.machine import Machine, here
+from ..measure.memory_limit import own_limit
 from ..measure.plain import in_json
+from ..measure.sharing import Sharing
 from ..units import GiB, in_words
 
 Measured = Comparison | Recording | Film | Sharing | Load

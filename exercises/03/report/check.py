@@ -7,7 +7,8 @@ import secrets
 from pathlib import Path
 
 from helpers.make import random_file
-from helpers.measure import PageCache, Recording, measure, page_cache
+from helpers.measure import Recording, measure, page_cache
+from helpers.measure.cache import PageCache
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_cold, right_for_each
 from helpers.units import KiB, MiB, in_words
 

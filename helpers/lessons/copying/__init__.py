@@ -1,0 +1,1 @@
+"""Lesson 02: several curves by a number, a slider over chunk sizes, recorded tables."""

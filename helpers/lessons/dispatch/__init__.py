@@ -1,0 +1,1 @@
+"""Lesson 06: what a call costs."""

@@ -1,0 +1,1 @@
+"""Lesson 07: export counts, and what keeps what alive."""

@@ -1,0 +1,1 @@
+"""Lesson 09: how many experts are needed."""

@@ -1,0 +1,1 @@
+"""Lesson 01: what memory_profiler and mprof say."""

@@ -1,0 +1,52 @@
+"""`by_read_ahead`: measure a function on disks that differ in their read-ahead, without touching anybody's disk."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...measure.machine import NotMeasuredHere
+from ...measure.recording import Comparison
+from ...measure.run import How, measured, why_no_start
+from ...units import KiB, in_words
+from ...units import size as in_bytes
+
+# $0: a folder to mount the disk in; $1: the disk's image; $2: read-ahead in KiB. Then the command.
+MOUNT = """
+mount -o loop "$1" "$0" && echo "$2" > /sys/dev/block/$(mountpoint -d "$0")/queue/read_ahead_kb && shift 2 && exec "$@"
+"""
+
+
+def by_read_ahead(function: Callable, path: str | os.PathLike[str], sizes: Sequence[int | str]) -> Comparison:
+    """`measure(function, copy)` for each read-ahead, in bytes or as "128 KiB". `copy` is a Path: the file, cold.
+
+    It's on a disk of its own, an ext4 file system in a file, losetup(8), that only the measured process sees, and that
+    goes when it ends. Only root can mount it and set its read-ahead. ValueError for a part of a KiB, OSError if there's
+    no room. NotMeasuredHere for other users, and where there are no such disks: not Linux, or a container forbids them.
+    """
+    windows = {in_words(in_bytes(size), "bytes"): in_bytes(size) for size in sizes}
+    if odd := [size for size in windows.values() if size % KiB]:
+        raise ValueError(f"a read-ahead of {odd[0]} bytes; the kernel takes whole KiB")
+    if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
+        raise NotMeasuredHere("only root on Linux, with mkfs.ext4, makes disks with another read-ahead")
+    with tempfile.TemporaryDirectory(prefix="read-ahead-", dir=Path(path).parent) as folder:
+        image, source, disk = (Path(folder) / name for name in ("image", "source", "disk"))
+        source.mkdir()
+        disk.mkdir()
+        shutil.copyfile(path, source / "copy")
+        room = Path(path).stat().st_size * 5 // 4 // KiB + 16 * KiB
+        made = subprocess.run(["mkfs.ext4", "-q", "-d", source, image, f"{room}k"], capture_output=True, text=True)
+        if made.returncode:
+            raise OSError(f"mkfs.ext4 made no disk of {room:,} KiB: {made.stderr.strip()}")
+        runs = {}
+        for word, size in windows.items():
+            command = ("unshare", "--mount", "sh", "-c", MOUNT, str(disk), str(image), str(size // KiB))
+            if why := why_no_start(command):
+                raise NotMeasuredHere(f"no disk can be mounted here: {why}")
+            run = measured(function, (disk / "copy",), How(command=command))
+            runs[word] = [replace(run, machine=replace(run.machine, file_system="ext4", read_ahead=size))]
+    return Comparison(runs)

@@ -1,0 +1,1 @@
+"""Lesson 11: memory while it grows, and a server under load."""

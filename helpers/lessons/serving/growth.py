@@ -1,0 +1,56 @@
+"""`growth`: the highest anonymous memory of processes that run already, over what they had at first."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ...measure import sampler
+
+INTERVAL = 0.001  # seconds
+
+
+@dataclass
+class Growth:
+    """`anonymous`: bytes, of all the processes together; None where the system doesn't tell. Known after the block."""
+
+    anonymous: int | None = None
+
+
+@contextmanager
+def growth(pids: Iterable[int]) -> Iterator[Growth]:
+    """Watches the processes from outside while the block runs.
+
+    with growth(pids) as grown:
+        upload(path, address)
+    print(grown.anonymous)
+    """
+    found, over = Growth(), threading.Event()
+    watched = [sampler.choose()(pid) for pid in pids]
+    first = _anonymous(watched)
+    if first is not None:
+        found.anonymous = 0
+
+    def watch() -> None:
+        ended = False
+        while not ended:
+            ended = over.wait(INTERVAL)  # and once more after the block: what it left may be younger than a sample
+            if (now := _anonymous(watched)) is not None:
+                found.anonymous = max(found.anonymous, now - first)
+
+    thread = threading.Thread(target=watch if first is not None else over.wait)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
+        for each in watched:
+            each.close()
+
+
+def _anonymous(watched: list[sampler.Sampler]) -> int | None:
+    """Together, as far as they are still there; None if nothing tells."""
+    samples = [sample for each in watched if (sample := each.read())]
+    sizes = [sample.anonymous for sample in samples if sample.anonymous is not None]
+    return sum(sizes) if sizes else None

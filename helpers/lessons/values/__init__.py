@@ -1,0 +1,1 @@
+"""Lesson 05: which way is faster, and up to where."""
