@@ -382,6 +382,13 @@ def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_
     assert "could not be graded" not in (tmp_path / "report.html").read_text()
 
 
+def test_what_was_not_assigned_is_left_out(tmp_path: Path):
+    said = Course(points={"02.hidden": 0.0, "02.report": 0.0}, overrides=(Override("ada", "02.report", 2.0),))
+    small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"), answer("02.hidden"), said=said)
+    assert [row["exercise"] for row in table(tmp_path / "gradebook.csv")] == ["02.chunks", "02.report"]
+    assert "02.hidden" not in (tmp_path / "report.html").read_text()
+
+
 # --- the summary ----------------------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     said = Course(

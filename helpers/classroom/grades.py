@@ -64,7 +64,8 @@ class Grade:
 def grades(known: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
 
-    Sorted by name, then by exercise. A hand-in without exercises gets a Grade too, so that none is lost.
+    Sorted by name, then by exercise; without exercises that are worth nothing. A hand-in of a lesson without exercises
+    gets a Grade too, so that none is lost.
     """
     hand_ins, rows = known.hand_ins(), known.rows()
     given = {(hand_in.student, hand_in.lesson): hand_in for hand_in in hand_ins}
@@ -76,6 +77,8 @@ def grades(known: Store, course: Course) -> list[Grade]:
         for lesson, names in exercises.items():
             hand_in = given.get((student.key, lesson))
             for name in names:
+                if not course.worth(name) and course.override(student.key, name).points is None:
+                    continue  # it wasn't assigned
                 found.append(_grade(student, name, hand_in, verdicts.get((student.key, name)), course))
             if hand_in and not names:
                 found.append(_grade(student, "", hand_in, None, course))
