@@ -8,9 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-NAMES = {  # that `measure` and `show` exported, by the module that has them
-    "classroom.outcomes": "outcomes",
-    "classroom.spread": "spread votes",
+NAMES = {  # that lessons imported from `measure` and `show`, by the module that has them
     "lessons.copying.lines": "lines",
     "lessons.copying.recorded": "recorded_table",
     "lessons.copying.sweep": "sweep",
@@ -33,14 +31,8 @@ NAMES = {  # that `measure` and `show` exported, by the module that has them
     "lessons.serving.growth": "growth",
     "lessons.serving.load_chart": "load_chart watched",
     "lessons.values.crossover": "crossover",
-    "measure.advice": "page_out",
-    "measure.cache": "PageCache",
-    "measure.film": "Film",
-    "measure.load": "Load",
-    "measure.machine": "Machine here",
-    "measure.memory_limit": "in_memory_limit own_limit",
+    "measure.memory_limit": "in_memory_limit",
     "measure.pages": "PageMap",
-    "measure.sharing": "Sharing sharing",
     "measure.twins": "crate_refusal refusal",
 }
 MODULES = {
