@@ -621,7 +621,7 @@ def test_shared_memory_is_not_counted_as_a_file():
         for line in in_a_child("""
         import json, mmap, os
         from dataclasses import asdict
-        from helpers.measure import sharing
+        from helpers.measure.sharing import sharing
         found = [asdict(sharing([os.getpid()]).rows[0])]
         memory = mmap.mmap(-1, 32 << 20)
         memory[:] = bytes(32 << 20)
