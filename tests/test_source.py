@@ -10,6 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from helpers.teach import answers, inside
+from helpers.teach.exercises import exercise
 from helpers.teach.source import NotCarried, Source, taken
 
 
@@ -194,6 +195,14 @@ def test_what_is_handed_over_counts(texts: list[str], result: object, handed_ove
 def test_what_no_cell_makes_is_named(handed_over: Callable, capsys: pytest.CaptureFixture):
     handed_over("def f(): return 1\nexercise('02.f').check(f)", "globals()['hidden'] = 1\ndef f(): return hidden")
     assert "`hidden` isn't there: no cell shows how it's made" in capsys.readouterr().out
+
+
+def test_a_verdict_names_the_cell_that_was_judged_if_it_is_another(shell: InteractiveShell):
+    shell.user_ns["sample"] = sample = exercise("10.save")
+    check = f"verdict = sample.check({sample.name}, size='1 MiB')"
+    for text, said in ((f"{sample.solution_source}\n{check}", False), (check, True)):
+        shell.run_cell(text, store_history=True)
+        assert shell.user_ns["verdict"].because.endswith(f" (Judged: `{sample.name}` of cell [1].)") == said
 
 
 def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path):

@@ -211,12 +211,19 @@ class Exercise:
             verdict = slip.verdict
         except Exception as error:  # no room on the disk, a fault of the check, …: say so, and go on
             return _not_checked(error, exercise_files.place(error, self.folder))
-        return replace(verdict, recording=attempt.recording)
+        return replace(verdict, because=verdict.because + _elsewhere(made), recording=attempt.recording)
 
 
 def _not_checked(error: Exception, place: str = "") -> Verdict:
     why = f"the check could not be made: {short(str(error), 600)}{place}"
     return Verdict("not yet", why, cause="not-checked")
+
+
+def _elsewhere(made: Source) -> str:
+    """Says which of the kernel's cells was judged, if it isn't the one that runs; otherwise ""."""
+    shell, file = running_shell(), (made.code or made.steps[-1]).co_filename
+    runs = f"<In [{len(shell.history_manager.input_hist_raw) - 1}]>" if shell else file
+    return f" (Judged: `{made.name}` of cell {file[4:-1]}.)" if file.startswith("<In ") and file != runs else ""
 
 
 def exercise(key: str) -> Exercise:
