@@ -24,7 +24,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from helpers.folders import EXERCISES, TEACHER
 from helpers.teach import Exercise, exercise_files
 from helpers.teach.exercises import exercises
-from helpers.teach.source import taken
+from helpers.teach.source import source_named
 from helpers.units import MiB
 
 pytestmark = pytest.mark.slow
@@ -223,5 +223,5 @@ def test_no_function_of_a_check_is_an_answer(one: Exercise, name: str):
     given = ", ".join(inspect.signature(one.made(one.starter)).parameters)
     text = (one.folder / "check.py").read_text(encoding="utf-8")
     text += f"\n\nof_the_check = {name}\n\n\ndef {one.name}({given}):\n    return of_the_check({given})\n"
-    verdict = one.check(taken([("<check>", text)], one.name), size=min(one.size, 32 * MiB), timeout=4)
+    verdict = one.check(source_named([("<check>", text)], one.name), size=min(one.size, 32 * MiB), timeout=4)
     assert verdict.outcome != "right", repr(verdict)

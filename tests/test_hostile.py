@@ -14,7 +14,7 @@ import pytest
 
 from helpers.teach import Exercise, exercise
 from helpers.teach.judging import Verdict
-from helpers.teach.source import taken
+from helpers.teach.source import source_named
 from helpers.units import MiB
 
 pytestmark = [
@@ -61,7 +61,7 @@ def started_under(token: str) -> list[str]:
 
 def checked(one: Exercise, text: str, file: str) -> Verdict:
     enough = 3 * SMALL if one.key.startswith("02.") else SMALL  # so that what is held lasts long enough to be seen
-    return one.check(taken([(file, text)], one.name), size=min(one.size, enough), timeout=SOON)
+    return one.check(source_named([(file, text)], one.name), size=min(one.size, enough), timeout=SOON)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from helpers.measure import Recording
 from helpers.measure.run import How, measured
 from helpers.scratch import room
 from helpers.teach import exercise
-from helpers.teach.source import taken
+from helpers.teach.source import source_named
 from helpers.units import MiB
 
 WHY_NOT = sandbox.why_not()
@@ -256,7 +256,7 @@ def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("key", ["02.report", "04.workers"])
 def test_a_solution_is_right_inside(key: str):
     asked = exercise(key)
-    verdict = asked.verdict(taken([("<cell 1>", asked.solution_source)], asked.name), fence=sandbox.fence)
+    verdict = asked.verdict(source_named([("<cell 1>", asked.solution_source)], asked.name), fence=sandbox.fence)
     assert verdict.outcome == "right", verdict
 
 

@@ -8,7 +8,7 @@ from test_exercises import marks
 from helpers.classroom import sandbox
 from helpers.teach import Exercise
 from helpers.teach.exercises import exercises
-from helpers.teach.source import taken
+from helpers.teach.source import source_named
 from helpers.units import MiB
 
 pytestmark = [
@@ -22,7 +22,7 @@ each = pytest.mark.parametrize("one", [pytest.param(one, id=one.key, marks=marks
 
 
 def verdict(one: Exercise, text: str, **options) -> tuple[str, str]:
-    said = one.verdict(taken([("<cell 1>", text)], one.name), fence=sandbox.fence, **options)
+    said = one.verdict(source_named([("<cell 1>", text)], one.name), fence=sandbox.fence, **options)
     return said.outcome, said.cause or said.because * (said.outcome != "right")
 
 

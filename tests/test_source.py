@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from helpers.teach import answers, inside
 from helpers.teach.exercises import exercise
-from helpers.teach.source import NotCarried, Source, taken
+from helpers.teach.source import NotCarried, Source, source_named
 
 
 def cells(*texts: str) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ def lines(found: Source) -> set[tuple[str, int]]:
     ],
 )  # fmt: skip
 def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: list[str], result: object):
-    assert made(taken(cells(*texts), "f"))["f"]() == result
+    assert made(source_named(cells(*texts), "f"))["f"]() == result
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: li
 )  # fmt: skip
 def test_what_only_the_notebook_has_is_named(texts: list[str], said: str):
     with pytest.raises(NotCarried, match=said):
-        taken(cells(*texts), "f")
+        source_named(cells(*texts), "f")
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_what_only_the_notebook_has_is_named(texts: list[str], said: str):
     ],
 )  # fmt: skip
 def test_nothing_else_travels(texts: list[str], carried: set[tuple[str, int]]):
-    assert lines(taken(cells(*texts), "f")) == carried
+    assert lines(source_named(cells(*texts), "f")) == carried
 
 
 def test_the_places_of_a_traceback_are_the_student_s():
-    found = taken(cells("K = 1\n\n\ndef h():\n    return 1 / 0", "def f():\n    return h()"), "f")
+    found = source_named(cells("K = 1\n\n\ndef h():\n    return 1 / 0", "def f():\n    return h()"), "f")
     with pytest.raises(ZeroDivisionError) as error:
         made(found)["f"]()
     seen = [(entry.frame.code.raw.co_filename, entry.lineno + 1) for entry in error.traceback[1:]]
@@ -132,7 +132,7 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
         f"K = open_code({str(file)!r})\nclass A:\n    x = open({str(file)!r}, 'w')",
         "def f(a=A()): return K, antigravity, input()",
     )
-    found = taken(texts, "f")
+    found = source_named(texts, "f")
     assert len(found.steps) == 5 and "antigravity" in found.modules
     assert not file.exists() and "antigravity" not in sys.modules
 
@@ -200,9 +200,10 @@ def test_what_no_cell_makes_is_named(handed_over: Callable, capsys: pytest.Captu
 def test_a_verdict_names_the_cell_that_was_judged_if_it_is_another(shell: InteractiveShell):
     shell.user_ns["sample"] = sample = exercise("10.save")
     check = f"verdict = sample.check({sample.name}, size='1 MiB')"
-    for text, said in ((f"{sample.solution_source}\n{check}", False), (check, True)):
+    for text, judged in ((f"{sample.solution_source}\n{check}", ""), (check, f"`{sample.name}` of cell [1]")):
         shell.run_cell(text, store_history=True)
-        assert shell.user_ns["verdict"].because.endswith(f" (Judged: `{sample.name}` of cell [1].)") == said
+        assert shell.user_ns["verdict"].judged == judged
+    assert repr(shell.user_ns["verdict"]).endswith(f"\nJudged: {sample.name} of cell [1]")
 
 
 def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path):
@@ -215,14 +216,14 @@ def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path
 
 def test_what_a_function_displays_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    found = taken(cells("def f(): display(1, 2)"), "f")
+    found = source_named(cells("def f(): display(1, 2)"), "f")
     inside.started("f", found.steps, found.texts, lambda f: f())
     assert capsys.readouterr().out == "1 2\n"
 
 
 @pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 10_000 + "1", "\0", "\ud800", "f = 1" + "0" * 10_000])
 def test_text_that_no_compiler_takes_is_passed_over(text: str):
-    assert made(taken(cells("def f(): return 1", text), "f"))["f"] is not None
+    assert made(source_named(cells("def f(): return 1", text), "f"))["f"] is not None
 
 
 def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -241,7 +242,7 @@ def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypat
                 import mmap as m
     """
     wanted = {"xml.dom.minidom", "helpers.measure", "helpers.measure.maps", "numpy", "numpy.lib", "mmap"}
-    assert set(taken(cells(text), "f").modules) == wanted
+    assert set(source_named(cells(text), "f").modules) == wanted
 
 
 def test_a_function_is_found_by_the_name_it_has_now(tmp_path: Path):

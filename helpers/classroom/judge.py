@@ -103,8 +103,8 @@ def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeou
     verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
     fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
     fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
-    name = (made.code or made.steps[-1]).co_filename  # "<cell 31>"
-    return fields | {"cell": int(name[6:-1]), "code": short(made.texts[name].strip().expandtabs(4), SHOWN)}
+    code = short(made.texts[made.file].strip().expandtabs(4), SHOWN)
+    return fields | {"cell": int(made.file[6:-1]), "code": code}
 
 
 def as_given(asked: Exercise, commit: str) -> Exercise:

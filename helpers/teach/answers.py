@@ -14,24 +14,25 @@ from types import CodeType
 from typing import Any
 
 from ..kernel import running_shell
-from .source import DEFINES, Cell, NotCarried, Source, Statement, made, makers, parsed, statements
+from .source import DEFINES, Cell, NotCarried, Source, Statement, makers, parsed, source_of, statements
 
 
-def answer(asked: Any, cells: Sequence[Cell], there: Collection[str] = ()) -> Source | None:
-    """The answer to an Exercise in a notebook with these cells, which has the names `there`; None if it has none.
+def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()) -> Source | None:
+    """The answer to an Exercise in a notebook with these cells, whose kernel has these names; None if it has none.
 
     The last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
     attempt. Raises NotCarried if it can't be judged away from the notebook.
     """
-    found, other = [*statements(cells)], None
-    checked = [*_checked(found, asked.key)]
-    defined = [(at, ast.Name(asked.name)) for at in reversed(range(len(found))) if asked.name in found[at].makes]
-    for number, (at, given) in enumerate(checked + defined):
-        if (done := made(found, at, given, asked.name, there)) and asked.is_attempt(done.code):
-            below = [one.code(done.name) for one in found[at + 1 :] if number < len(checked)]
-            again = [code for code in below if code and asked.is_attempt(code) and not is_same(code, done.code)]
-            return replace(done, again=again[-1].co_filename if again else "")
-        other = other or done
+    program, other = [*statements(cells)], None
+    checked = [*_checked(program, exercise.key)]
+    defined = [at for at in reversed(range(len(program))) if exercise.name in program[at].binds]
+    for number, (at, value) in enumerate([*checked, *((at, ast.Name(exercise.name)) for at in defined)]):
+        source = source_of(program, at, value, exercise.name, in_kernel)
+        if source and exercise.is_attempt(source.code):
+            below = [one.code(source.name) for one in program[at + 1 :] if number < len(checked)]
+            again = [code for code in below if code and exercise.is_attempt(code) and not is_same(code, source.code)]
+            return replace(source, again=again[-1].co_filename if again else None)
+        other = other or source
     return other
 
 
@@ -40,13 +41,13 @@ def handed_over(function: Any, name: str, key: str) -> Source:
 
     Raises NotCarried if nothing shows its source, or if it can't be judged away from the notebook.
     """
-    for cells, space, there in _places(function):
-        found = [*statements(cells)]
-        here = (one for one in _checked(found, key) if found[one[0]].step.co_filename == cells[-1][0])
+    for cells, space, in_kernel in _places(function):
+        program = [*statements(cells)]
+        here = (one for one in _checked(program, key) if program[one[0]].step.co_filename == cells[-1][0])
         called = next((known for known in (name, *space) if space.get(known) is function), "")
-        at, given = next(here, (len(found) - 1, ast.Name(called)))
-        if done := made(found[: at + 1], at, given, name, there):
-            return done
+        at, value = next(here, (len(program) - 1, ast.Name(called)))
+        if source := source_of(program[: at + 1], at, value, name, in_kernel):
+            return source
     raise NotCarried(f"no cell shows its source. Define `{name}` in a cell, and hand over that.")
 
 
@@ -66,15 +67,15 @@ def _shape(code: CodeType) -> tuple:
     return code.co_code, code.co_names, consts
 
 
-def _checked(found: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.expr]]:
+def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.expr]]:
     """The statements that check the exercise, the last first, and what each hands over."""
-    for at in reversed(range(len(found))):
-        for call in () if isinstance(found[at].node, DEFINES) else ast.walk(found[at].node):
+    for at in reversed(range(len(program))):
+        for call in () if isinstance(program[at].node, DEFINES) else ast.walk(program[at].node):
             if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "check" and call.args:
-                made_by = makers(found[:at], getattr(call.func.value, "id", ""))  # one = exercise("02.chunks")
-                asked = ast.walk(made_by[-1].node if made_by else call.func.value)
-                is_own = getattr(call.args[0], "id", "") in found[at].makes  # for one in (first, second): …
-                if not is_own and any(getattr(part, "value", None) == key for part in asked):
+                by = makers(program[:at], getattr(call.func.value, "id", ""))  # one = exercise("02.chunks")
+                parts = ast.walk(by[-1].node if by else call.func.value)
+                is_own = getattr(call.args[0], "id", "") in program[at].binds  # for one in (first, second): …
+                if not is_own and any(getattr(part, "value", None) == key for part in parts):
                     yield at, call.args[0]
 
 

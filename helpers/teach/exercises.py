@@ -23,7 +23,7 @@ from . import exercise_files, inside, kept
 from .answers import handed_over, is_same
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import NotCarried, Source, taken
+from .source import NotCarried, Source, source_named
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
@@ -170,7 +170,7 @@ class Exercise:
         return found if isinstance(found, dict) and isinstance(found.get("attempts"), int) else {}
 
     def _starter_code(self) -> CodeType:
-        return taken([("<starter>", self.starter)], self.name).code
+        return source_named([("<starter>", self.starter)], self.name).code
 
     def _verdict(self, function: Any, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
         if function is None or function is Ellipsis:
@@ -211,7 +211,7 @@ class Exercise:
             verdict = slip.verdict
         except Exception as error:  # no room on the disk, a fault of the check, …: say so, and go on
             return _not_checked(error, exercise_files.place(error, self.folder))
-        return replace(verdict, because=verdict.because + _elsewhere(made), recording=attempt.recording)
+        return replace(verdict, judged=_elsewhere(made), recording=attempt.recording)
 
 
 def _not_checked(error: Exception, place: str = "") -> Verdict:
@@ -219,11 +219,12 @@ def _not_checked(error: Exception, place: str = "") -> Verdict:
     return Verdict("not yet", why, cause="not-checked")
 
 
-def _elsewhere(made: Source) -> str:
-    """Says which of the kernel's cells was judged, if it isn't the one that runs; otherwise ""."""
-    shell, file = running_shell(), (made.code or made.steps[-1]).co_filename
-    runs = f"<In [{len(shell.history_manager.input_hist_raw) - 1}]>" if shell else file
-    return f" (Judged: `{made.name}` of cell {file[4:-1]}.)" if file.startswith("<In ") and file != runs else ""
+def _elsewhere(source: Source) -> str:
+    """Which of the kernel's cells was judged, if it isn't the one that runs."""
+    shell = running_shell()
+    running = f"<In [{len(shell.history_manager.input_hist_raw) - 1}]>" if shell else source.file
+    is_other = source.file.startswith("<In ") and source.file != running
+    return f"`{source.name}` of cell {source.file[4:-1]}" if is_other else ""
 
 
 def exercise(key: str) -> Exercise:

@@ -98,9 +98,13 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
         if broken := not_python(cells, asked.name):
             return "can't be graded", broken
         return "starter" if found else "not there", ""
-    other, what = found.again.strip("<>"), found.steps[-1].co_filename.strip("<>")
-    note = f"{other} defines it again below the cell that checks it; what counts is {what}, which you checked."
-    return ANSWERED, note if other else ""
+    if not found.again:
+        return ANSWERED, ""
+    again, file = found.again.strip("<>"), found.file.strip("<>")
+    return (
+        ANSWERED,
+        f"{again} defines it again below the cell that checks it; what counts is {file}, which you checked.",
+    )
 
 
 def _cells(path: Path | None) -> list[Cell]:

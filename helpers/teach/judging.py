@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from html import escape
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -45,6 +44,7 @@ class Verdict:
 
     cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
     half   which of the two things that were asked for is right all the same: "the bytes"; "" if none is
+    judged  "`copy_small` of cell [12]", if that isn't the cell that checks it
     """
 
     outcome: Outcome
@@ -53,19 +53,24 @@ class Verdict:
     recording: Recording | None = field(default=None, repr=False)
     cause: str = ""
     half: str = ""
+    judged: str = ""
 
     @property
     def lead(self) -> str:
         return {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}[self.outcome]
 
+    @property
+    def _below(self) -> list[str]:
+        measured = [f"Measured: {' · '.join(self.figures)}"] if self.figures else []
+        return measured + ([f"Judged: {self.judged}"] if self.judged else [])
+
     def __repr__(self) -> str:
-        measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
-        return f"{self.lead} {plain(self.because)}{measured}"
+        return "\n".join([f"{self.lead} {plain(self.because)}", *map(plain, self._below)])
 
     def _repr_html_(self) -> str:
-        measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
+        below = "".join(f"<p>{inline(line)}</p>" for line in self._below)
         text = f"<p>{badge(self.outcome, self.lead)} {inline(self.because)}</p>"
-        return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}</div>'
+        return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{below}</div>'
 
 
 class NotYet(Exception):

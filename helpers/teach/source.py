@@ -42,7 +42,7 @@ class Source:
     texts    the text of their files, by the name that a traceback gives
     modules  what they import anywhere, without the student's own modules
     code     of the function itself; None if it isn't a `def`
-    again    the file of a later attempt under the same name, which isn't checked and doesn't count; or ""
+    again    the file of a later attempt under the same name, which isn't checked and doesn't count
     """
 
     name: str
@@ -50,7 +50,12 @@ class Source:
     texts: Mapping[str, str] = field(repr=False)
     modules: tuple[str, ...]
     code: CodeType | None
-    again: str = ""
+    again: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The file that defines it: "<In [12]>" of a kernel, "<cell 31>" of a notebook."""
+        return (self.code or self.steps[-1]).co_filename
 
     @property
     def names(self) -> set[str]:
@@ -58,18 +63,18 @@ class Source:
         return {name for step in self.steps for code in _codes(step) for name in code.co_names}
 
     @property
-    def runs_nothing(self) -> str:
-        """What it is, if calling it runs nothing and no decorator changes that; otherwise ""."""
-        made_by = (op for step in self.steps if self.code in step.co_consts for op in dis.get_instructions(step))
-        if not self.code or any(op.opname.startswith("CALL") for op in made_by):
-            return ""
+    def runs_nothing(self) -> str | None:
+        """What it is, if calling it runs nothing and no decorator changes that."""
+        defining = (op for step in self.steps if self.code in step.co_consts for op in dis.get_instructions(step))
+        if not self.code or any(op.opname.startswith("CALL") for op in defining):
+            return None
         if self.code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
             return "an `async def`"
-        return "a generator (it has a `yield`)" if self.code.co_flags & inspect.CO_GENERATOR else ""
+        return "a generator (it has a `yield`)" if self.code.co_flags & inspect.CO_GENERATOR else None
 
     def line(self, number: int, file: str | None = None) -> str:
-        """A line of that file, by default the function's own; "" if it can't be had."""
-        lines = self.texts.get(file or (self.code.co_filename if self.code else ""), "").splitlines()
+        """A line of that file, by default the function's own; "" if it has no such line."""
+        lines = self.texts.get(file or self.file, "").splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
@@ -77,14 +82,14 @@ class Source:
 class Statement:
     """A statement at the top level of a cell.
 
-    makes  the names that it makes ("*": unknown): True if nothing is left of what they were; False for those that it
-           makes perhaps, and those whose objects it changes: `Table._fields_ = …`, `rows.append(1)`
+    binds  the names that it defines or changes ("*": any). True: nothing is left of what they were. False: they may be
+           as before, or their objects are changed, as by `Table._fields_ = …` or `rows.append(1)`
     """
 
     node: ast.stmt
     step: CodeType
     text: str
-    makes: Mapping[str, bool]
+    binds: Mapping[str, bool]
 
     @cached_property
     def needs(self) -> set[str]:
@@ -94,14 +99,14 @@ class Statement:
 
     def code(self, name: str) -> CodeType | None:
         """The code of the function of that name, if this is its `def`."""
-        named = (code for code in _codes(self.step) if code.co_name == name and code.co_flags & inspect.CO_OPTIMIZED)
-        return next(named, None)
+        defs = (code for code in _codes(self.step) if code.co_name == name and code.co_flags & inspect.CO_OPTIMIZED)
+        return next(defs, None)
 
 
-def taken(cells: Sequence[Cell], name: str) -> Source | None:
+def source_named(cells: Sequence[Cell], name: str) -> Source | None:
     """What the cells define as `name`, last; None if they don't."""
-    found = [*statements(cells)]
-    return made(found, len(found) - 1, ast.Name(name), name)
+    program = [*statements(cells)]
+    return source_of(program, len(program) - 1, ast.Name(name), name)
 
 
 def statements(cells: Sequence[Cell]) -> Iterator[Statement]:
@@ -125,74 +130,75 @@ def parsed(text: str) -> list[ast.stmt]:
     return []
 
 
-def not_python(cells: Sequence[Cell], name: str) -> str:
-    """What keeps a cell that defines the function from being Python; "" if there is no such cell."""
+def not_python(cells: Sequence[Cell], name: str) -> str | None:
+    """What keeps a cell that defines the function from being Python; None if there is no such cell."""
     for file, text in reversed(cells):
         if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
             try:
                 compile(text, "", "exec", dont_inherit=True)
             except NOT_PYTHON as error:
                 line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
-                why = getattr(error, "msg", "") or str(error) or type(error).__name__
-                return f"{file.strip('<>')}, which defines `{name}`, isn't valid Python{line}: {why}."
-    return ""
+                reason = getattr(error, "msg", "") or str(error) or type(error).__name__
+                return f"{file.strip('<>')}, which defines `{name}`, isn't valid Python{line}: {reason}."
+    return None
 
 
-def makers(found: Sequence[Statement], name: str) -> list[Statement]:
-    """The statements that make what the name is after all of these."""
-    makes = [one for one in found if name in one.makes]
-    anew = [one.makes[name] and (isinstance(one.node, DEFINES) or name not in one.needs) for one in makes]
-    makes = makes[max((at for at in range(len(anew)) if anew[at]), default=0) :]
-    imports = makes and isinstance(makes[0].node, IMPORTS)  # whose functions change nothing of it: os.remove(path)
-    return [one for one in makes if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))]
+def makers(program: Sequence[Statement], name: str) -> list[Statement]:
+    """The statements that make what the name stands for after all of these."""
+    binding = [one for one in program if name in one.binds]
+    anew = [one.binds[name] and (isinstance(one.node, DEFINES) or name not in one.needs) for one in binding]
+    last = max((at for at in range(len(anew)) if anew[at]), default=0)
+    imports = binding and isinstance(binding[last].node, IMPORTS)  # whose functions don't change it: os.remove(path)
+    return [one for one in binding[last:] if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))]
 
 
-def made(found: Sequence[Statement], at: int, given: ast.expr, name: str, there: Collection[str] = ()) -> Source | None:
-    """What a statement gives, by its own name or, without one, as `name`; None if no statement makes it.
+def source_of(
+    program: Sequence[Statement], at: int, value: ast.expr, name: str, in_kernel: Collection[str] = ()
+) -> Source | None:
+    """What an expression in statement `at` gives, by its own name or, without one, as `name`; None if nothing makes it.
 
-    With it goes what it needs, each as last written up to that statement, or else below. `there` are the names that the
-    notebook has, whether a statement makes them or not. Raises NotCarried for what can't be had away from the notebook.
+    With it goes what it needs, each as last written up to that statement, or else below. `in_kernel` are the names that
+    the notebook has, by whatever way. Raises NotCarried for what can't be had away from the notebook.
     """
-    above, below, carried, seen = found[: at + 1], found[at + 1 :], {}, set()
-    if isinstance(given, ast.Name):
-        name = given.id
+    above, below, steps, visited = program[: at + 1], program[at + 1 :], {}, set()
+    if isinstance(value, ast.Name):
+        name = value.id
     else:
-        node = ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], given), given))
+        node = ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), value))
         above = [*above, _statement(node, above[-1].step.co_filename, above[-1].text)]
 
-    def carry(need: str, value: str) -> None:
-        """`value` is what gets its value from this name when its cell runs; "" if that only defines something."""
-        if (need, value) in seen:
+    def carry(need: str, user: str) -> None:
+        """`user` is the value that is computed from this name when its cell runs; "" if that only defines something."""
+        if (need, user) in visited:
             return
-        seen.add((need, value))
-        making = makers(above, need) or makers(below, need) or ([] if hasattr(builtins, need) else makers(found, "*"))
-        if not making and need in there and need != name:
+        visited.add((need, user))
+        by = makers(above, need) or makers(below, need) or ([] if hasattr(builtins, need) else makers(program, "*"))
+        if not by and need in in_kernel and need != name:
             raise NotCarried(NO_CELL.format(need))
-        for one in making:
-            set_to, modules = getattr(one.node, "value", None), _imported(one.node)
-            alias = isinstance(set_to, ast.Lambda) or getattr(set_to, "id", "_")[0] != "_"  # h = g, but not n = _
+        for one in by:
+            result, modules = getattr(one.node, "value", None), _imported(one.node)
+            alias = isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"  # h = g, but not n = _
             runs = not (alias or isinstance(one.node, DEFINES))
             if own := next((module for module in modules if not _is_installed(module)), ""):
                 raise NotCarried(OWN_FILE.format(own))
             asks = sorted(one.needs & ASKS) + ["await"] * bool(one.step.co_flags & inspect.CO_COROUTINE)
             measures = [module for module in modules if module.startswith(COURSE) and not module.startswith(ANYWHERE)]
-            if (runs and asks) or (value and measures):
-                raise NotCarried(ONLY_THERE.format(value or need, *asks, need))
+            if (runs and asks) or (user and measures):
+                raise NotCarried(ONLY_THERE.format(user or need, *asks, need))
             for more in sorted(one.needs):
-                carry(more, value or need if runs else "" if isinstance(one.node, ast.ClassDef) else value)
-            carried[id(one)] = one
+                carry(more, user or need if runs else "" if isinstance(one.node, ast.ClassDef) else user)
+            steps[id(one)] = one
 
     carry(name, "")
-    if not carried:
+    if not steps:
         return None
-    steps = tuple(carried.values())
-    asked = {module for one in steps for part in ast.walk(one.node) for module in _imported(part)}
+    imported = {module for one in steps.values() for part in ast.walk(one.node) for module in _imported(part)}
     return Source(
         name,
-        steps=tuple(one.step for one in steps),
-        texts={one.step.co_filename: one.text for one in steps},
-        modules=tuple(sorted(filter(_is_installed, asked))),
-        code=next((code for one in reversed(steps) if (code := one.code(name))), None),
+        steps=tuple(one.step for one in steps.values()),
+        texts={one.step.co_filename: one.text for one in steps.values()},
+        modules=tuple(sorted(filter(_is_installed, imported))),
+        code=next((code for one in reversed(steps.values()) if (code := one.code(name))), None),
     )
 
 
