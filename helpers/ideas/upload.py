@@ -74,7 +74,7 @@ def send_parts(
 ) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
-    line.request("HEAD", to, headers={"Repr-Digest": digest})
+    line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})
     offset, complete = answered(line, name, size)
     with path.open("rb") as file:
         while not complete:

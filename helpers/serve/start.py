@@ -48,8 +48,8 @@ def serve(
         env=os.environ | {"PYTHONPATH": path},
     ) as process:
         try:
-            if not (said := process.stdout.readline()):
+            if not (port := process.stdout.readline()):
                 raise OSError(f"the server for {folder} did not start: it says why on standard error")
-            yield Running(f"127.0.0.1:{int(said)}", process.pid)
+            yield Running(f"127.0.0.1:{int(port)}", process.pid)
         finally:
             process.stdin.close()  # that ends it; leaving this block waits for it
