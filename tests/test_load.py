@@ -223,7 +223,7 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
 @pytest.mark.measured
 def test_who_has_lost_patience_asks_over_a_new_connection():
     good = json.dumps({"version": "v", "digits": [1]}).encode()
-    code = "from helpers.serve import load; load.PATIENCE = 0.2; load.main()"
+    code = "from helpers.serve import load; load.TIMEOUT_S = 0.2; load.main()"
     with stub([b"slow"] * 4 + [good] * 1000) as address:
         command = [sys.executable, "-c", code, address, "m"]
         with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

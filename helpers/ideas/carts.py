@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import os
 import weakref
-from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -13,7 +12,6 @@ import numpy as np
 
 from ..units import in_words
 from ..whole import regular_file
-from .hitch import Hitch
 
 Buffer = bytes | bytearray | mmap.mmap | SharedMemory
 
@@ -81,22 +79,6 @@ class BufferCart:
         return owner
 
 
-@dataclass(frozen=True, repr=False)
-class Holders:
-    """Who keeps a MappedFile mapped.
-
-    yokes  a name for each live yoke, oldest first: the function that made the yoke's view
-    views  how many loans without a live yoke still have a view
-    """
-
-    yokes: tuple[str, ...]
-    views: int
-
-    def __repr__(self) -> str:
-        named = f"{len(self.yokes)} yoke{'s' * (len(self.yokes) != 1)} ({', '.join(self.yokes)})" if self.yokes else ""
-        return ", and ".join(filter(None, (named, "escaped views" if self.views else ""))) or "nobody"
-
-
 class EmptyFile(ValueError):
     """The file has 0 bytes, or doesn't tell its size: there is nothing to map."""
 
@@ -106,7 +88,7 @@ class MappedFile:
 
     The file is closed as soon as it's mapped. The mapping keeps a duplicate of the descriptor (CPython's mmap needs it
     for resize and size). Both go once close() was called, by you or by the last yoke, and the last escaped view is
-    gone. Until then `closed` is False, and holders() says who keeps the file mapped.
+    gone. Until then `closed` is False.
     OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc.
     """
 
@@ -119,7 +101,6 @@ class MappedFile:
             mapping = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self._mapping: mmap.mmap | None = mapping
         self._seen = weakref.ref(mapping)  # still finds it after this cart has let go
-        self._lenders: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
     @property
     def closed(self) -> bool:
@@ -132,9 +113,7 @@ class MappedFile:
         if mapping is None:
             ended = "was given up, by its last yoke or by close(): map it again"
             raise ValueError(f"{self.path} {ended}, or next time take the cart back with into_backing_cart()")
-        view = counted(mapping)
-        self._lenders[id(view.obj)] = view.obj
-        return view
+        return counted(mapping)
 
     def close(self) -> None:
         """Unmaps the file: at once, or when the last view goes."""
@@ -142,15 +121,6 @@ class MappedFile:
         if mapping is not None:
             with contextlib.suppress(BufferError):  # exported pointers exist: from now on only the views hold it
                 mapping.close()
-
-    def holders(self) -> Holders:
-        """Says who still looks at it. A view from a live yoke counts with that yoke, not as an escaped view."""
-        yokes = Hitch.yokes_of(self)
-        out = {id(lender) for lender in (ref() for ref in self._lenders.valuerefs()) if lender is not None}
-        escaped = len(out - {id(lent.obj) for _, lent in yokes})
-        if self._mapping is None and not self.closed and not yokes:
-            escaped = max(escaped, 1)  # somebody got hold of the mapping itself
-        return Holders(tuple(name for name, _ in yokes), escaped)
 
     def __repr__(self) -> str:
         return f"MappedFile({str(self.path)!r}, {in_words(self.size, 'bytes')}{', closed' if self.closed else ''})"
