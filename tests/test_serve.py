@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import psutil
 import pytest
 from serving import PICTURES, ask, expected, model, part, put, read, sha, unfinished, until
 
@@ -169,31 +168,6 @@ def test_the_client_of_lesson_02_speaks_to_this_server(at: str, folder: Path, tm
         upload(tmp_path / "made", at, to="/models/from_02")
 
 
-@pytest.mark.measured
-def test_an_upload_needs_little_memory(at: str, folder: Path, tmp_path: Path):
-    if sys.platform != "linux":
-        pytest.skip("/proc tells it")
-    data, done = model(tmp_path, 1, hidden=200_000), threading.Event()
-    ids = [row["pid"] for row in workers(at)]
-    before = {pid: anonymous(pid) for pid in ids}
-    most = dict(before)
-
-    def watch() -> None:
-        while not done.wait(0.002):
-            for pid in ids:
-                most[pid] = max(most[pid], anonymous(pid))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    for first in range(0, len(data), 16 << 20):
-        end = min(first + (16 << 20), len(data))
-        assert ask(at, "PUT", "/models/large", data[first:end], part(data, first, end)).status in (201, 202)
-    done.set()
-    watcher.join()
-    assert (folder / "large").stat().st_size == len(data) > 57 << 20
-    assert max(most[pid] - before[pid] for pid in ids) < 8 << 20
-
-
 def anonymous(pid: int) -> int:
     text = Path(f"/proc/{pid}/status").read_text()
     return 1024 * int(text.partition("RssAnon:")[2].split()[0])
@@ -234,23 +208,6 @@ def test_a_tenant_changes_its_own_weights_only(at: str, tmp_path: Path, backend:
     assert read(at, "?tenant=nobody").status == 404
 
 
-@pytest.mark.measured
-@linux
-def test_ten_tenants_cost_little_more_than_one(folder: Path, tmp_path: Path):
-    data = model(tmp_path, hidden=100_000)
-    with serve(folder, workers=1) as alone:
-        put(alone.address, data)
-        (pid,) = (row["pid"] for row in workers(alone.address))
-        for tenant in range(10):
-            own = json.dumps({"out.bias": [0.0] * 10}).encode()
-            assert ask(alone.address, "PUT", f"/models/m/tenants/t{tenant}", own).status == 201
-        assert read(alone.address, "?tenant=t0", PICTURES[:1]).status == 200
-        one = anonymous(pid)
-        for tenant in range(1, 10):
-            assert read(alone.address, f"?tenant=t{tenant}", PICTURES[:1]).status == 200
-        assert anonymous(pid) - one < len(data) / 5
-
-
 def test_a_file_goes_out_whole(at: str, tmp_path: Path):
     version = put(at, data := model(tmp_path, 8)).json["version"]
     for query in ("", "?through=user"):
@@ -271,22 +228,6 @@ def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, que
     put(at, model(tmp_path, 2))
     assert begin + answer.read() == old
     line.close()
-
-
-@linux
-def test_the_kernel_copies_what_goes_out(folder: Path, tmp_path: Path):
-    """Processor time shows this; /proc can't, because it counts sendfile's bytes as read and written."""
-    (folder / "m").write_bytes(model(tmp_path, hidden=200_000))
-    with serve(folder, workers=1) as alone:
-        process = psutil.Process(workers(alone.address)[0]["pid"])
-
-        def spent(query: str) -> float:
-            before = sum(process.cpu_times()[:2])
-            for _ in range(4):
-                ask(alone.address, "GET", f"/models/m{query}")
-            return sum(process.cpu_times()[:2]) - before
-
-        assert spent("") < 0.7 * spent("?through=user")
 
 
 def test_who_began_on_the_old_version_ends_on_it(tmp_path: Path):
@@ -389,30 +330,6 @@ def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
     assert until(lambda: [read(at) for _ in range(10)] and sum(row["versions"] for row in workers(at)) > 1, 10)
     put(at, model(tmp_path, 2))
     assert until(lambda: all(row["versions"] == 0 for row in workers(at)))
-
-
-@pytest.mark.measured
-@linux
-@pytest.mark.parametrize("backend", ["mapped", "copied"])
-def test_workers_share_one_mapped_file_and_have_a_copy_each(at: str, tmp_path: Path, backend: str):
-    data = model(tmp_path, hidden=170_000)  # 48 MiB
-    before = ask(at, "GET", "/metrics").json
-    put(at, data)
-    answered = [row["answers"] for row in before["workers"]]
-
-    def all_have_answered() -> bool:
-        for _ in range(8):
-            read(at, f"?backend={backend}", PICTURES[:1])
-        return all(row["answers"] > was for row, was in zip(workers(at), answered, strict=True))
-
-    assert until(all_have_answered, 20)
-    after = ask(at, "GET", "/metrics").json["together"]
-    files = {key: after[key] / len(data) for key in ("mapped", "mapped pss")}
-    own = (after["anonymous"] - before["together"]["anonymous"]) / len(data)
-    if backend == "mapped":
-        assert files["mapped"] >= 4 and 0.9 < files["mapped pss"] < 1.1 and own < 1
-    else:
-        assert files["mapped"] < 0.1 and own > 3.5
 
 
 def test_metrics_leave_out_what_the_kernel_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -218,26 +218,7 @@ def test_hostile_request_gets_the_right_status(at: str, number: int):
     assert raw(at, request[:half], request[half:]).split()[1:2] == [b"%d" % status]
 
 
-def test_a_file_that_was_overwritten_is_not_served(tmp_path: Path):
-    (tmp_path / "models").mkdir()
-    with serve(tmp_path / "models", workers=1) as running:
-        put(running.address, model(tmp_path, 1))
-        assert read(running.address).status == 200
-        os.truncate(tmp_path / "models" / "m", 5_000)
-        assert read(running.address).status == 503
-        os.truncate(tmp_path / "models" / "m", 0)
-        assert read(running.address).status == 503
-        put(running.address, model(tmp_path, 2))
-        assert read(running.address).json["digits"] == expected(2)
-
-
 # --- processes that are killed ----------------------------------------------------------------------------
-def test_a_killed_worker_is_replaced(server: Running, at: str):
-    killed = ask(at, "GET", "/metrics").json["workers"][0]["pid"]
-    os.kill(killed, signal.SIGKILL)
-    assert until(lambda: ask(at, "GET", "/metrics").json["workers"][0]["pid"] != killed)
-
-
 def test_the_server_ends_with_a_killed_caller(tmp_path: Path):
     code = (
         "import sys; from helpers.serve import serve; s = serve(sys.argv[1], workers=2); r = s.__enter__();"

@@ -11,16 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from serving import PICTURES, expected, model
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
-from helpers.serve.app import Service
-from helpers.serve.digits import Digits
 from helpers.serve.model_store import SLOT, opened
-from helpers.serve.scoreboard import Scoreboard
 from helpers.serve.versions import Versions
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
@@ -63,25 +59,6 @@ async def comes(true: Callable[[], Any], seconds: float = 10) -> Any:
     return found
 
 
-async def asked(service: Service, method: str, path: str, body: bytes = b"") -> list[dict]:
-    """What the server sends, asked without a socket."""
-    sent: list[dict] = []
-
-    async def receive() -> dict:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "root_path": ""}
-    await service.app(scope, receive, send)
-    return sent
-
-
-def digits_of(sent: list[dict]) -> list[int]:
-    return json.loads(sent[1]["body"])["digits"]
-
-
 def test_an_old_version_is_not_dropped_on_the_event_loop(path: Path, unmapped: list):
     async def main() -> None:
         versions = Versions()
@@ -91,34 +68,6 @@ def test_an_old_version_is_not_dropped_on_the_event_loop(path: Path, unmapped: l
         await versions.lend(path, "mapped")
         assert await comes(lambda: unmapped)
         assert unmapped[0] is not threading.main_thread()
-
-    asyncio.run(main())
-
-
-def test_the_last_request_on_an_old_version_does_not_unmap_it_on_the_event_loop(
-    path: Path, unmapped: list, monkeypatch: pytest.MonkeyPatch
-):
-    reads, go, pictures, read = [], threading.Event(), PICTURES[:20], Digits.read
-
-    def slow(self: Digits, pictures: np.ndarray) -> np.ndarray:
-        reads.append(threading.current_thread())
-        assert len(reads) > 1 or go.wait(20)
-        return read(self, pictures)
-
-    monkeypatch.setattr(Digits, "read", slow)
-
-    async def main() -> None:
-        service = Service(path.parent, Scoreboard(1), 0)
-        first = asyncio.create_task(asked(service, "POST", "/models/m/answers", pictures.tobytes()))
-        try:
-            assert await comes(lambda: reads)
-            swap(path, 2)
-            assert digits_of(await asked(service, "POST", "/models/m/answers", pictures.tobytes())) == expected(2)
-            assert not unmapped
-        finally:
-            go.set()
-        assert digits_of(await first) == expected(1)
-        assert await comes(lambda: unmapped) and threading.main_thread() not in unmapped
 
     asyncio.run(main())
 
@@ -146,18 +95,6 @@ def test_who_waits_for_a_version_takes_no_thread(path: Path):
         yokes = [yoke for _, yoke in await asyncio.gather(*waiting[1:])]
         assert len(made) == 1 and {tuple(yoke.get().read(PICTURES[:20])) for yoke in yokes} == {tuple(expected(1))}
         assert not versions.opening
-
-    asyncio.run(main())
-
-
-def test_all_who_wait_for_a_version_hear_what_is_wrong_with_it(path: Path):
-    async def main() -> None:
-        versions, made = Versions(), []
-        os.truncate(path, 9_000)
-        versions.cache.make = lambda key: made.append(time.sleep(0.1)) or opened(key)
-        said = await asyncio.gather(*(versions.lend(path, "mapped") for _ in range(3)), return_exceptions=True)
-        assert [(error.status, "damaged" in error.reason) for error in said] == [(503, True)] * 3
-        assert len(made) == 1 and not versions.opening
 
     asyncio.run(main())
 

@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import os
 import weakref
-from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +12,7 @@ import numpy as np
 from ..units import in_words
 from ..whole import regular_file
 
-Buffer = bytes | bytearray | mmap.mmap | SharedMemory
+Buffer = bytes | bytearray | mmap.mmap
 
 
 @runtime_checkable
@@ -33,16 +32,16 @@ class Cart(Protocol):
 
 
 def cart_of(x: Buffer | Cart) -> Cart:
-    """A cart for bytes, a bytearray, a mapping or a SharedMemory; a cart comes back as is. TypeError for the rest."""
+    """A cart for bytes, a bytearray or a mapping; a cart comes back as is. TypeError for the rest."""
     if isinstance(x, Buffer):
         return BufferCart(x)
     if isinstance(x, (BufferCart, MappedFile, Cart)):  # our own first: isinstance is slow for a protocol
         return x
-    owners = "the owner of the bytes (bytes, bytearray, mmap.mmap, SharedMemory), a MappedFile"
+    owners = "the owner of the bytes (bytes, bytearray, mmap.mmap), a MappedFile"
     raise TypeError(f"{type(x).__name__} isn't a cart: pass {owners}, or an object with lend(), close() and size")
 
 
-def counted(owner: bytes | bytearray | mmap.mmap | memoryview) -> memoryview:
+def counted(owner: Buffer) -> memoryview:
     """A read-only view. `owner` counts it as an export for as long as anything made from the view is alive.
 
     There's an ndarray in between, because np.ndarray(shape, buffer=view) keeps only `view.obj` and drops the view
@@ -56,7 +55,7 @@ def counted(owner: bytes | bytearray | mmap.mmap | memoryview) -> memoryview:
 class BufferCart:
     """Lends the bytes of an object that somebody else made. close() hands the object back without closing it.
 
-    Until the last view is gone, resizing a bytearray or closing a mapping or SharedMemory raises BufferError.
+    Until the last view is gone, resizing a bytearray or closing a mapping raises BufferError.
     """
 
     def __init__(self, owner: Buffer) -> None:
@@ -64,19 +63,15 @@ class BufferCart:
 
     @property
     def size(self) -> int:
-        return 0 if self._owner is None else memoryview(self._bytes()).nbytes
+        return 0 if self._owner is None else memoryview(self._owner).nbytes
 
     def lend(self) -> memoryview:
-        return counted(self._bytes())
+        if self._owner is None:
+            raise ValueError("this cart has nothing to lend: it is closed; make a new cart")
+        return counted(self._owner)
 
     def close(self) -> None:
         self._owner = None
-
-    def _bytes(self) -> bytes | bytearray | mmap.mmap | memoryview:
-        owner = self._owner.buf if isinstance(self._owner, SharedMemory) else self._owner
-        if owner is None:
-            raise ValueError("this cart has nothing to lend: it, or its SharedMemory, is closed; make a new cart")
-        return owner
 
 
 class EmptyFile(ValueError):
@@ -111,8 +106,7 @@ class MappedFile:
     def lend(self) -> memoryview:
         mapping = self._mapping
         if mapping is None:
-            ended = "was given up, by its last yoke or by close(): map it again"
-            raise ValueError(f"{self.path} {ended}, or next time take the cart back with into_backing_cart()")
+            raise ValueError(f"{self.path} was given up, by its last yoke or by close(): map it again")
         return counted(mapping)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from socketserver import TCPServer
 
 from ..units import GiB
-from .upload import PATIENCE, checksum
+from .upload import TIMEOUT_S, checksum
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
@@ -53,7 +53,7 @@ class Server(TCPServer):
 
 class Inbox(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # many requests over one connection
-    timeout = PATIENCE
+    timeout = TIMEOUT_S
 
     def do_HEAD(self) -> None:
         self.answer(self.head)

@@ -1,38 +1,35 @@
-"""What makes a yoke (yoke.py) hold: yokes in several threads share a cart, and a function's result must borrow from it."""
+"""What makes yokes (yoke.py) safe: those of one cart share a loan, and the view of each must borrow from the cart."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..owners import link_of, way_to_owner
-from .carts import Cart, cart_of
+from .carts import Buffer, Cart, cart_of
 
-C = TypeVar("C")
 ADVICE = "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
 
 
-class Loan(Generic[C]):
+class Loan:
     """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart.
 
-    owner  the object that came as the cart
-    lent   a view of all its bytes, which the owner counts
-    yokes  how many share the loan; 0 once it has ended
-    kept   True if somebody took the cart back, and will close it
+    lent   a view of all its bytes, which their owner counts; None once the loan has ended
+    yokes  how many share the loan
     """
 
     _of_cart: ClassVar[dict[int, "Loan"]] = {}
     _lock = threading.RLock()  # reentrant: a finaliser may run here in the same thread
 
-    def __init__(self, owner: C, cart: Cart, lent: memoryview) -> None:
-        self.owner, self.cart, self.lent, self.yokes, self.kept = owner, cart, lent, 0, False
+    def __init__(self, cart: Cart, lent: memoryview) -> None:
+        self.cart, self.lent, self.yokes = cart, lent, 0
 
     @classmethod
-    def of(cls, owner: C, function: Callable[[memoryview], Any]) -> tuple["Loan[C]", Any]:
-        """Lends the bytes of `owner` (anything cart_of takes), for one yoke more. Returns the view that `function`
+    def of(cls, owner: Buffer | Cart, function: Callable[[memoryview], Any]) -> tuple["Loan", Any]:
+        """Lends the bytes of `owner` for one yoke more. Returns the view that `function`
         makes of them, too.
 
         ValueError if the view doesn't borrow. Whatever fails, the cart is the caller's again.
@@ -44,8 +41,7 @@ class Loan(Generic[C]):
             del view, lent  # or the traceback would keep them alive, and the bytes too
             raise ValueError(reason)
         with cls._lock:
-            loan = cls._of_cart.setdefault(id(cart), cls(owner, cart, lent))
-            loan.kept = False
+            loan = cls._of_cart.setdefault(id(cart), cls(cart, lent))
             return loan.join(), view
 
     def join(self) -> Self:
@@ -62,9 +58,8 @@ class Loan(Generic[C]):
                 return
             del self._of_cart[id(self.cart)]
             self.lent = None  # first, because this view would keep the cart from closing
-        if not self.kept:
-            with contextlib.suppress(BufferError):  # some carts raise if a view escaped, instead of waiting for it
-                self.cart.close()
+        with contextlib.suppress(BufferError):  # some carts raise if a view escaped, instead of waiting for it
+            self.cart.close()
 
 
 def copy_reason(value: Any, lent: memoryview, function: Callable) -> str | None:

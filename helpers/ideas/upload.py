@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ..units import MiB
 
-PATIENCE = 10  # seconds without a byte: then the connection counts as lost
+TIMEOUT_S = 10  # without a byte: then the connection counts as lost
 WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
 LOST = ConnectionError, TimeoutError, BadStatusLine, IncompleteRead  # the last two: it broke within an answer
 
@@ -51,7 +51,7 @@ def upload(
         raise ValueError(f"{path.name} is empty; a part has at least one byte")
     for wait in (0, *WAITS):
         time.sleep(wait)
-        with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
+        with closing(HTTPConnection(address, timeout=TIMEOUT_S)) as line:
             try:
                 line.connect()
             except OSError as error:  # refused, or no such host, or no way there

@@ -35,7 +35,7 @@ class Yoke(Generic[Y, C]):
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")
 
-    def __init__(self, loan: Loan[C] | None, view: Y, name: str) -> None:
+    def __init__(self, loan: Loan | None, view: Y, name: str) -> None:
         self._loan, self._view, self._name = loan, view, name
 
     @classmethod
@@ -70,14 +70,6 @@ class Yoke(Generic[Y, C]):
         """Another yoke of the same view and cart. Copies no bytes."""
         loan, view = self._loan, self.get()  # the loan first: get() raises if another thread releases this yoke now
         return Yoke(loan and loan.join(), view, self._name)
-
-    def into_backing_cart(self) -> C:
-        """Uses up this yoke and returns its cart, which is now the caller's to close; None for an owned value."""
-        loan, _ = self._loan, self.get()
-        if loan is not None:
-            loan.kept = True
-        self.release()
-        return None if loan is None else loan.owner
 
     def release(self) -> None:
         """Lets go of view and cart. Calling it again does nothing."""
