@@ -95,12 +95,12 @@ class MappedFile:
                 raise EmptyFile(f"the size of {self.path} is 0: nothing to map; read it and use Yoke.owned(…)")
             mapping = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self._mapping: mmap.mmap | None = mapping
-        self._seen = weakref.ref(mapping)  # still finds it after this cart has let go
+        self._reference = weakref.ref(mapping)  # still finds it after this cart has let go
 
     @property
     def closed(self) -> bool:
         """Is it unmapped?"""
-        mapping = self._seen()
+        mapping = self._reference()
         return mapping is None or mapping.closed
 
     def lend(self) -> memoryview:

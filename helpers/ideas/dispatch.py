@@ -66,8 +66,8 @@ def checked(path: str | os.PathLike, shape: tuple[int, ...], dtype: Any) -> Path
     if not size:
         raise ValueError(f"{path} holds 0 bytes: no weights, and nothing to map")
     if size != wanted:
-        asked = f"weights {shape} of {np.dtype(dtype)} take {wanted:,}"
-        raise ValueError(f"{path} holds {size:,} bytes; {asked}: pass the shape and dtype it was written with")
+        needed = f"weights {shape} of {np.dtype(dtype)} take {wanted:,}"
+        raise ValueError(f"{path} holds {size:,} bytes; {needed}: pass the shape and dtype it was written with")
     return Path(path)
 
 

@@ -87,7 +87,7 @@ def name_of(function: Callable) -> str:
 
 def leaves(value: Any) -> Iterator[Any]:
     """The values in nested tuples, lists, dicts and dataclasses, depth first; opens each container once."""
-    seen: set[int] = set()
+    opened: set[int] = set()
     left = [value]
     while left:
         node = left.pop()
@@ -100,8 +100,8 @@ def leaves(value: Any) -> Iterator[Any]:
         else:
             yield node
             continue
-        if id(node) not in seen:  # a list can hold itself
-            seen.add(id(node))
+        if id(node) not in opened:  # a list can hold itself
+            opened.add(id(node))
             left.extend(reversed(inside))
 
 

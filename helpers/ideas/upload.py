@@ -100,8 +100,8 @@ def answered(line: HTTPConnection, name: str, size: int) -> tuple[int, bool]:
         raise ValueError(f"{line.host}:{line.port} refuses {name}: {answer.status} {answer.reason}")
     offset = answer.headers.get("Upload-Offset", "")
     if not (offset.isdecimal() and int(offset) <= size):
-        why = f"its Upload-Offset is {offset!r}, not 0 to {size}"
-        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {why}")
+        reason = f"its Upload-Offset is {offset!r}, not 0 to {size}"
+        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {reason}")
     return int(offset), answer.headers["Upload-Complete"] == "?1"
 
 

@@ -30,7 +30,7 @@ def serve(
     """Serves the models in `folder`. port 0: any that is free. `memory`: how much a worker may take of its own beyond
     what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
 
-    OSError if it doesn't start: no such folder, or a port that is taken. NotMeasuredHere on Windows, which can't fork.
+    OSError if it doesn't start: no such folder, or a port in use. NotMeasuredHere on Windows, which can't fork.
     """
     if not hasattr(os, "fork"):
         from ..measure import NotMeasuredHere
