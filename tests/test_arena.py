@@ -164,7 +164,7 @@ def test_a_file_that_was_cut_short_or_made_longer(path: Path):
 
 
 @pytest.mark.parametrize("data", [b"x", b"\x89PNG\r\n\x1a\n" + bytes(200)])
-def test_a_file_of_somebody_else(path: Path, data: bytes):
+def test_foreign_file_is_refused_and_kept(path: Path, data: bytes):
     assert type(refused(path, data)) is ForeignSnapshot
     with pytest.raises(ForeignSnapshot):
         snapshot(path, "test", fill)
@@ -267,7 +267,7 @@ def test_built_once_and_again_when_stale(path: Path):
     assert len(calls) == 3 and path.read_bytes() == data[:-1]
 
 
-def test_who_is_overtaken_builds_again(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_build_that_was_overtaken_is_repeated(path: Path, monkeypatch: pytest.MonkeyPatch):
     replace = os.replace
 
     def overtaken(old: str, new: str) -> None:
@@ -371,7 +371,7 @@ ROOTS = {
 
 
 @pytest.mark.parametrize("kind", ROOTS)
-def test_a_root_that_is_none(path: Path, kind: str):
+def test_root_that_belongs_to_no_index_is_refused(path: Path, kind: str):
     source = path.with_name("text")
     source.write_bytes(b"ACGTACGT")
     KmerIndex.of(source, 4, path).close()

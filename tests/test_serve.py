@@ -230,7 +230,7 @@ def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, que
     line.close()
 
 
-def test_who_began_on_the_old_version_ends_on_it(tmp_path: Path):
+def test_request_ends_on_the_version_it_began_on(tmp_path: Path):
     async def swap() -> None:
         path, versions = tmp_path / "m", Versions()
         path.write_bytes(model(tmp_path, 1))

@@ -240,13 +240,13 @@ def test_workers_end_with_a_killed_watcher(tmp_path: Path):
         assert len(workers) == 2 and until(lambda: not any(process.is_running() for process in workers))
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_missing_folder_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     with pytest.raises(OSError, match="did not start"), serve(tmp_path / "none"):
         pass
     assert "is no folder" in capfd.readouterr().err
 
 
-def test_a_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
+def test_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
     """It kills a worker, or the process that watches them. Each round starts with what the last kill left."""
     (folder := tmp_path / "models").mkdir()
     files = [model(tmp_path, turn, hidden=5_000) for turn in (1, 2)]

@@ -72,7 +72,7 @@ def test_an_old_version_is_not_dropped_on_the_event_loop(path: Path, unmapped: l
     asyncio.run(main())
 
 
-def test_who_waits_for_a_version_takes_no_thread(path: Path):
+def test_waiting_for_a_version_takes_no_thread(path: Path):
     go, made = threading.Event(), []
 
     def slow(key: Any) -> Yoke:

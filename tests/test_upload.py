@@ -77,7 +77,7 @@ def test_parts_of_any_size_arrive(server: Server, source: Path, part: int):
     assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES)
 
 
-def test_a_complete_file_is_told_with_its_size(server: Server, source: Path):
+def test_complete_file_is_reported_with_its_size(server: Server, source: Path):
     def told() -> tuple[str, str]:
         line.request("HEAD", "/model.bin", headers={"Repr-Digest": checksum(source)})
         headers = line.getresponse().headers
@@ -155,7 +155,7 @@ def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(server: S
         ({"body": bytes(20_001), "Content_Range": "bytes 0-20000/20001"}, 413, "at most 20000 bytes"),
     ],
 )
-def test_a_request_that_is_wrong_leaves_nothing(server: Server, source: Path, wrong: dict, status: int, why: str):
+def test_wrong_request_leaves_nothing(server: Server, source: Path, wrong: dict, status: int, why: str):
     (server.folder / "model.bin").write_bytes(b"old")
     (server.folder / "folder").mkdir()
     told = put(server, **wrong)
@@ -182,7 +182,7 @@ def test_half_a_part_is_not_kept(server: Server, source: Path, reset: bool, capf
 
 
 @pytest.mark.measured
-def test_who_stays_silent_is_hung_up_on(server: Server, source: Path, monkeypatch: pytest.MonkeyPatch):
+def test_silent_client_is_cut_off(server: Server, source: Path, monkeypatch: pytest.MonkeyPatch):
     assert Inbox.timeout == client.TIMEOUT_S
     monkeypatch.setattr(Inbox, "timeout", 0.05)
     with socket.create_connection(server.server_address) as line:
@@ -243,7 +243,7 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
         ("7", "had 7 bytes of model.bin, and now has 7"),
     ],
 )
-def test_another_server_is_told_from_an_inbox(source: Path, offset: str | None, why: str):
+def test_server_that_is_no_inbox_is_recognised(source: Path, offset: str | None, why: str):
     class Other(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))

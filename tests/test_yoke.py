@@ -124,7 +124,7 @@ def test_a_mapping_cannot_be_closed_while_lent(function: Callable):
     assert mapping.closed
 
 
-def test_what_is_no_cart():
+def test_wrong_carts_are_refused():
     for wrong in ("text", [1], memoryview(b"view"), None, np.zeros(3)):
         with pytest.raises(TypeError, match=f"{type(wrong).__name__} isn't a cart: pass the owner"):
             cart_of(wrong)
@@ -159,7 +159,7 @@ BORROWING: list[Callable] = [
 
 
 @pytest.mark.parametrize("make", [MappedFile, Path.read_bytes, lambda path: bytearray(path.read_bytes())])
-def test_borrows(folder: Path, make: Callable):
+def test_views_are_accepted(folder: Path, make: Callable):
     (folder / "even").write_bytes(bytes(range(64)))
     for function in BORROWING:
         with Yoke.attach(make(folder / "even"), function) as value:
@@ -201,7 +201,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_refused(folder: Path, words: str):
+def test_copies_are_refused(folder: Path, words: str):
     file = MappedFile(folder / "0")
     with pytest.raises(ValueError) as refusal:
         Yoke.attach(file, REFUSED[words])
