@@ -53,8 +53,11 @@ class Builder:
             raise TypeError("an arena can't hold a MaskedArray: place its .data and its .mask")
         self._file.write(bytes(-self._file.tell() % ALIGNMENT))
         offset = self._file.tell()
-        write_array(self._file, array, version=(1, 0), allow_pickle=False)
+        write_array(self, array, version=(1, 0), allow_pickle=False)
         return offset
+
+    def write(self, data: bytes) -> int:  # write_array calls this; tofile() would lose the errno of a full disk
+        return self._file.write(data)
 
 
 class Arena:
