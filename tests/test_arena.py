@@ -1,7 +1,6 @@
 """Arena and KmerIndex: what goes in comes out as a view; what doesn't fit is refused; few pages are touched."""
 
 import gc
-import math
 import os
 import re
 import struct
@@ -30,7 +29,7 @@ from helpers.ideas.arena import (
 from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
 from helpers.ideas.kmers import LAYOUT, ROOT, KmerIndex
 from helpers.make import dna
-from helpers.measure import PageState, advise, drop_from_cache, page_map
+from helpers.measure import page_map
 from helpers.measure.maps import region_at, why_not
 from helpers.units import MiB
 
@@ -382,21 +381,3 @@ def test_root_that_belongs_to_no_index_is_refused(path: Path, kind: str):
         KmerIndex.of(source, 4, path)
 
 
-@pytest.mark.measured
-@PAGES
-def test_a_query_touches_few_pages(text: Path, data: Path):
-    path = data / "index"
-    KmerIndex.of(text, 21, path).close()
-    word = text.read_bytes()[10_000:10_021].decode()
-    with KmerIndex.of(text, 21, path) as index:
-        everything = index.arena._yoke.get()
-        advise(everything, "random")  # or the kernel also reads neighbouring pages
-        advise(everything, "dontneed")
-        if (left := drop_from_cache(path)).count:  # a fault also maps neighbouring pages in the cache
-            pytest.skip(left.why)
-        found, codes = index.find(word), page_map(index.codes)
-        assert found.tolist() == [10_000]
-        assert region_at(found.ctypes.data).path == str(path), "what is found is a view, too"
-        assert len(codes) > 4096 and 2 <= codes.count(PageState.FILE) == codes.present <= math.log2(len(codes)) + 4
-        assert page_map(index.positions).present == 1
-    path.unlink()
