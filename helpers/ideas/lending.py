@@ -29,8 +29,7 @@ class Loan:
 
     @classmethod
     def of(cls, owner: Buffer | Cart, function: Callable[[memoryview], Any]) -> tuple["Loan", Any]:
-        """Lends the bytes of `owner` for one yoke more. Returns the view that `function`
-        makes of them, too.
+        """Lends the bytes of `owner` for one yoke more, and returns the view that `function` makes of them, too.
 
         ValueError if the view doesn't borrow. Whatever fails, the cart is the caller's again.
         """

@@ -27,7 +27,7 @@ from the version that it names, and that a client that is slow, silent or gone c
 - it notices a worker that was stopped (SIGSTOP), or answers a client that has closed its half of the connection;
 - what others put into its folder gets a fitting status: a pipe there can take a thread for ever;
 - a worker whose memory ran out again and again gets all of it back;
-- the disk has room for uploads that nobody finishes: each is removed a day after its last part.
+- the disk has room for uploads that nobody finishes: the next upload removes those of more than a day ago.
 
 >>> with serve("models", workers=4, memory="64 MiB") as server:
 ...     print(server.address)
