@@ -379,5 +379,3 @@ def test_root_that_belongs_to_no_index_is_refused(path: Path, kind: str):
         builder.root = builder.place(ROOTS[kind]({name: builder.place(array) for name, array in PLACED.items()}))
     with pytest.raises(DamagedSnapshot, match=r"snapshot\.arena"):
         KmerIndex.of(source, 4, path)
-
-
