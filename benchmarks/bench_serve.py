@@ -54,9 +54,9 @@ from pathlib import Path
 from starlette.responses import FileResponse
 from starlette.routing import Route
 from helpers.serve.app import Service
-from helpers.serve.metrics import Board
+from helpers.serve.scoreboard import Scoreboard
 folder = Path(os.environ["MODELS"])
-app = Service(folder, Board(1), 0).app
+app = Service(folder, Scoreboard(1), 0).app
 app.router.routes.insert(0, Route("/plain", lambda request: FileResponse(folder / "large")))
 """
 SERVERS = {

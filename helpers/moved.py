@@ -38,6 +38,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
 MODULES = {
     "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
     "helpers.measure.crates": "helpers.measure.twins",
+    "helpers.serve.arriving": "helpers.serve.uploads",
     "helpers.show.crossover": "helpers.lessons.values.crossover",
     "helpers.show.recorded": "helpers.lessons.copying.recorded",
 }

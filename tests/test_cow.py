@@ -1,7 +1,6 @@
 """Cow: a borrowed value is never written, and is copied only when somebody asks, and only once."""
 
 import copy
-import ctypes
 import doctest
 import mmap
 import subprocess
@@ -174,17 +173,6 @@ def test_what_a_view_or_a_clone_would_not_do_justice_is_refused(source: Any):
     assert Cow.owned(source).to_mut() is source
 
 
-def test_a_subclass_with_nothing_more_to_write_is_lent(tmp_path):
-    np.ones(4).tofile(tmp_path / "map")
-    for source in (np.memmap(tmp_path / "map", "f8", "r+"), np.ones(4).view(np.recarray)):
-        cow = Cow.borrowed(source)
-        with pytest.raises(ValueError, match="read-only"):
-            cow.value[0] = 9
-        assert cow.shares_memory_with(source) and type(cow.value) is type(source)
-    twice = MappingProxyType(MappingProxyType(source := {"a": 1}))
-    assert Cow.borrowed(twice).shares_memory_with(source) and Cow.borrowed(twice).into_owned() == source
-
-
 def test_a_copy_of_a_cow_owns_its_own_value():
     array = np.zeros(2)
     for owned in (array, [0, 0], bytearray(2), {0: 0}):
@@ -201,12 +189,6 @@ def test_a_copy_of_a_cow_owns_its_own_value():
         copy.copy(one)
 
 
-def test_a_format_that_numpy_does_not_know():
-    text, other = (ctypes.c_wchar * 3)(*"abc"), (ctypes.c_wchar * 3)(*"abc")
-    cow = Cow.borrowed(memoryview(text))
-    assert cow.shares_memory_with(text) and not cow.shares_memory_with(other)
-
-
 def test_another_type_is_taught_in_one_place():
     class Frozen(frozenset):
         pass
@@ -219,15 +201,6 @@ def test_another_type_is_taught_in_one_place():
     assert not clones
     cow.to_mut().add(3)
     assert cow.into_owned() == {1, 2, 3} and source == {1, 2} and len(clones) == 1
-
-
-def test_a_clone_of_another_type_can_be_a_dict():
-    class Frozen(tuple):
-        pass
-
-    to_owned.register(Frozen, dict)
-    source = Frozen([("a", 1)])
-    assert Cow.borrowed(source).value is source and Cow.borrowed(source).to_mut() == {"a": 1}
 
 
 def test_a_cow_that_was_used_up():
@@ -244,15 +217,6 @@ def test_the_repr_is_short_and_reads_no_big_value():
     assert repr(Cow.borrowed(np.array([1.0, 2.0]))) == "Cow.borrowed(array([1., 2.]))"
     assert repr(Cow.owned({"a": 1})) == "Cow.owned({'a': 1})"
     assert repr(Cow.borrowed(mmap.mmap(-1, 2**30))) == "Cow.borrowed(memoryview of 1,073,741,824 bytes)"
-
-
-def test_numpy_seals_only_what_its_owner_seals():
-    """What the module says about setflags, for both kinds of owner."""
-    weights = np.zeros(3)
-    Cow.borrowed(weights).value.setflags(write=True)
-    sealed = Cow.borrowed(np.frombuffer(bytes(24)))
-    with pytest.raises(ValueError, match="WRITEABLE"):
-        sealed.value.setflags(write=True)
 
 
 def test_the_examples_run():

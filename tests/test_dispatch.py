@@ -17,7 +17,6 @@ from helpers.ideas.dispatch import (
     Negative,
     Positive,
     Service,
-    describe,
     each_by_method,
     each_by_table,
     once_per_array,
@@ -178,20 +177,6 @@ def test_wrong_files(kind: type, path: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="empty holds 0 bytes: no weights"):
         kind(tmp_path / "empty", (0, 3))
     assert kind(str(path), (32, 32)).weights.shape == (32, 32)
-
-
-def test_describe_is_by_type_and_open(path: Path):
-    words = {describe(one) for one in (Positive(), Negative(), CopiedWeights(path, SHAPE), MappedWeights(path, SHAPE))}
-    assert len(words) == 4 and sum("(16, 64)" in one for one in words) == 2
-
-    class Doubling(Negative):
-        pass
-
-    assert describe(Doubling()) == describe(Negative())
-    describe.register(Doubling, lambda backend: "doubles")
-    assert describe(Doubling()) == "doubles"
-    with pytest.raises(TypeError, match=r"list.*describe\.register"):
-        describe([])
 
 
 def test_once_per_array_is_the_same_work():

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import isnan
@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.folders import ROOT
 from helpers.ideas.safetensors import TensorFile
 from helpers.lessons.serving.growth import growth
 from helpers.lessons.serving.load_chart import load_chart, watched
@@ -24,7 +23,7 @@ from helpers.make import DIGITS, digit_model, digits
 from helpers.measure import sampler
 from helpers.measure.load import Load, Look, Tick
 from helpers.measure.machine import here
-from helpers.serve import client, serve
+from helpers.serve import serve
 from helpers.serve.client import ask, asking, metrics, put
 from helpers.serve.digits import BACKENDS
 from helpers.teach import recorded
@@ -61,13 +60,6 @@ def test_half_of_one_version_and_half_of_another_are_no_model(tmp_path: Path):
     half = len(files[0]) // 2
     (tmp_path / "torn").write_bytes(files[1][:half] + files[0][half:])
     assert reads(tmp_path / "torn") not in [reads(tmp_path / "0"), reads(tmp_path / "1")]
-
-
-def test_a_bare_name_is_a_generated_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path))
-    with TensorFile(digit_model("bare.safetensors")) as file, TensorFile(DIGITS) as original:
-        assert np.array_equal(file["hidden.weight"], original["hidden.weight"])
-    assert (tmp_path / "bare.safetensors").exists()
 
 
 # --- the class ---------------------------------------------------------------------------------------------------
@@ -220,33 +212,6 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
     assert load.missing == ("anonymous", "file")
 
 
-@pytest.mark.measured
-def test_who_has_lost_patience_asks_over_a_new_connection():
-    good = json.dumps({"version": "v", "digits": [1]}).encode()
-    code = "from helpers.serve import load; load.PATIENCE = 0.2; load.main()"
-    with stub([b"slow"] * 4 + [good] * 1000) as address:
-        command = [sys.executable, "-c", code, address, "m"]
-        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            print(TEN.tobytes().hex(), file=process.stdin, flush=True)
-            process.stdout.readline()
-            ticks = [json.loads(process.stdout.readline())[0] for _ in range(10)]
-            process.stdin.close()
-    assert sum(failed for _, _, _, failed, _ in ticks) == 4 and ticks[-1][2] > 0
-
-
-@pytest.mark.measured
-def test_the_last_look_has_every_tick_until_then(monkeypatch: pytest.MonkeyPatch):
-    def slowly(lines: Iterator[str], load: Load, gather: Callable = client._gather) -> None:
-        for line in lines:
-            time.sleep(0.15)
-            gather([line], load)
-
-    monkeypatch.setattr(client, "_gather", slowly)
-    with stub([json.dumps({"version": "v", "digits": [1]}).encode()]) as address:
-        *_, load = asking(address, "m", TEN, looks=6)
-    assert load.ticks[-1].at > load.looks[-2].at - 0.2
-
-
 def test_the_asking_ends_with_whoever_wanted_it():
     with stub([json.dumps({"version": "v", "digits": [1]}).encode()]) as address:
         loads = asking(address, "m", TEN, looks=100)
@@ -282,10 +247,7 @@ input()
 
 @pytest.mark.measured
 @linux
-@pytest.mark.parametrize("interval", [0.001, 60])
-def test_growth_sees_the_peak_of_all_the_processes(interval: float, monkeypatch: pytest.MonkeyPatch):
-    module = sys.modules["helpers.lessons.serving.growth"]  # by that path one gets the function
-    monkeypatch.setattr(module, "INTERVAL", interval)
+def test_growth_sees_the_peak_of_all_the_processes():
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=-1, stdout=-1, text=True) as process:
         process.stdout.readline()
         with growth([process.pid, os.getpid()]) as grown:

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.ideas import safetensors as ours
-from helpers.ideas import tensor_header
 from helpers.ideas.safetensors import (
     RULES,
     SafetensorsError,
@@ -25,8 +24,7 @@ from helpers.ideas.safetensors import (
     read_header,
     save,
 )
-from helpers.ideas.tensor_header import BITS, INDEX_RULES, LONG
-from helpers.make import tensor_file
+from helpers.ideas.tensor_header import INDEX_RULES
 from helpers.measure import measure
 
 LINUX = sys.platform == "linux"
@@ -83,82 +81,51 @@ def nothing_stays_mapped(tmp_path: Path) -> Iterator[None]:
 
 BROKEN = [
     ("too short", b"", "0 bytes"),
-    ("too short", b"\2\0\0\0\0\0\0", "7 bytes"),
     ("header too long", file_of({}, length=100_000_001), "100,000,001"),
-    ("header too long", b"\xff" * 8, "18,446,744,073,709,551,615"),
     ("header beyond file", file_of({}, length=3), "say 3, and 2 bytes follow"),
-    ("header beyond file", file_of({}, length=100_000_000), "100,000,000"),
-    ("not an object", file_of(b""), "b''"),
     ("not an object", file_of(b" {}"), "b' {}'"),
-    ("not an object", file_of(b"\xef\xbb\xbf{}"), "xef"),
-    ("not an object", file_of(b"[]"), "b'[]'"),
     ("not UTF-8", file_of(b'{"\xff":1}'), "position 2"),
-    ("not UTF-8", file_of(b'{"\xed\xa0\x80":1}'), "position 2"),
     ("not UTF-8", file_of(b'{"__metadata__":{"a":"\\ud83d"}}'), "surrogates"),
     ("not UTF-8", file_of(b'{"\\ude00":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"), "surrogates"),
     ("not JSON", file_of(b"{"), "line 1 column 2"),
-    ("not JSON", file_of(b"{}\0"), "Extra data"),
-    ("not JSON", file_of(b'{"a\x01":1}'), "control character"),
-    ("not JSON", file_of(b'{"a":01}'), "delimiter"),
-    ("not JSON", raw(more=b","), "line 1 column"),
     ("not JSON", raw(shape=b"[" * 100_000 + b"]" * 100_000), "nested too deep"),
     ("not JSON", raw(offsets=b"[0," + b"1" * 10_000 + b"]"), "4300 digits"),
     ("duplicate key", raw(more=b',"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'), "'a' does"),
     ("duplicate key", file_of(b'{"__metadata__":{"k":"1","k":"2"}}'), "'k' does"),
-    ("duplicate key", file_of(b'{"__metadata__":{},"__metadata__":{}}'), "'__metadata__' does"),
     ("metadata", file_of({"__metadata__": None}), "None"),
-    ("metadata", file_of({"__metadata__": []}), "[]"),
     ("metadata", file_of({"__metadata__": {"k": 1}}), "'k' is 1"),
-    ("metadata", file_of({"__metadata__": {"k": 1.5}}), "'k' is 1.5"),
     ("fields", file_of({"a": None}), "None"),
-    ("fields", file_of({"a": ["U8", [1], [0, 1]]}, b"x"), "'U8'"),
     ("fields", one(shape=...), "dtype"),
     ("fields", one(strides=[1]), "strides"),
-    ("fields", file_of(b'{"a":{"dtype":"U8","dtype":"U8","shape":[1]}}', b"x"), "dtype"),
     ("dtype", one(dtype="U9"), "'U9'"),
-    ("dtype", one(dtype="u8"), "'u8'"),
     ("dtype", one(dtype=["U8"]), "U8"),
-    ("dtype", one(dtype={"U8": None}), "U8"),
     ("shape", one(shape=1), "shape is 1"),
-    ("shape", one(shape={}), "()"),
     ("shape", one(shape=[-1]), "-1"),
     ("shape", one(shape=[True]), "True"),
-    ("shape", one(shape=["1"]), "'1'"),
     ("shape", one(shape=[2**64]), "18446744073709551616"),
     ("shape", raw(shape=b"[1.0]"), "[1.0]"),
-    ("shape", raw(shape=b"[1e0]"), "1e0"),
     ("shape", raw(shape=b"[NaN]"), "NaN"),
-    ("shape", raw(shape=b"[-Infinity]"), "-Infinity"),
     ("shape", one(shape=[1] * 65), "1, 1"),
     ("offsets", one(data_offsets=[0]), "[0]"),
-    ("offsets", one(data_offsets=[0, 1, 1]), "[0, 1, 1]"),
     ("offsets", one(data_offsets=[0, None]), "None"),
     ("offsets", raw(offsets=b"[0,1.0]"), "1.0"),
-    ("offsets", one(data_offsets=[-1, 0]), "-1"),
     ("offsets", one(data_offsets=[0, 2**64]), "18446744073709551616"),
     ("hole or overlap", one(data_offsets=[1, 2], data=b"xx"), "begins at 1, not 0"),
     ("hole or overlap", two([0, 2], [3, 4], 4), "begins at 3, not 2"),
     ("hole or overlap", two([0, 2], [1, 3], 3), "begins at 1, not 2"),
-    ("hole or overlap", two([0, 2], [0, 2], 2), "begins at 0, not 2"),
-    ("hole or overlap", two([1, 1], [0, 2], 2), "begins at 1, not 2"),
     ("end before begin", two([0, 2], [2, 1], 2), "from 2 to 1"),
-    ("overflow", one(dtype="U64", shape=[2**58]), "288230376151711744"),
     ("overflow", one(shape=[2**32, 2**32]), "4294967296, 4294967296"),
     ("overflow", one(shape=[0, 2**63, 2**63], data_offsets=[0, 0], data=b""), "0, 9223372036854775808"),
     ("part of a byte", one(dtype="F4", shape=[1]), "4 bits"),
-    ("part of a byte", one(dtype="F6_E2M3", shape=[3]), "18 bits"),
     ("wrong size", one(shape=[2]), "1 bytes, U8 of shape (2,) needs 2"),
-    ("wrong size", one(dtype="F32", shape=[]), "needs 4"),
-    ("wrong size", one(shape=[0]), "needs 0"),
     ("wrong size", one(shape=[2**60], data_offsets=[0, 1]), "needs 1152921504606846976"),
     ("file length", one(data=b"xx"), "ends at byte 69, the file at 70"),
-    ("file length", one(data=b""), "the file at 68"),
     ("file length", file_of({}, b"x"), "ends at byte 10"),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(BROKEN)))
-def test_a_broken_rule_is_named_with_what_is_there(number: int):
+def test_broken_rule_is_named_with_what_is_there(number: int):
     rule, data, saw = BROKEN[number]
     with pytest.raises(SafetensorsError) as caught:
         read_header(data)
@@ -173,15 +140,6 @@ def test_a_broken_rule_is_named_with_what_is_there(number: int):
 
 def test_every_rule_has_a_file_that_breaks_it():
     assert list(RULES) == list(dict.fromkeys(rule for rule, _, _ in BROKEN)), "in the order in which they are checked"
-
-
-def test_of_several_faults_the_first_rule_is_named():
-    """Each file breaks its own rule, and also the last rule, because of the bytes added here."""
-    for rule, data, _ in BROKEN:
-        if rule not in ("too short", "header beyond file", "file length"):
-            with pytest.raises(SafetensorsError) as caught:
-                read_header(data + b"more")
-            assert caught.value.rule == rule
 
 
 LEGAL = {
@@ -202,7 +160,7 @@ LEGAL = {
 
 
 @pytest.mark.parametrize("what", LEGAL)
-def test_what_is_legal_is_read(what: str):
+def test_legal_header_is_read(what: str):
     data = LEGAL[what]
     header = read_header(data)
     assert header.size == 8 + int.from_bytes(data[:8], "little")
@@ -236,38 +194,11 @@ def test_messages_stay_short():
     assert caught.value.rule == "fields" and len(str(caught.value)) < 500
 
 
-def test_what_writers_write_is_checked_at_once(path: Path, monkeypatch: pytest.MonkeyPatch):
-    arrays = {"layers.0.weight": np.zeros((2, 3)), "layers.0.bias": np.ones(3), "scalar": np.array(1, "u1")}
-    monkeypatch.setattr(tensor_header, "one_by_one", None)
-    for metadata in (None, {}, {"made by": "hand"}):
-        save(arrays, path, metadata)
-        assert read_header(path.read_bytes()).metadata == (metadata or {})
-    for odd in (False, True):
-        made = tensor_file(path.with_name(str(odd)), size="1 MiB", misaligned=odd)
-        assert len(read_header(made.read_bytes()).entries) == 16
-    reference = pytest.importorskip("safetensors.numpy")
-    assert read_header(reference.save(arrays, {"a": "b", "c": "d"})).entries.keys() == arrays.keys()
-
-
-def test_of_a_thousand_tensors_the_one_that_is_wrong_is_named():
-    table = {f"t{i}": {"dtype": "F16", "shape": [2, 3], "data_offsets": [12 * i, 12 * i + 12]} for i in range(1000)}
-    assert len(read_header(file_of(table, bytes(12_000))).entries) == 1000
-    for rule, wrong in {
-        "fields": {"order": "C"}, "dtype": {"dtype": "F17"}, "shape": {"shape": [-2, -3]},
-        "offsets": {"data_offsets": [7]},
-        "hole or overlap": {"data_offsets": [8400, 8412]}, "overflow": {"shape": [2**32, 2**32]},
-        "part of a byte": {"dtype": "F4", "shape": [1]}, "wrong size": {"shape": [True + 1, 4]},
-    }.items():  # fmt: skip
-        with pytest.raises(SafetensorsError) as caught:
-            read_header(file_of(table | {"t701": table["t701"] | wrong}, bytes(12_000)))
-        assert (caught.value.rule, caught.value.tensor) == (rule, "t701")
-
-
 HOSTILE = {
-    "constants": b'{"a":[%s0]}' % (b"NaN," * 600_000), "numbers": b'{"a":[%s0]}' % (b"257," * 600_000),
-    "words": b'{"a":[%s0]}' % (b'"ab",' * 500_000), "lists": b'{"a":[%s0]}' % (b"[]," * 800_000),
-    "objects": b'{"a":[%s0]}' % (b"{}," * 800_000), "both": b'{"a":[%s0]}' % (b"[],[],{}," * 250_000),
-}  # fmt: skip
+    "constants": b'{"a":[%s0]}' % (b"NaN," * 600_000),
+    "lists": b'{"a":[%s0]}' % (b"[]," * 800_000),
+    "objects": b'{"a":[%s0]}' % (b"{}," * 800_000),
+}
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -287,30 +218,6 @@ def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
     rule, said, peak = measure(refused, data).value
     assert rule == "fields" and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said)
     assert peak < 6 * len(data)
-
-
-@pytest.mark.slow
-def test_a_long_header_is_read_as_a_short_one():
-    names = [f'{{[,:"\\{i}é\\' for i in range(12_000)]
-    table = {name: {"dtype": "U8", "shape": [1] * 64, "data_offsets": [i, i + 1]} for i, name in enumerate(names)}
-    for metadata in ({}, {"__metadata__": {}}, {"__metadata__": {names[i]: "[" * i for i in range(50)}}):
-        data = file_of(metadata | table, bytes(12_000))
-        assert len(data) > LONG and list(read_header(data).entries) == names
-    with pytest.raises(SafetensorsError) as caught:
-        read_header(data + b"x")
-    assert caught.value.rule == "file length"
-
-
-@given(
-    st.binary(max_size=80) | st.builds(file_of, st.binary(max_size=80).map(lambda b: b"{" + b), st.binary(max_size=9))
-)
-def test_any_bytes_are_a_header_inside_the_file_or_refused(data: bytes):
-    try:
-        header = read_header(data)
-    except SafetensorsError as error:
-        assert error.rule in RULES
-    else:
-        assert all(header.size <= entry.begin <= entry.end <= len(data) for entry in header.entries.values())
 
 
 # A file
@@ -364,7 +271,7 @@ def test_a_tensor_lies_in_the_mapping_of_its_file(path: Path):
             assert file.cow(name).is_borrowed and file.cow(name).shares_memory_with(file[name])
 
 
-def test_what_is_misaligned_is_copied_once_and_says_so(path: Path):
+def test_misaligned_tensor_is_copied_once(path: Path):
     with TensorFile(misaligned(path)) as file:
         assert file.copied == () and file.cow("a").is_borrowed and file.cow("c").is_borrowed
         cow = file.cow("b")
@@ -394,12 +301,6 @@ def test_views_outlive_the_file(path: Path):
     assert not LINUX or not mapped(path)
 
 
-def test_a_file_that_is_let_go_is_unmapped(path: Path):
-    save({"a": np.arange(1000)}, path)
-    assert TensorFile(path)["a"][3] == 3
-    assert not LINUX or not mapped(path)
-
-
 def test_names_that_are_not_there(path: Path):
     save({"layers.0.weight": np.zeros(1), "layers.0.bias": np.zeros(1)}, path)
     with TensorFile(path) as file:
@@ -412,13 +313,6 @@ def test_names_that_are_not_there(path: Path):
         with pytest.raises(KeyError) as caught:
             file["layers.0.bias" * 10_000]
         assert len(str(caught.value)) < 500
-
-
-def test_to_ask_for_what_may_be_missing_looks_for_no_names_like_it(path: Path, monkeypatch: pytest.MonkeyPatch):
-    save({"a": np.zeros(1)}, path)
-    monkeypatch.setattr(ours, "get_close_matches", None)
-    with TensorFile(path) as file:
-        assert file.get("b") is None and file.get("a") is not None
 
 
 def test_a_damaged_file_is_named_and_not_kept_mapped(path: Path):
@@ -471,13 +365,6 @@ def test_arrays_of_any_layout_and_byte_order(path: Path):
     with TensorFile(path) as file:
         for name, array in arrays.items():
             assert file[name].dtype == array.dtype.newbyteorder("<") and np.array_equal(file[name], array)
-
-
-def test_tensors_are_aligned_in_the_file(path: Path):
-    save({"a": np.zeros(3, "u1"), "b": np.zeros(1, "f8"), "c": np.zeros(3, "f2")}, path, {"k": "v" * 3})
-    with TensorFile(path) as file:
-        assert list(file) == ["b", "c", "a"] and list(file.values()) and file.copied == ()
-        assert file.entries["b"].begin % 8 == 0
 
 
 @pytest.mark.parametrize(
@@ -555,12 +442,11 @@ def test_shards_are_opened_when_they_are_asked_for(tmp_path: Path):
     [
         ("index", None, "weight_map"),
         ("index", ["a"], "weight_map"),
-        *(("shard", {"a": shard}, None) for shard in ("/etc/passwd", "../1.safetensors", "sub/../../x", "", ".",
-          "C:\\x", "..\\x", "\\x", "C:x", "x\0y", 3, None, ["1.safetensors"])),
+        *(("shard", {"a": shard}, None) for shard in ("/etc/passwd", "sub/../../x", "", "C:x", "..\\x", "x\0y", 3)),
         ("missing", {"z": "1.safetensors"}, "1.safetensors has no such tensor"),
     ],
 )  # fmt: skip
-def test_an_index_that_leads_astray(tmp_path: Path, rule: str, weight_map: object, saw: str | None):
+def test_index_that_leads_out_of_its_folder_is_refused(tmp_path: Path, rule: str, weight_map: object, saw: str | None):
     with pytest.raises(SafetensorsError) as caught, ShardedFile(sharded(tmp_path, weight_map)) as model:
         model.entries  # noqa: B018
     error = caught.value
@@ -575,7 +461,7 @@ def test_an_index_that_leads_astray(tmp_path: Path, rule: str, weight_map: objec
      ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'), ("index", b'{"weight_map":{},"metadata":[]}'),
      ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}')],
 )  # fmt: skip
-def test_an_index_that_is_none(tmp_path: Path, rule: str, text: bytes):
+def test_malformed_index_is_refused(tmp_path: Path, rule: str, text: bytes):
     path = tmp_path / "x.index.json"
     path.write_bytes(text)
     with pytest.raises(SafetensorsError, match=r"x\.index\.json") as caught:
@@ -589,28 +475,6 @@ def test_an_index_of_any_size_is_not_read(tmp_path: Path):
         file.truncate(2**40)
     with pytest.raises(SafetensorsError, match="has 1,099,511,627,776 bytes, and 100,000,000 is the limit"):
         ShardedFile(path)
-
-
-def test_of_two_threads_that_open_a_shard_the_first_one_s_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with ShardedFile(sharded(tmp_path)) as model:
-        real, first = TensorFile, []
-
-        def slow(path: Path) -> TensorFile:
-            monkeypatch.setattr(ours, "TensorFile", real)
-            first.append(model.cow("b"))  # what another thread does meanwhile
-            return real(path)
-
-        monkeypatch.setattr(ours, "TensorFile", slow)
-        assert model.cow("b") is first[0], "copied once"
-
-
-def test_shards_that_are_not_there_or_damaged(tmp_path: Path):
-    with ShardedFile(sharded(tmp_path, {"a": "no.safetensors", "b": "1.safetensors"})) as model:
-        with pytest.raises(FileNotFoundError):
-            model["a"]
-        (tmp_path / "1.safetensors").write_bytes(b"{}")
-        with pytest.raises(SafetensorsError, match=r"1\.safetensors: it has 2 bytes"):
-            model["b"]
 
 
 # The reference implementation
@@ -640,16 +504,6 @@ def test_written_as_the_reference_writes_and_read_as_it_reads(path: Path, tensor
     with TensorFile(path) as file:
         assert file.keys() == tensors.keys() and file.metadata == (metadata or {}) and file.copied == ()
         assert all(equal(file[name], array) for name, array in tensors.items())
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ours.DTYPES.values() if not hasattr(np, kind)])
-def test_dtypes_of_ml_dtypes_both_ways(path: Path, kind: str):
-    reference, ml_dtypes = pytest.importorskip("safetensors.numpy"), pytest.importorskip("ml_dtypes")
-    array = np.array([1, 2, 0.5], getattr(ml_dtypes, kind))
-    save({"a": array}, path)
-    assert path.read_bytes() == reference.save({"a": array})
-    with TensorFile(path) as file:
-        assert equal(file["a"], array) and file.cow("a").is_borrowed
 
 
 @pytest.mark.parametrize("where", ["BROKEN", "LEGAL"])
@@ -685,9 +539,3 @@ def fuzzing():
     import fuzz_safetensors
 
     return fuzz_safetensors
-
-
-def test_bits_of_every_dtype():
-    for name, kind in ours.DTYPES.items():
-        if (dtype := ours.dtype_of(name)) is not None:
-            assert dtype.itemsize * 8 == BITS[name] and dtype.name == kind

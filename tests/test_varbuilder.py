@@ -2,7 +2,6 @@
 
 import gc
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.ideas import safetensors
 from helpers.ideas.safetensors import SafetensorsError, save
 from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
 from helpers.measure.maps import region_at
@@ -111,23 +109,6 @@ def test_bfloat16(folder: Path):
         assert weights.taken == {"x": "borrowed", "y": "copied: float32 to bfloat16"}
 
 
-def test_a_dtype_that_numpy_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """bfloat16 without ml_dtypes is only bytes, which make no tensor, neither of its shape nor of theirs."""
-    path = folder / "model.safetensors"
-    save({"x": np.zeros(3, pytest.importorskip("ml_dtypes").bfloat16)}, path)
-    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    safetensors.dtype_of.cache_clear()
-    try:
-        for dtype in (None, "f4", "u1"):
-            for shape in ((3,), (6,)):
-                with VarBuilder.from_mapped(path, dtype) as weights:
-                    assert "numpy has no BF16; to get most such types" in message(weights, shape, "x")
-        with pytest.raises(LoadError, match="numpy has no bfloat16; to get most such types, install ml_dtypes"):
-            VarBuilder.from_mapped(path, "bfloat16")
-    finally:
-        safetensors.dtype_of.cache_clear()
-
-
 def test_what_is_misaligned_is_copied(folder: Path):
     path = misaligned(folder / "model.safetensors")
     with VarBuilder.from_mapped(path) as weights:
@@ -172,20 +153,6 @@ def test_numbers_do_not_wrap_around_nor_lose_their_other_half(folder: Path, stor
             assert "would lose more than digits" in message(weights, (3,), "x")
         else:
             assert weights.get((3,), "x").tolist() == [1, 1, 1]
-
-
-def test_ml_dtypes_needs_no_import(model: Path):
-    pytest.importorskip("ml_dtypes")
-    code = f"""
-import sys
-from helpers.ideas.varbuilder import VarBuilder
-assert "ml_dtypes" not in sys.modules
-with VarBuilder.from_mapped({str(model)!r}, "bfloat16") as weights:
-    print(weights.get((3,), "layers.1.bias").dtype)
-"""
-    folder = Path(__file__).parents[1]
-    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
-    assert ran.stdout == "bfloat16\n", ran.stderr
 
 
 @pytest.mark.parametrize("dtype", ["float33", object(), "O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"])

@@ -10,15 +10,14 @@ array by its distance from the file's first byte, so the mapping may begin anywh
     root  the offset of the array that knows the offsets of the others
 
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
-the file. Only verify() finds bytes that changed further on, because it has to read them all. The checksums guard
-against accidents, not attackers. Nothing here can guard against this: if somebody truncates a file that is mapped, a
-process that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it.
+the file. Nobody checks the numbers in it: that would take reading them all. The header's checksum guards against
+accidents, not attackers. Nothing here can guard against this: if somebody truncates a file that is mapped, a process
+that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it.
 """
 
 import io
 import operator
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -42,7 +41,7 @@ class Builder:
     """Fills an arena: place() each array, then set `root` to the offset of the array to begin with."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.root, self.size, self.body, self._file = 0, Header.SIZE, 0, file
+        self.root, self._file = 0, file
 
     def place(self, thing: Any) -> int:
         """Writes an array or a record (a numpy scalar) and returns its offset. TypeError for objects (pointers)."""
@@ -52,14 +51,13 @@ class Builder:
             raise TypeError(f"an arena can't hold {dtype}: place numbers, text (U, S), or records of them")
         if isinstance(thing, np.ma.MaskedArray):
             raise TypeError("an arena can't hold a MaskedArray: place its .data and its .mask")
-        self.write(bytes(-self.size % ALIGNMENT))
-        offset = self.size
+        self._file.write(bytes(-self._file.tell() % ALIGNMENT))
+        offset = self._file.tell()
         write_array(self, array, version=(1, 0), allow_pickle=False)
         return offset
 
-    def write(self, data: bytes) -> None:  # write_array calls this
-        self.size += self._file.write(data)
-        self.body = zlib.crc32(data, self.body)
+    def write(self, data: bytes) -> int:  # write_array calls this; tofile() would lose the errno of a full disk
+        return self._file.write(data)
 
 
 class Arena:
@@ -70,7 +68,7 @@ class Arena:
     """
 
     def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], header: Header) -> None:
-        self.path, self.root, self.size, self._body, self._yoke = path, header.root, header.size, header.body, yoke
+        self.path, self.root, self.size, self._yoke = path, header.root, header.size, yoke
 
     @staticmethod
     @contextmanager
@@ -86,8 +84,9 @@ class Arena:
             file.write(bytes(Header.SIZE))
             builder = Builder(file)
             yield builder
+            size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            file.write(replace(header, body=builder.body, size=builder.size, root=builder.root).pack())
+            file.write(replace(header, size=size, root=builder.root).pack())
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], layout: str, origin: bytes | None = None) -> "Arena":
@@ -123,12 +122,6 @@ class Arena:
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy checks the size
         except Exception as error:  # numpy has many ways to complain about bytes that nobody wrote
             raise DamagedSnapshot(f"{self.path} has no array at offset {offset}: {error}") from None
-
-    def verify(self) -> None:
-        """Reads every byte. DamagedSnapshot if any has changed since it was written; ValueError once closed."""
-        with self._yoke.get()[Header.SIZE :] as body:
-            if zlib.crc32(body) != self._body:
-                raise DamagedSnapshot(f"{self.path} changed after its header: delete it and build it again")
 
     def close(self) -> None:
         self._yoke.release()

@@ -4,7 +4,6 @@
 8   order       0x01020304 in the writer's byte order
 12  version     of this header; the fields before it keep their places in every version
 16  layout      CRC-32 of the program's description of its data
-20  body        CRC-32 of everything after the header
 24  size        of the file, in bytes
 32  root        offset of the array to begin with
 40  origin      a length and at most 64 bytes
@@ -17,8 +16,8 @@ import zlib
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
-MAGIC, ORDER, VERSION = b"\x89arena\r\n", 0x01020304, 1
-FORMAT = struct.Struct("=8s4I2Q65p19xI")
+MAGIC, ORDER, VERSION = b"\x89arena\r\n", 0x01020304, 2
+FORMAT = struct.Struct("=8s3I4x2Q65p19xI")
 AGAIN = "delete it and build it again"
 
 
@@ -43,7 +42,6 @@ class Header:
     """The fields between version and own, in this order; 0 until they're known."""
 
     layout: int
-    body: int = 0
     size: int = 0
     root: int = 0
     origin: bytes = b""
@@ -72,14 +70,14 @@ def read_header(head: bytes, path: str | os.PathLike[str], size: int, layout: st
         raise ForeignSnapshot(f"{path} isn't an arena: it begins with {begin}, not {MAGIC}; use another name")
     if len(head) < FORMAT.size:
         raise DamagedSnapshot(f"{path} was cut short: it has {size} bytes, and the header alone {FORMAT.size}; {AGAIN}")
-    _, order, version, *found, own = FORMAT.unpack(head)
+    _, order, version, *fields, own = FORMAT.unpack(head)
     if order == int.from_bytes(ORDER.to_bytes(4, "little"), "big"):
         raise ForeignSnapshot(f"{path} is from a machine with the other byte order: build yours under another name")
     if version != VERSION:
         raise StaleSnapshot(f"{path} has version {version}, and this program reads {VERSION}: build it again")
     if own != zlib.crc32(head[:-4]):
         raise DamagedSnapshot(f"{path}: its header changed after it was written; {AGAIN}")
-    header = Header(*found)
+    header = Header(*fields)
     if header.size != size:
         raise DamagedSnapshot(f"{path} has {size} bytes, but {header.size} were written; {AGAIN}")
     if header.layout != Header.of(layout, b"").layout:

@@ -4,8 +4,6 @@ import contextlib
 import mmap
 import os
 import weakref
-from dataclasses import dataclass
-from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,9 +11,8 @@ import numpy as np
 
 from ..units import in_words
 from ..whole import regular_file
-from .hitch import Hitch
 
-Buffer = bytes | bytearray | mmap.mmap | SharedMemory
+Buffer = bytes | bytearray | mmap.mmap
 
 
 @runtime_checkable
@@ -35,16 +32,16 @@ class Cart(Protocol):
 
 
 def cart_of(x: Buffer | Cart) -> Cart:
-    """A cart for bytes, a bytearray, a mapping or a SharedMemory; a cart comes back as is. TypeError for the rest."""
+    """A cart for bytes, a bytearray or a mapping; a cart comes back as is. TypeError for the rest."""
     if isinstance(x, Buffer):
         return BufferCart(x)
     if isinstance(x, (BufferCart, MappedFile, Cart)):  # our own first: isinstance is slow for a protocol
         return x
-    owners = "the owner of the bytes (bytes, bytearray, mmap.mmap, SharedMemory), a MappedFile"
+    owners = "the owner of the bytes (bytes, bytearray, mmap.mmap), a MappedFile"
     raise TypeError(f"{type(x).__name__} isn't a cart: pass {owners}, or an object with lend(), close() and size")
 
 
-def counted(owner: bytes | bytearray | mmap.mmap | memoryview) -> memoryview:
+def counted(owner: Buffer) -> memoryview:
     """A read-only view. `owner` counts it as an export for as long as anything made from the view is alive.
 
     There's an ndarray in between, because np.ndarray(shape, buffer=view) keeps only `view.obj` and drops the view
@@ -58,7 +55,7 @@ def counted(owner: bytes | bytearray | mmap.mmap | memoryview) -> memoryview:
 class BufferCart:
     """Lends the bytes of an object that somebody else made. close() hands the object back without closing it.
 
-    Until the last view is gone, resizing a bytearray or closing a mapping or SharedMemory raises BufferError.
+    Until the last view is gone, resizing a bytearray or closing a mapping raises BufferError.
     """
 
     def __init__(self, owner: Buffer) -> None:
@@ -66,35 +63,15 @@ class BufferCart:
 
     @property
     def size(self) -> int:
-        return 0 if self._owner is None else memoryview(self._bytes()).nbytes
+        return 0 if self._owner is None else memoryview(self._owner).nbytes
 
     def lend(self) -> memoryview:
-        return counted(self._bytes())
+        if self._owner is None:
+            raise ValueError("this cart has nothing to lend: it is closed; make a new cart")
+        return counted(self._owner)
 
     def close(self) -> None:
         self._owner = None
-
-    def _bytes(self) -> bytes | bytearray | mmap.mmap | memoryview:
-        owner = self._owner.buf if isinstance(self._owner, SharedMemory) else self._owner
-        if owner is None:
-            raise ValueError("this cart has nothing to lend: it, or its SharedMemory, is closed; make a new cart")
-        return owner
-
-
-@dataclass(frozen=True, repr=False)
-class Holders:
-    """Who keeps a MappedFile mapped.
-
-    yokes  a name for each live yoke, oldest first: the function that made the yoke's view
-    views  how many loans without a live yoke still have a view
-    """
-
-    yokes: tuple[str, ...]
-    views: int
-
-    def __repr__(self) -> str:
-        named = f"{len(self.yokes)} yoke{'s' * (len(self.yokes) != 1)} ({', '.join(self.yokes)})" if self.yokes else ""
-        return ", and ".join(filter(None, (named, "escaped views" if self.views else ""))) or "nobody"
 
 
 class EmptyFile(ValueError):
@@ -106,7 +83,7 @@ class MappedFile:
 
     The file is closed as soon as it's mapped. The mapping keeps a duplicate of the descriptor (CPython's mmap needs it
     for resize and size). Both go once close() was called, by you or by the last yoke, and the last escaped view is
-    gone. Until then `closed` is False, and holders() says who keeps the file mapped.
+    gone. Until then `closed` is False.
     OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc.
     """
 
@@ -118,23 +95,19 @@ class MappedFile:
                 raise EmptyFile(f"the size of {self.path} is 0: nothing to map; read it and use Yoke.owned(…)")
             mapping = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self._mapping: mmap.mmap | None = mapping
-        self._seen = weakref.ref(mapping)  # still finds it after this cart has let go
-        self._lenders: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+        self._reference = weakref.ref(mapping)  # still finds it after this cart has let go
 
     @property
     def closed(self) -> bool:
         """Is it unmapped?"""
-        mapping = self._seen()
+        mapping = self._reference()
         return mapping is None or mapping.closed
 
     def lend(self) -> memoryview:
         mapping = self._mapping
         if mapping is None:
-            ended = "was given up, by its last yoke or by close(): map it again"
-            raise ValueError(f"{self.path} {ended}, or next time take the cart back with into_backing_cart()")
-        view = counted(mapping)
-        self._lenders[id(view.obj)] = view.obj
-        return view
+            raise ValueError(f"{self.path} was given up, by its last yoke or by close(): map it again")
+        return counted(mapping)
 
     def close(self) -> None:
         """Unmaps the file: at once, or when the last view goes."""
@@ -142,15 +115,6 @@ class MappedFile:
         if mapping is not None:
             with contextlib.suppress(BufferError):  # exported pointers exist: from now on only the views hold it
                 mapping.close()
-
-    def holders(self) -> Holders:
-        """Says who still looks at it. A view from a live yoke counts with that yoke, not as an escaped view."""
-        yokes = Hitch.yokes_of(self)
-        out = {id(lender) for lender in (ref() for ref in self._lenders.valuerefs()) if lender is not None}
-        escaped = len(out - {id(lent.obj) for _, lent in yokes})
-        if self._mapping is None and not self.closed and not yokes:
-            escaped = max(escaped, 1)  # somebody got hold of the mapping itself
-        return Holders(tuple(name for name, _ in yokes), escaped)
 
     def __repr__(self) -> str:
         return f"MappedFile({str(self.path)!r}, {in_words(self.size, 'bytes')}{', closed' if self.closed else ''})"

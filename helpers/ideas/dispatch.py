@@ -16,7 +16,6 @@ import math
 import mmap
 import os
 from collections.abc import Callable, Iterable
-from functools import singledispatch
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -67,8 +66,8 @@ def checked(path: str | os.PathLike, shape: tuple[int, ...], dtype: Any) -> Path
     if not size:
         raise ValueError(f"{path} holds 0 bytes: no weights, and nothing to map")
     if size != wanted:
-        asked = f"weights {shape} of {np.dtype(dtype)} take {wanted:,}"
-        raise ValueError(f"{path} holds {size:,} bytes; {asked}: pass the shape and dtype it was written with")
+        needed = f"weights {shape} of {np.dtype(dtype)} take {wanted:,}"
+        raise ValueError(f"{path} holds {size:,} bytes; {needed}: pass the shape and dtype it was written with")
     return Path(path)
 
 
@@ -81,33 +80,6 @@ class Service:
     def infer_all(self, x: Any) -> list[Any]:
         """One result per backend, in order."""
         return [backend.infer(x) for backend in self.backends]
-
-
-@singledispatch
-def describe(backend: object) -> str:
-    """Dispatch the other way round: one function per type, kept outside the types, so anybody can add another."""
-    name = type(backend).__name__
-    raise TypeError(f"can't describe a {name}: register a function for it with @describe.register")
-
-
-@describe.register
-def _(backend: Positive) -> str:
-    return "returns its input"
-
-
-@describe.register
-def _(backend: Negative) -> str:
-    return "flips the sign"
-
-
-@describe.register
-def _(backend: CopiedWeights) -> str:
-    return f"weights {backend.weights.shape}, copied into anonymous memory"
-
-
-@describe.register
-def _(backend: MappedWeights) -> str:
-    return f"weights {backend.weights.shape}, a view of the mapped file"
 
 
 def each_by_method(backend: Backend, xs: Iterable[Any]) -> list[Any]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from socketserver import TCPServer
 
 from ..units import GiB
-from .upload import PATIENCE, checksum
+from .upload import TIMEOUT_S, checksum
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
@@ -31,7 +31,7 @@ Answer = tuple[int, int, bool]  # status, how many bytes have arrived, and wheth
 
 
 class Refused(Exception):
-    """A status of 400 or more, and why."""
+    """A status of 400 or more, and the reason."""
 
 
 class Server(TCPServer):
@@ -53,7 +53,7 @@ class Server(TCPServer):
 
 class Inbox(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # many requests over one connection
-    timeout = PATIENCE
+    timeout = TIMEOUT_S
 
     def do_HEAD(self) -> None:
         self.answer(self.head)
@@ -96,8 +96,8 @@ class Inbox(BaseHTTPRequestHandler):
 
     def part(self) -> tuple[int, int, int]:
         """The part's first and last byte, and the size of the file."""
-        told = CONTENT_RANGE.fullmatch(self.headers.get("Content-Range", ""))
-        first, last, size = map(int, told.groups()) if told else (0, -1, -1)
+        header = CONTENT_RANGE.fullmatch(self.headers.get("Content-Range", ""))
+        first, last, size = map(int, header.groups()) if header else (0, -1, -1)
         length = last + 1 - first
         if not first <= last < size or self.headers.get("Content-Length") != str(length):
             raise Refused(400, "Content-Range and Content-Length must name the same part")
@@ -108,8 +108,8 @@ class Inbox(BaseHTTPRequestHandler):
     def answer(self, ask: Callable[[], Answer]) -> None:
         try:
             status, offset, complete = ask()
-        except Refused as why:
-            return self.send_error(*why.args)
+        except Refused as refusal:
+            return self.send_error(*refusal.args)
         self.send_response(status)
         for header, value in ("Upload-Offset", offset), ("Upload-Complete", f"?{complete:d}"), ("Content-Length", 0):
             self.send_header(header, str(value))

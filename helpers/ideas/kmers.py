@@ -114,10 +114,10 @@ def _place(builder: Builder, text: np.ndarray, k: int) -> None:
     """Places the index of a text, (n,) uint8, as the root of an arena."""
     letters = LETTERS[text]
     codes = codes_of(letters, k)
-    known = np.ones(len(codes), bool)
+    complete = np.ones(len(codes), bool)
     for i in range(k):
-        known &= letters[i : i + len(codes)] != OTHER
-    positions, codes = np.flatnonzero(known), codes[known]
+        complete &= letters[i : i + len(codes)] != OTHER
+    positions, codes = np.flatnonzero(complete), codes[complete]
     order = np.argsort(codes, kind="stable")  # equal words stay in text order
     narrow = np.uint32 if len(text) < 2**32 else np.uint64
     placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))

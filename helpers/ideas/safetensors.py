@@ -11,7 +11,7 @@ neither: it writes a new file and renames it.
 
 import json
 import os
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PureWindowsPath
@@ -62,16 +62,8 @@ class Tensors(Mapping[str, np.ndarray]):
         near = ", ".join(map(shown, get_close_matches(str(name), self._names))) or "none; list(file) lists all names"
         return KeyError(f"{self.path} has no tensor {shown(name)}; names like it: {near}")
 
-    def get(self, name: str, default: Any = None) -> Any:
-        if name not in self:  # Mapping's get() calls __getitem__, which would search for similar names
-            return default
-        return self[name]
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
-
-    def keys(self) -> KeysView[str]:
-        return self._names.keys()
 
     def __len__(self) -> int:
         return len(self._names)
@@ -205,11 +197,9 @@ class ShardedFile(Tensors):
         return shard
 
     def __repr__(self) -> str:
-        there, opened = (
-            len(set(self._names.values())),
-            "closed" if self._shards is None else f"{len(self._shards)} opened",
-        )
-        return f"ShardedFile({str(self.path)!r}, {len(self)} tensors in {there} files, {opened})"
+        files = len(set(self._names.values()))
+        opened = "closed" if self._shards is None else f"{len(self._shards)} opened"
+        return f"ShardedFile({str(self.path)!r}, {len(self)} tensors in {files} files, {opened})"
 
 
 def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:

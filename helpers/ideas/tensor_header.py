@@ -12,9 +12,6 @@ this reader is stricter. The format's description forbids some things that the r
 doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
 for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more
 than 64 dimensions, or a 0 among dimensions whose product overflows.
-
-`entry` and `check_layout` spell out each rule for one tensor, and say what's broken. Most headers break no rule, and
-`at_once` finds that out faster: it checks one field of all tensors at a time.
 """
 
 import json
@@ -22,11 +19,9 @@ import math
 import mmap
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
-from operator import attrgetter, itemgetter, mul
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,12 +29,12 @@ import numpy as np
 Buffer = bytes | bytearray | memoryview | mmap.mmap
 
 LONGEST = 100_000_000
-LONG = 2**20  # bytes; check_outline looks at longer headers before json does
+LONG = 2**20  # bytes; check_outline counts the marks in longer headers before json makes objects of them
 LIMIT = 2**64
 METADATA = "__metadata__"
 FIELDS = "dtype", "shape", "data_offsets"
 three_fields = itemgetter(*FIELDS)
-LINE = 160
+LONGEST_SHOWN = 160
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
 SHORT.maxlevel = 3  # six lists of six lists of six
@@ -131,61 +126,12 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     header = view[8:start]
     if len(header) > LONG:
         check_outline(header)
-    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        if found := at_once(header, start, size):
-            return found
-    return one_by_one(header, start, size)
-
-
-def one_by_one(header: memoryview, start: int, size: int) -> Header:
-    """Checks rule by rule. SafetensorsError names the first broken rule, and the tensor that breaks it."""
     table = parsed(header)
     metadata = strings(table.pop(METADATA, ()))
     entries = [entry(name, pairs, start) for name, pairs in table.items()]
     entries.sort(key=attrgetter("begin", "end"))
     check_layout(entries, start, size)
     return Header({entry.name: entry for entry in entries}, metadata, start)
-
-
-def at_once(header: memoryview, start: int, size: int) -> Header | None:
-    """The same for most headers that break no rule; None, or one of Python's own errors, for the rest.
-
-    Legal, but left to `one_by_one`: tensors without elements, tensors not in file order, and names with a colon or \\u.
-    """
-    text = str(header, "utf-8")
-    table = PLAIN_JSON.decode(text)
-    kept, metadata, tensors = len(table), table.pop(METADATA, {}), table.values()
-    dtypes, shapes, offsets = ([tensor[field] for tensor in tensors] for field in FIELDS)
-    begins, ends = [begin for begin, _ in offsets], [end for _, end in offsets]
-    lengths = list(chain.from_iterable(shapes))
-    usual = (
-        text.startswith("{")
-        and "\\u" not in text
-        # A colon follows each name. If a name occurs twice, the table keeps one, and a colon is left over.
-        and kept + len(metadata) + 3 * len(tensors) == text.count(":")
-        and types(metadata.values()) <= {str}
-        and set(map(len, tensors)) == {3}
-        and types(shapes) | types(offsets) == {list}
-        and types(lengths) | types(begins) | types(ends) == {int}
-        and max(map(len, shapes)) <= 64
-        and min(lengths, default=1) > 0
-        and max(lengths, default=1) < LIMIT
-        and begins == [0, *ends[:-1]]
-        and ends[-1] == size - start
-    )
-    if not usual:
-        return None
-    bits = list(map(mul, map(BITS.__getitem__, dtypes), map(math.prod, shapes)))
-    if bits != [8 * (end - begin) for begin, end in offsets] or max(bits) >= LIMIT:
-        return None
-    places = [start + end for end in ends]
-    rows = zip(table, dtypes, map(tuple, shapes), [start, *places[:-1]], places, strict=True)
-    entries = map(tuple.__new__, repeat(Entry), rows)  # like Entry._make, in half the time
-    return Header(dict(zip(table, entries, strict=True)), metadata, start)
-
-
-def types(values: Iterable[Any]) -> set[type]:
-    return set(map(type, values))
 
 
 def head_of(
@@ -250,7 +196,6 @@ class Odd(str):
 
 # If a name occurs twice, Python's json keeps the last value, unless objects become tuples of pairs.
 JSON = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Odd, parse_constant=Odd)
-PLAIN_JSON = json.JSONDecoder(parse_float=Odd, parse_constant=Odd)
 
 
 def parsed(header: memoryview) -> dict[str, Any]:
@@ -337,4 +282,4 @@ def check_layout(entries: list[Entry], start: int, size: int) -> None:
 def shown(value: Any) -> str:
     """A value for a message, shortened: it may be a name of 100 MB, or a list a thousand lists deep."""
     text = SHORT.repr(value)
-    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ..units import MiB
 
-PATIENCE = 10  # seconds without a byte: then the connection counts as lost
+TIMEOUT_S = 10  # without a byte: then the connection counts as lost
 WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
 LOST = ConnectionError, TimeoutError, BadStatusLine, IncompleteRead  # the last two: it broke within an answer
 
@@ -51,7 +51,7 @@ def upload(
         raise ValueError(f"{path.name} is empty; a part has at least one byte")
     for wait in (0, *WAITS):
         time.sleep(wait)
-        with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
+        with closing(HTTPConnection(address, timeout=TIMEOUT_S)) as line:
             try:
                 line.connect()
             except OSError as error:  # refused, or no such host, or no way there
@@ -74,7 +74,7 @@ def send_parts(
 ) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
-    line.request("HEAD", to, headers={"Repr-Digest": digest})
+    line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})
     offset, complete = answered(line, name, size)
     with path.open("rb") as file:
         while not complete:
@@ -100,8 +100,8 @@ def answered(line: HTTPConnection, name: str, size: int) -> tuple[int, bool]:
         raise ValueError(f"{line.host}:{line.port} refuses {name}: {answer.status} {answer.reason}")
     offset = answer.headers.get("Upload-Offset", "")
     if not (offset.isdecimal() and int(offset) <= size):
-        why = f"its Upload-Offset is {offset!r}, not 0 to {size}"
-        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {why}")
+        reason = f"its Upload-Offset is {offset!r}, not 0 to {size}"
+        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {reason}")
     return int(offset), answer.headers["Upload-Complete"] == "?1"
 
 

@@ -88,13 +88,13 @@ class VarBuilder:
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
         file, entry = self._tree.tensors[full]
         stored = dtype_of(entry.dtype)
-        why = ""
+        reason = ""
         if stored is None:
-            why = f"; numpy has no {entry.dtype}; to get most such types, install ml_dtypes"
+            reason = f"; numpy has no {entry.dtype}; to get most such types, install ml_dtypes"
         elif wanted is not None and _loses(stored, wanted):
-            why = f"; {stored} to {wanted} would lose more than digits"
-        if why or entry.shape != tuple(shape):
-            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{why}")
+            reason = f"; {stored} to {wanted} would lose more than digits"
+        if reason or entry.shape != tuple(shape):
+            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{reason}")
         tensor = file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
@@ -137,12 +137,12 @@ class VarBuilder:
 
 def _wanted(dtype: Any) -> np.dtype:
     if isinstance(dtype, str) and dtype in NAMES:
-        if (found := dtype_of(NAMES[dtype])) is None:
+        if (converted := dtype_of(NAMES[dtype])) is None:
             raise LoadError(f"numpy has no {dtype}; to get most such types, install ml_dtypes")
-        return found
+        return converted
     with suppress(TypeError):  # numpy doesn't know it either
-        if (found := np.dtype(dtype)).name in NAMES:
-            return found
+        if (numpy_dtype := np.dtype(dtype)).name in NAMES:
+            return numpy_dtype
     raise LoadError(f"weights can't be {dtype}; choose one of {', '.join(NAMES)}")
 
 

@@ -11,16 +11,14 @@ view is good for as long as the yoke is. Two promises make that sound, and Pytho
 A yoke can't protect you from everything. The owner may write its bytes under the view. Anybody may overwrite a mapped
 file or truncate it (SIGBUS). And np.ndarray(shape, buffer=mapping) makes a view that isn't counted.
 
-carts.py says what can be a cart, borrows.py what counts as a borrow, and hitch.py how several yokes in several threads
-share a cart.
+carts.py says what can be a cart, and lending.py what counts as a borrow and how several yokes share a cart.
 """
 
 import sys
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from .borrows import borrowed, lend, name_of
-from .hitch import Loan
+from .lending import Loan, copy_reason, name_of
 
 Y = TypeVar("Y")
 C = TypeVar("C")
@@ -32,21 +30,18 @@ class Yoke(Generic[Y, C]):
     """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned().
 
     A yoke lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays
-    valid. The last yoke of a cart closes the cart (hitch.py: when the last Loan goes). A yoke that was released or used
-    up raises ValueError.
+    valid. The last yoke of a cart closes the cart. A yoke that was released or used up raises ValueError.
     """
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")
 
-    def __init__(self, loan: Loan[C] | None, view: Y, name: str) -> None:
+    def __init__(self, loan: Loan | None, view: Y, name: str) -> None:
         self._loan, self._view, self._name = loan, view, name
-        if loan is not None:
-            loan.hitched(self, name)
 
     @classmethod
     def attach(cls, cart: C, function: Callable[[memoryview], Y]) -> "Yoke[Y, C]":
         """Lends the bytes of `cart` to `function` and yokes the view that it returns. ValueError for a copy."""
-        loan, view = lend(cart, function)
+        loan, view = Loan.of(cart, function)
         return cls(loan, view, name_of(function))
 
     @classmethod
@@ -63,33 +58,31 @@ class Yoke(Generic[Y, C]):
 
     def map_project(self, function: Callable[[Y], Z]) -> "Yoke[Z, C]":
         """A yoke of a part of the view, over the same cart. Uses up this yoke, or on failure leaves it as it was."""
-        loan, view = self._loan, self.get()  # the loan first: get() raises if another thread releases this yoke now
-        projected = Yoke(loan, borrowed(function, view, loan), name_of(function))
+        loan, lent = self._loan, self._loan and self._loan.lent
+        view = function(self.get())
+        if lent is not None and (reason := copy_reason(view, lent, function)):
+            raise ValueError(reason)
+        projected = Yoke(loan and loan.join(), view, name_of(function))
         self.release()
         return projected
 
     def clone(self) -> "Yoke[Y, C]":
         """Another yoke of the same view and cart. Copies no bytes."""
-        return Yoke(self._loan, self.get(), self._name)
-
-    def into_backing_cart(self) -> C:
-        """Uses up this yoke and returns its cart, which is now the caller's to close; None for an owned value."""
-        loan, _ = self._loan, self.get()
-        self.release()
-        return None if loan is None else loan.taken_back()
+        loan, view = self._loan, self.get()  # the loan first: get() raises if another thread releases this yoke now
+        return Yoke(loan and loan.join(), view, self._name)
 
     def release(self) -> None:
         """Lets go of view and cart. Calling it again does nothing."""
         loan = getattr(self, "_loan", None)  # no _loan yet if __init__ failed
         self._view, self._loan = RELEASED, None
         if loan is not None:
-            loan.unhitched(self)
+            loan.leave()
 
     @property
     def size(self) -> int:
         """Bytes in the cart, or in an owned value (sys.getsizeof)."""
         loan, view = self._loan, self.get()
-        return sys.getsizeof(view) if loan is None else loan.hitch.cart.size
+        return sys.getsizeof(view) if loan is None else loan.cart.size
 
     def __enter__(self) -> Y:
         return self.get()
@@ -102,5 +95,5 @@ class Yoke(Generic[Y, C]):
 
     def __repr__(self) -> str:
         loan = self._loan
-        cart = "released" if self._view is RELEASED else "no cart" if loan is None else repr(loan.hitch.cart)
+        cart = "released" if self._view is RELEASED else "no cart" if loan is None else repr(loan.cart)
         return f"Yoke({self._name}: {cart})"

@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from ..units import in_words, size
@@ -16,8 +15,7 @@ class YokeCache(Generic[K]):
     """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the yokes outgrow the capacity.
 
     get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile; the cart closes
-    when the last clone is released. The cache releases the yokes that make(key) returns. make must not call this
-    cache: two threads that make each other's key would wait forever.
+    when the last clone is released. The cache releases the yokes that make(key) returns.
 
     weigh(key, yoke)         the bytes that a yoke counts for; if not given, all bytes in its cart
     size                     what all kept yokes count for; a cart that two of them share counts twice
@@ -33,37 +31,20 @@ class YokeCache(Generic[K]):
         self.capacity, self.make, self.weigh = size(capacity), make, weigh
         self.size = self.hits = self.misses = self.evictions = 0
         self._kept: OrderedDict[K, tuple[Yoke, int]] = OrderedDict()
-        self._making: dict[K, tuple[Future, int]] = {}  # what other threads wait for, and who makes it
         self._closed = False
         self._lock = threading.RLock()  # held for look-ups only, never while make runs or a cart closes
+        self._making = threading.RLock()  # one make at a time: whoever wants the same key finds it made
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. make runs once for a key at a time; other threads wait for it.
+        """A clone, the caller's to release. If make raises, nothing is kept, and the next get() tries again.
 
-        If make raises, all of them get the error, and the next get() tries again. A cart larger than the capacity is
-        returned but not kept. ValueError if the cache is closed; RuntimeError if make itself calls get().
+        A yoke that counts for more than the capacity is returned but not kept. ValueError if the cache is closed.
         """
-        with self._lock:
-            if any(maker == threading.get_ident() for _, maker in self._making.values()):
-                raise RuntimeError(f"make asks its own cache for {key!r}: make the yoke from something else")
-            if self._closed:
-                raise ValueError("this YokeCache is closed: make a new one")
-            if (clone := self.kept(key)) is not None:
-                return clone
-            first = key not in self._making
-            if first:
-                self.misses += 1
-                self._making[key] = Future(), threading.get_ident()
-            promise, _ = self._making[key]
-        try:
-            if first:
-                return self._made(key, promise)
-            clone = promise.result().clone()
-        finally:
-            del promise  # traceback -> frame -> promise -> error -> traceback: the cycle would keep views alive
-        with self._lock:
-            self.hits += 1
-        return clone
+        if (clone := self.kept(key)) is not None:
+            return clone
+        with self._making:
+            clone = self.kept(key)
+            return self._made(key) if clone is None else clone
 
     def kept(self, key: K) -> Yoke | None:
         """A clone of the kept yoke, the caller's to release; None if there's none. It neither makes one nor waits."""
@@ -79,21 +60,15 @@ class YokeCache(Generic[K]):
         with self._lock:
             return list(self._kept)
 
-    def _made(self, key: K, promise: Future) -> Yoke:
-        try:
-            yoke = self.make(key)
-            if not isinstance(yoke, Yoke):
-                raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, not a Yoke: use Yoke.attach or .owned")
-            weight, mine, others = self.weigh(key, yoke), yoke.clone(), yoke.clone()
-        except BaseException as error:
-            with self._lock:
-                del self._making[key]
-            promise.set_exception(error)
-            del promise
-            raise
-        dropped = []
+    def _made(self, key: K) -> Yoke:
+        if self._closed:
+            raise ValueError("this YokeCache is closed: make a new one")
+        self.misses += 1
+        yoke = self.make(key)
+        if not isinstance(yoke, Yoke):
+            raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, not a Yoke: use Yoke.attach or Yoke.owned")
+        weight, clone, dropped = self.weigh(key, yoke), yoke.clone(), []
         with self._lock:
-            del self._making[key]
             if self._closed or weight > self.capacity:
                 dropped.append(yoke)
             else:
@@ -104,10 +79,9 @@ class YokeCache(Generic[K]):
                 self.size -= freed
                 self.evictions += 1
                 dropped.append(oldest)
-        promise.set_result(others)  # for the threads that wait: lives as long as the promise
-        for yoke in dropped:
-            yoke.release()
-        return mine
+        for old in dropped:
+            old.release()
+        return clone
 
     def drop(self, key: K) -> None:
         """Releases the kept yoke of `key`, if there's one; clones in use stay valid. The next get() makes it anew."""

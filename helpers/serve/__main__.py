@@ -9,8 +9,8 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
 
 from ..units import in_words, size  # noqa: E402
-from .budget import LEAST, why_not  # noqa: E402
-from .workers import watch  # noqa: E402  numpy reads them when it's imported
+from .budget import SMALLEST_BUDGET, unavailable_reason  # noqa: E402
+from .supervisor import watch  # noqa: E402  numpy reads them when it's imported
 
 
 def main() -> None:
@@ -20,17 +20,18 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--memory", type=size, help='what a worker may take of its own: "64 MiB"')
     parser.add_argument("--until-stdin-ends", action="store_true")
-    asked = parser.parse_args()
-    if not asked.folder.is_dir():
-        parser.error(f"{asked.folder} is no folder")
-    if asked.workers < 1:
-        parser.error(f"{asked.workers} workers; use at least 1")
-    if asked.memory is not None and (why := why_not()):
-        parser.error(why)
-    if asked.memory is not None and asked.memory < LEAST:
-        parser.error(f"a budget of {in_words(asked.memory, 'bytes')}; use at least {in_words(LEAST, 'bytes')}")
-    until = sys.stdin.fileno() if asked.until_stdin_ends else None
-    watch(asked.folder.resolve(), asked.workers, asked.port, until, asked.memory)
+    options = parser.parse_args()
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder} is no folder")
+    if options.workers < 1:
+        parser.error(f"{options.workers} workers; use at least 1")
+    if options.memory is not None and (reason := unavailable_reason()):
+        parser.error(reason)
+    if options.memory is not None and options.memory < SMALLEST_BUDGET:
+        least = in_words(SMALLEST_BUDGET, "bytes")
+        parser.error(f"a budget of {in_words(options.memory, 'bytes')}; use at least {least}")
+    until = sys.stdin.fileno() if options.until_stdin_ends else None
+    watch(options.folder.resolve(), options.workers, options.port, until, options.memory)
 
 
 if __name__ == "__main__":

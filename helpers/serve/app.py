@@ -1,8 +1,8 @@
 """What is served where.
 
-PUT  /models/NAME              a part of a file, or all of it; see `arriving`
+PUT  /models/NAME              a part of a file, or all of it; see `uploads`
 HEAD /models/NAME              with Repr-Digest: which byte comes next; without: like GET
-GET  /models/NAME              the file, or a range of it; ?through=user takes it through this process's memory
+GET  /models/NAME              the file; ?through=user takes it through this process's memory
 POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|half, ?tenant=NAME
 PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
 GET  /metrics                  what each worker has in memory
@@ -23,14 +23,13 @@ from starlette.routing import Route
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..units import GiB, MiB
-from .arriving import published, receive
-from .asked import Refused, digest_in, gone, name_of, part_in, refused
-from .bodies import body_of, changes_in, keep, pictures_in
 from .digits import BACKENDS
-from .metrics import Board
-from .opening import version_at
-from .parts import collected, parts_of
+from .model_store import version_at
+from .payloads import body_of, pictures_in, save_weights, weights_in
+from .scoreboard import Scoreboard
 from .sending import FileAnswer
+from .uploads import collected, parts_of, published, receive
+from .validation import Refused, digest_in, name_of, part_in, refused, upload_length_in
 from .versions import Versions
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
@@ -38,12 +37,11 @@ INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take wit
 
 
 class Service:
-    def __init__(self, folder: Path, board: Board, me: int, budget: int | None = None) -> None:
-        self.folder, self.board, self.me, self.budget = folder, board, me, budget
+    def __init__(self, folder: Path, scoreboard: Scoreboard, worker: int) -> None:
+        self.folder, self.scoreboard, self.worker = folder, scoreboard, worker
         self.versions = Versions()
         self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
         models = "/models/{name}"
-        handlers = {Refused: refused, SafetensorsError: refused, MemoryError: self.full, ClientDisconnect: gone}
         self.app = Starlette(
             routes=[
                 Route(models, self.put, methods=["PUT"]),
@@ -52,11 +50,16 @@ class Service:
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
             ],
-            exception_handlers=handlers,
+            exception_handlers={
+                Refused: refused,
+                SafetensorsError: refused,
+                ClientDisconnect: refused,
+                MemoryError: self.out_of_memory,
+            },
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
-        """Where the model is, or, unless it's `wanted`, would be. Refused if it isn't, or has a name that can't be."""
+        """Where the model is, or would be. 404 if that can't be a model's name, or it's `wanted` and isn't there."""
         path = self.folder / name_of(request.path_params["name"])
         if path.is_dir() or (wanted and not path.is_file()):
             raise Refused(404, f"there is no model {path.name}")
@@ -74,7 +77,8 @@ class Service:
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
-            offset, complete = collected(parts_of(path, digest)), bool(await published(path, digest))
+            offset = collected(parts_of(path, digest), upload_length_in(request))
+            complete = bool(await published(path, digest))
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
 
@@ -84,30 +88,30 @@ class Service:
             raise Refused(404, f"no backend {backend[:100]!r}; there are {', '.join(BACKENDS)}")
         tenant = request.query_params.get("tenant")
         own = None if tenant is None else self.own(path.name, tenant)
-        pictures = pictures_in(await body_of(request, LARGEST_BODY), request.headers.get("Content-Type", ""))
+        pictures = pictures_in(await body_of(request, LARGEST_BODY))
         version, yoke = await self.versions.lend(path, backend, own)
         try:
             if yoke.size * len(pictures) < INLINE:
-                found = read(yoke, pictures)
+                answers = read(yoke, pictures)
             else:
-                found = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
+                answers = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
         finally:
             self.versions.give_back(yoke)
-        self.board.answered(self.me)
-        return JSONResponse({"version": version, "digits": found.tolist()})
+        self.scoreboard.answered(self.worker)
+        return JSONResponse({"version": version, "digits": answers.tolist()})
 
     async def change(self, request: Request) -> Response:
         path = self.path(request)
         own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
         _, yoke = await self.versions.lend(path, "mapped")
         try:
-            changes = changes_in(body, yoke.get().sizes)
+            weights = weights_in(body, yoke.get().sizes)
         finally:
             self.versions.give_back(yoke)
-        await asyncio.to_thread(keep, changes, own)
+        await asyncio.to_thread(save_weights, weights, own)
         return JSONResponse({"version": version_at(own)}, 201)
 
-    async def full(self, request: Request, error: Exception) -> Response:
+    async def out_of_memory(self, request: Request, error: Exception) -> Response:
         await asyncio.to_thread(self.versions.let_go)  # so that it may fit the next time
         return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
@@ -116,7 +120,7 @@ class Service:
         return self.folder / f".{name}@{name_of(tenant)}.json"
 
     async def metrics(self, request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(self.board.figures, self.folder))
+        return JSONResponse(await asyncio.to_thread(self.scoreboard.figures, self.folder))
 
 
 def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
 stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
-Where memory runs out in the middle of something, CPython and its libraries may lose some. A worker that has lost a
-third of its budget ends, and a new one takes its place (`look_after` in workers.py).
+An allocation that fails half-way can leak memory, in CPython or in a C library. Kill a worker that answers nothing but
+503, and a new one takes its place.
 
-Two things must be there before the limit is set, because later they couldn't fail without harm: threads, and the
+Two things must be there before the limit is set, because a failure later would do harm: threads, and the
 buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
 and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
 """
@@ -14,7 +14,6 @@ import ctypes
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from math import inf
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -25,16 +24,16 @@ from ..units import KiB, MiB
 
 try:
     import resource
-except ImportError:  # Windows, where `why_not` says so
+except ImportError:  # Windows, where `unavailable_reason` says so
     resource = None
 
-LEAST = 8 * MiB  # for an upload, and for the little things of every request
+SMALLEST_BUDGET = 8 * MiB  # for an upload, and for the little things of every request
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
 
 
-def why_not() -> str:
-    """Why a budget can't be kept here; "" if it can."""
-    return "" if sys.platform == "linux" else f"only Linux keeps a memory budget, and this is {sys.platform}"
+def unavailable_reason() -> str | None:
+    """Why a budget can't be kept here."""
+    return None if sys.platform == "linux" else f"only Linux keeps a memory budget, and this is {sys.platform}"
 
 
 def one_arena() -> None:
@@ -43,7 +42,7 @@ def one_arena() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
-def keep_to(budget: int) -> None:
+def limit(budget: int) -> None:
     """From now on this process can take `budget` bytes more, and no others."""
     # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
     ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 64 * KiB)
@@ -51,7 +50,7 @@ def keep_to(budget: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (taken() + budget, highest))
 
 
-def keep_no_more() -> None:
+def lift() -> None:
     """The budget is for serving; shutting down takes a thread, with its stack."""
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))
@@ -59,22 +58,6 @@ def keep_no_more() -> None:
 
 def taken() -> int:
     return fields(Path("/proc/self/status").read_text())["VmData"]
-
-
-def short() -> bool:
-    """Is so little left that nothing more should be kept?"""
-    return left() < LEAST
-
-
-def lost(budget: int) -> bool:
-    """Is more than a third of the budget taken? If no request runs and no copy is kept, nobody will give it back."""
-    return left() < budget * 2 // 3
-
-
-def left() -> float:
-    """The bytes that this process can still take: infinitely many without a budget."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return inf if limit == resource.RLIM_INFINITY else limit - taken()
 
 
 def threads(count: int) -> ThreadPoolExecutor:

@@ -22,8 +22,8 @@ from ..ideas.upload import checksum
 from ..measure.load import Load, Look, Tick
 from ..measure.machine import here
 
-PATIENCE = 20.0  # seconds
-EVERY = 0.2  # seconds between two looks
+TIMEOUT_S = 20.0
+INTERVAL_S = 0.2  # between two looks
 
 
 class Answer(NamedTuple):
@@ -39,9 +39,9 @@ class Answer(NamedTuple):
 def ask(address: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
     """One request over a connection of its own, so any worker may answer it. A body that isn't bytes goes as JSON."""
     body = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    with closing(HTTPConnection(address, timeout=PATIENCE)) as line:
-        line.request(method, path, body, dict(headers or {}))
-        answer = line.getresponse()
+    with closing(HTTPConnection(address, timeout=TIMEOUT_S)) as connection:
+        connection.request(method, path, body, dict(headers or {}))
+        answer = connection.getresponse()
         return Answer(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
 
 
@@ -56,22 +56,22 @@ def metrics(address: str) -> dict[str, Any]:
 
 
 def asking(address: str, model: str, pictures: np.ndarray, looks: int) -> Iterator[Load]:
-    """Has the model read the pictures, (n, 64) uint8, again and again. Looks at the server every EVERY seconds, so many
-    times, and yields what came of it until then; in the end once more."""
+    """Has the model read the pictures, (n, 64) uint8, again and again. Looks at the server so many times, once every
+    INTERVAL_S, and yields what came of it until then; in the end once more."""
     command = [sys.executable, "-m", f"{__package__}.load", address, model]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         print(pictures.tobytes().hex(), file=process.stdin, flush=True)
         load = Load(here(None), began=float(process.stdout.readline()))
-        told = threading.Thread(target=_gather, args=(process.stdout, load))
-        told.start()
+        gathering = threading.Thread(target=_gather, args=(process.stdout, load))
+        gathering.start()
         try:
             for _ in range(looks):
                 load.looks.append(_look(address, load.now))
                 yield load
-                time.sleep(EVERY)
+                time.sleep(INTERVAL_S)
         finally:
             process.stdin.close()  # that ends it
-            told.join()
+            gathering.join()
         load.looks.append(_look(address, load.now))
         yield load
 
@@ -85,6 +85,7 @@ def _gather(lines: Iterable[str], load: Load) -> None:
 
 
 def _look(address: str, at: float) -> Look:
-    found = metrics(address)
-    together, ended = found["together"], tuple(row["ended by"] for row in found["workers"] if row["ended by"])
+    figures = metrics(address)
+    together = figures["together"]
+    ended = tuple(row["ended by"] for row in figures["workers"] if row["ended by"])
     return Look(at, together["anonymous"], together["mapped pss"], together["starts"], ended)

@@ -18,7 +18,7 @@ from ..ideas.cow import Cow
 from ..ideas.tensor_header import read_header
 from ..ideas.yoke import Yoke
 from ..units import MiB
-from .asked import Refused
+from .validation import Refused
 
 PIXELS, DIGITS, INK = 64, 10, 16
 NAMES = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
@@ -41,15 +41,15 @@ class Digits:
         It calculates as many hidden units at a time as fit into BLOCK, so a few MiB are enough for any model, and for
         as many pictures as a request may bring.
         """
-        ink, found = pictures.astype(np.float32), self.out_bias
+        ink, scores = pictures.astype(np.float32), self.out_bias
         ink /= INK
         step = max(1, BLOCK // (4 * max(1, len(pictures))))
         for at in range(0, len(self.hidden_bias), step):
             these = slice(at, at + step)
             hidden = ink @ self.hidden_weight[these].T
             hidden += self.hidden_bias[these]
-            found = found + np.maximum(hidden, 0, out=hidden) @ self.out_weight[:, these].T
-        return found.argmax(1)
+            scores = scores + np.maximum(hidden, 0, out=hidden) @ self.out_weight[:, these].T
+        return scores.argmax(1)
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
@@ -109,8 +109,8 @@ def digits_in(view: memoryview) -> Digits:
 
 
 def halved(path: Path) -> Yoke:
-    with Yoke.attach(MappedFile(path), digits_in) as found:
-        return Yoke.owned(Half(*(array.astype(np.float16) for array in found.weights.values())))
+    with Yoke.attach(MappedFile(path), digits_in) as digits:
+        return Yoke.owned(Half(*(array.astype(np.float16) for array in digits.weights.values())))
 
 
 BACKENDS: dict[str, Callable[[Path], Yoke]] = {

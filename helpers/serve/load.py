@@ -12,59 +12,33 @@ import threading
 import time
 from collections import Counter
 from http.client import HTTPConnection, HTTPException
+from queue import SimpleQueue
 
-TICK = 0.1  # seconds
-PAUSE = 0.01  # seconds after a failure
-PATIENCE = 5.0  # seconds for an answer
+TICK_S = 0.1
+PAUSE_S = 0.01  # after a failure
+TIMEOUT_S = 5.0
 CONNECTIONS = 4
 
 
-class Tally:
-    """What the threads count until the next tick."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.begin()
-
-    def begin(self) -> None:
-        self.took: list[float] = []
-        self.seen: Counter[bytes] = Counter()
-        self.refused: Counter[str] = Counter()
-
-    def answered(self, took: float, body: bytes) -> None:
-        with self.lock:
-            self.took.append(took)
-            self.seen[body] += 1
-
-    def failed(self, why: str) -> None:
-        with self.lock:
-            self.refused[why] += 1
-
-    def taken(self) -> tuple[list[float], Counter[str], Counter[bytes]]:
-        with self.lock:
-            found = self.took, self.refused, self.seen
-            self.begin()
-        return found
-
-
-def ask_again_and_again(address: str, model: str, pictures: bytes, tally: Tally) -> None:
-    line = HTTPConnection(address, timeout=PATIENCE)
+def ask_again_and_again(address: str, model: str, pictures: bytes, results: SimpleQueue) -> None:
+    """For each request, puts the seconds it took and the answer's body; or None, and what went wrong."""
+    connection = HTTPConnection(address, timeout=TIMEOUT_S)
     while True:
         began = time.monotonic()
         try:
-            line.request("POST", f"/models/{model}/answers", pictures)
-            answer = line.getresponse()
+            connection.request("POST", f"/models/{model}/answers", pictures)
+            answer = connection.getresponse()
             body = answer.read()
         except (OSError, HTTPException):
-            line.close()  # the next request opens it again, and perhaps another worker takes it
-            tally.failed("connection lost")
-            time.sleep(PAUSE)
+            connection.close()  # the next request opens it again, and perhaps another worker takes it
+            results.put((None, "connection lost"))
+            time.sleep(PAUSE_S)
             continue
         if answer.status == 200:
-            tally.answered(time.monotonic() - began, body)
+            results.put((time.monotonic() - began, body))
         else:
-            tally.failed(str(answer.status))
-            time.sleep(PAUSE)
+            results.put((None, str(answer.status)))
+            time.sleep(PAUSE_S)
 
 
 def main() -> None:
@@ -72,19 +46,23 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # whoever watches comes first
     address, model = sys.argv[1:]
-    pictures, tally = bytes.fromhex(sys.stdin.readline()), Tally()
+    pictures, results = bytes.fromhex(sys.stdin.readline()), SimpleQueue()
     for _ in range(CONNECTIONS):
-        threading.Thread(target=ask_again_and_again, args=(address, model, pictures, tally), daemon=True).start()
+        threading.Thread(target=ask_again_and_again, args=(address, model, pictures, results), daemon=True).start()
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     began = last = time.monotonic()
     print(began, flush=True)
-    while not ended.wait(TICK):
-        took, refused, seen = tally.taken()
-        now, slowest = time.monotonic(), sorted(took)[int(0.99 * len(took))] if took else None
-        answers = [(json.loads(body), often) for body, often in seen.items()]
+    while not ended.wait(TICK_S):
+        tick = [results.get() for _ in range(results.qsize())]
+        now, took = time.monotonic(), sorted(seconds for seconds, _ in tick if seconds is not None)
+        slowest = took[int(0.99 * len(took))] if took else None
+        failures = Counter(reason for seconds, reason in tick if seconds is None)
+        bodies = Counter(body for seconds, body in tick if seconds is not None)
+        answers = [(json.loads(body), often) for body, often in bodies.items()]
         named = [[answer["version"], str(answer["digits"]), often] for answer, often in answers]
-        print(json.dumps([[now - began, now - last, len(took), refused.total(), slowest], refused, named]), flush=True)
+        counts = [now - began, now - last, len(took), failures.total(), slowest]
+        print(json.dumps([counts, failures, named]), flush=True)
         last = now
 
 

@@ -1,4 +1,4 @@
-"""GET: a file, or a range of it. The kernel copies it to the socket, or, to compare, this process does."""
+"""GET: a file. The kernel copies it to the socket, or, to compare, this process does."""
 
 import asyncio
 import os
@@ -12,14 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from ..units import KiB
 from ..whole import regular_file
-from .asked import range_in
-from .opening import version_of
+from .model_store import version_of
 
 CHUNK = 256 * KiB  # through user space
 
 
 class FileAnswer(Response):
-    """Who began on an old version ends on it: the file stays open. ETag names the version."""
+    """A download ends on the version it began on: the file stays open. ETag names the version."""
 
     def __init__(self, path: Path, request: Request) -> None:
         super().__init__()
@@ -33,28 +32,22 @@ class FileAnswer(Response):
                 await asyncio.to_thread(file.close)  # if it's deleted, the last one to close it frees its pages
 
     async def _send(self, file: BinaryIO, send: Send) -> None:
-        found = os.fstat(file.fileno())
-        size, version = found.st_size, f'"{version_of(found)}"'
-        part = range_in(self.request, size, version)
-        first, count = part or (0, size)
-        headers = {"ETag": version, "Accept-Ranges": "bytes", "Content-Length": str(count),
+        status = os.fstat(file.fileno())
+        headers = {"ETag": f'"{version_of(status)}"', "Content-Length": str(status.st_size),
                    "Content-Type": "application/octet-stream"}  # fmt: skip
-        if part:
-            headers["Content-Range"] = f"bytes {first}-{first + count - 1}/{size}"
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": 206 if part else 200, "headers": raw})
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
         if self.request.method == "HEAD":
             await send({"type": "http.response.body"})
         elif self.request.query_params.get("through") == "user":
-            async for data in pieces(file, first, count):
+            async for data in pieces(file, status.st_size):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
             await send({"type": "http.response.body"})
         else:
-            await send({"type": "http.response.zerocopysend", "file": file, "offset": first, "count": count})
+            await send({"type": "http.response.zerocopysend", "file": file, "count": status.st_size})
 
 
-async def pieces(file: BinaryIO, at: int, count: int) -> AsyncIterator[bytes]:
-    file.seek(at)
+async def pieces(file: BinaryIO, count: int) -> AsyncIterator[bytes]:
     while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
         count -= len(data)
         yield data

@@ -30,7 +30,7 @@ def serve(
     """Serves the models in `folder`. port 0: any that is free. `memory`: how much a worker may take of its own beyond
     what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
 
-    OSError if it doesn't start: no such folder, or a port that is taken. NotMeasuredHere on Windows, which can't fork.
+    OSError if it doesn't start: no such folder, or a port in use. NotMeasuredHere on Windows, which can't fork.
     """
     if not hasattr(os, "fork"):
         from ..measure import NotMeasuredHere
@@ -48,8 +48,8 @@ def serve(
         env=os.environ | {"PYTHONPATH": path},
     ) as process:
         try:
-            if not (said := process.stdout.readline()):
+            if not (port := process.stdout.readline()):
                 raise OSError(f"the server for {folder} did not start: it says why on standard error")
-            yield Running(f"127.0.0.1:{int(said)}", process.pid)
+            yield Running(f"127.0.0.1:{int(port)}", process.pid)
         finally:
             process.stdin.close()  # that ends it; leaving this block waits for it

@@ -10,16 +10,15 @@ new version wait until it is open. They all wait for one task, so waiting takes 
 """
 
 import asyncio
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ..ideas.yoke import Yoke
 from ..ideas.yoke_cache import YokeCache
 from ..units import GiB, MiB
-from .asked import Refused
-from .budget import short
-from .opening import Key, Superseded, opened, version_at
+from .model_store import Key, Superseded, opened, version_at
+from .validation import Refused
 
 SMALL = 4 * MiB  # what is let go of in a millisecond, and needs no thread
 
@@ -30,7 +29,6 @@ class Versions:
     def __init__(self, capacity: int = 2 * GiB) -> None:
         self.cache: YokeCache[Key] = YokeCache(capacity, opened, Key.weight)
         self.opening: dict[Key, asyncio.Task[Yoke]] = {}
-        self.going: set[asyncio.Future[None]] = set()
 
     async def lend(self, path: Path, backend: str, own: Path | None = None) -> tuple[str, Yoke]:
         """The version that `path` leads to, and a yoke of it, the caller's to give back."""
@@ -52,9 +50,7 @@ class Versions:
         if yoke.size < SMALL:
             yoke.release()
         else:
-            going = asyncio.get_running_loop().run_in_executor(None, yoke.release)
-            self.going.add(going)
-            going.add_done_callback(self.going.discard)
+            asyncio.get_running_loop().run_in_executor(None, yoke.release)
 
     def _task(self, key: Key) -> asyncio.Task[Yoke]:
         """Opens a version, for all who wait for it. It goes on if one of them goes."""
@@ -66,40 +62,22 @@ class Versions:
     def _open(self, key: Key) -> Yoke:
         """A yoke. If it doesn't fit, others make room. MemoryError if that's not enough."""
         self.drop_outdated()
-        waited = False
-        while (yoke := self._fitting(key)) is None:
-            if not self.let_go():
-                if waited:
-                    raise MemoryError
-                time.sleep(0.1)  # a thread that has just answered may still hold what it answered from
-                waited = True
-        if short():
+        yoke = None
+        with suppress(MemoryError):
+            yoke = self.cache.get(key)
+        if yoke is None:  # not within an `except`: its traceback would keep what was copied until then
             self.let_go()
+            yoke = self.cache.get(key)
         return yoke
-
-    def _fitting(self, key: Key) -> Yoke | None:
-        """A yoke, or None if the version doesn't fit. A MemoryError that left this thread would keep what was copied
-        until then, by its traceback, and there would be no room for another try."""
-        try:
-            return self.cache.get(key)
-        except MemoryError:
-            return None
 
     def drop_outdated(self) -> None:
         """Drops what a name no longer leads to. It's unmapped when the last request on it ends."""
         self._drop(Key.outdated)
 
-    def let_go(self) -> bool:
-        """Drops copies and tenants' weights, to make room. Was there any?"""
-        return self._drop(Key.private)
+    def let_go(self) -> None:
+        """Drops copies and tenants' weights, to make room."""
+        self._drop(Key.private)
 
-    @property
-    def copies(self) -> bool:
-        """Are copies or tenants' weights kept, or still on their way out?"""
-        return bool(self.going) or any(map(Key.private, self.cache.keys()))
-
-    def _drop(self, which: Callable[[Key], bool]) -> bool:
-        dropped = list(filter(which, self.cache.keys()))
-        for key in dropped:
+    def _drop(self, which: Callable[[Key], bool]) -> None:
+        for key in filter(which, self.cache.keys()):
             self.cache.drop(key)
-        return bool(dropped)

@@ -16,7 +16,7 @@ NEVER = -1000
 TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
 
 
-class Board:
+class Scoreboard:
     """A page of shared memory, which the workers inherit: a row for each, with its process and its answers."""
 
     def __init__(self, workers: int) -> None:

@@ -9,8 +9,8 @@ from ..ideas.carts import EmptyFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..units import MiB
-from .asked import Refused
 from .digits import BACKENDS
+from .validation import Refused
 
 SLOT = 4 * MiB  # more than a tenant's own weights take: they come in a body of at most 1 MiB
 
@@ -20,7 +20,7 @@ class Superseded(Exception):
 
 
 class Key(NamedTuple):
-    """What a yoke in the cache was made from. `own` and `own_version`: a tenant's changes, or None and ""."""
+    """What a yoke in the cache was made from. `own` and `own_version`: a tenant's weights, or None and ""."""
 
     path: Path
     version: str
@@ -43,9 +43,9 @@ class Key(NamedTuple):
         return max(SLOT, 0 if self.backend == "mapped" else yoke.size)
 
 
-def version_of(found: os.stat_result) -> str:
+def version_of(status: os.stat_result) -> str:
     """A name for the bytes that a file has: no two files at one path have the same, one after the other."""
-    return f"{found.st_ino:x}-{found.st_size:x}-{found.st_mtime_ns:x}"
+    return f"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"
 
 
 def version_at(path: Path) -> str:
@@ -59,15 +59,15 @@ def version_at(path: Path) -> str:
 def opened(key: Key) -> Yoke:
     """Opens what the key says. Superseded if that's no longer there, which is found out afterwards."""
     try:
-        changes = json.loads(key.own.read_bytes()) if key.own else {}
+        weights = json.loads(key.own.read_bytes()) if key.own else {}
         yoke = BACKENDS[key.backend](key.path)
     except FileNotFoundError:
         raise Superseded from None
     except (SafetensorsError, EmptyFile, Refused) as error:  # somebody overwrote what had been checked
         raise Refused(503, f"the file of {key.path.name} is damaged: {error}") from None
-    if changes:
+    if weights:
         try:
-            yoke = yoke.map_project(lambda digits: digits.changed(changes))
+            yoke = yoke.map_project(lambda digits: digits.changed(weights))
         except ValueError:
             raise Refused(409, "the tenant's weights don't fit this version") from None
     if key.outdated():

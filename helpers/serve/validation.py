@@ -11,32 +11,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from ..ideas.inbox import CONTENT_RANGE, DIGEST, NAME
 from ..ideas.safetensors import SafetensorsError
 
-RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)  # "bytes=100-199", "bytes=100-", "bytes=-100"
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk, or no inode; the user's quota; the file's limit
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room or no inode; the user's quota; the file's limit
 
 
 class Refused(Exception):
-    """The answer to a request that can't be met: a status, why, the rule it broke if there is one, more headers."""
+    """The answer to a request that can't be met: a status, the reason, the rule it broke if any, more headers."""
 
-    def __init__(self, status: int, why: str, rule: str = "", headers: dict[str, str] | None = None) -> None:
-        super().__init__(why)
-        self.status, self.why, self.rule, self.headers = status, why, rule, headers or {}
+    def __init__(self, status: int, reason: str, rule: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.reason, self.rule, self.headers = status, reason, rule, headers or {}
 
 
 @contextmanager
 def room_on_disk() -> Iterator[None]:
-    """Refused, if there was too little."""
+    """Turns the errors of a full disk into a refusal, 507."""
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in DISK_FULL:
             raise
         raise Refused(507, "the disk is full") from None
 
@@ -59,22 +58,29 @@ def name_of(name: str) -> str:
 
 
 def digest_in(request: Request) -> bytes:
-    if not (found := DIGEST.fullmatch(request.headers.get("Repr-Digest", ""))):
+    if not (header := DIGEST.fullmatch(request.headers.get("Repr-Digest", ""))):
         raise Refused(400, "Repr-Digest must be the SHA-256 of the whole file: sha-256=:<base64>:")
-    return b64decode(found[1])
+    return b64decode(header[1])
+
+
+def upload_length_in(request: Request) -> int | None:
+    """The size of the file that a HEAD asks about; None if it doesn't say."""
+    length = request.headers.get("Upload-Length", "")
+    return int(length) if LENGTH.fullmatch(length) else None
 
 
 def part_in(request: Request, largest: int) -> Part:
     """Which part a PUT brings. Without Content-Range it's the whole file."""
-    if not LENGTH.fullmatch(said := request.headers.get("Content-Length", "")):
+    content_length, content_range = request.headers.get("Content-Length", ""), request.headers.get("Content-Range")
+    if not LENGTH.fullmatch(content_length):
         raise Refused(411, "a part says its length: Content-Length")
-    length, ranged = int(said), request.headers.get("Content-Range")
-    if ranged is None:
+    length = int(content_length)
+    if content_range is None:
         first, last, size = 0, length - 1, length
-    elif told := CONTENT_RANGE.fullmatch(ranged):
-        first, last, size = map(int, told.groups())
+    elif header := CONTENT_RANGE.fullmatch(content_range):
+        first, last, size = map(int, header.groups())
     else:
-        raise Refused(400, f"Content-Range is {ranged[:100]!r}; it would be 'bytes 0-99/200'")
+        raise Refused(400, f"Content-Range is {content_range[:100]!r}; it would be 'bytes 0-99/200'")
     if not first <= last < size or length != last + 1 - first:
         raise Refused(400, f"bytes {first} to {last} of {size} are not the {length} bytes of this part")
     if size > largest:
@@ -82,31 +88,13 @@ def part_in(request: Request, largest: int) -> Part:
     return Part(first, last, size, digest_in(request))
 
 
-def range_in(request: Request, size: int, version: str) -> tuple[int, int] | None:
-    """The one range of a GET, as first byte and count. None: the whole file, also if the client has another version."""
-    said = request.headers.get("Range") if request.method == "GET" else None  # RFC 9110, section 14.2
-    if said is None or request.headers.get("If-Range", version) != version or "," in said:
-        return None
-    if not (told := RANGE.fullmatch(said)) or said == "bytes=-":
-        return None  # the same section: a range that can't be read is ignored
-    begin, end = told.groups()
-    first = int(begin) if begin else max(0, size - int(end))
-    last = min(int(end), size - 1) if begin and end else size - 1
-    if not first <= last:
-        raise Refused(416, f"{said} is no part of {size} bytes", headers={"Content-Range": f"bytes */{size}"})
-    return first, last + 1 - first
-
-
 async def refused(request: Request, error: Exception) -> Response:
     """The answer to a request that was refused, as JSON."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)  # nobody reads it
     if isinstance(error, SafetensorsError):
         error.path = None
         error = Refused(422, str(error), error.rule)
     assert isinstance(error, Refused)
     rule = {"rule": error.rule} if error.rule else {}
-    return JSONResponse({"error": error.why, **rule}, error.status, error.headers)
-
-
-async def gone(request: Request, error: Exception) -> Response:
-    """The client went in the middle of its request: nobody reads the answer."""
-    return Response(status_code=400)
+    return JSONResponse({"error": error.reason, **rule}, error.status, error.headers)

@@ -1,0 +1,130 @@
+"""The process that watches the workers: it forks them, and replaces one that dies.
+
+Workers are forked once everything is imported, so one that dies is replaced within a tenth of a second.
+"""
+
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .app import Service
+from .budget import one_arena, warm
+from .scoreboard import Scoreboard
+from .workers import GRACE_S, run
+
+RESTART_PAUSE_S = 0.1  # or workers that can't live would take all the processor's time
+FORK_PAUSE_S = 1.0
+POLL_S = 0.02
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass
+class Place:
+    """A worker's place: who is in it (0: nobody), and when it may be filled."""
+
+    pid: int = 0
+    due: float = 0.0
+
+    def ended(self) -> int | None:
+        """How the worker ended, if it did since the last call: its exit code, or minus the number of a signal."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG) if self.pid else (0, 0)
+        if not pid:
+            return None
+        self.pid, self.due = 0, time.monotonic() + RESTART_PAUSE_S
+        return os.waitstatus_to_exitcode(status)
+
+
+def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
+    """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
+    one_arena()
+    if budget is not None:
+        warm()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
+    gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
+    scoreboard, sockets, alive = Scoreboard(workers), listeners(workers, port), os.pipe()
+    for sign in ENDING:
+        signal.signal(sign, _end)
+    places = [Place() for _ in range(workers)]
+    port_printed = False
+    try:
+        while True:
+            for worker, place in enumerate(places):
+                if not place.pid and time.monotonic() >= place.due:
+                    try:
+                        place.pid = fork(Service(folder, scoreboard, worker), sockets[worker], alive, budget)
+                        scoreboard.started(worker, place.pid)
+                    except OSError as error:  # too many processes, or no memory: the other workers go on
+                        print(f"no new worker, until a later try: {error}", file=sys.stderr)
+                        place.due = time.monotonic() + FORK_PAUSE_S
+            if not port_printed:
+                print(sockets[0].getsockname()[1], flush=True)
+                port_printed = True
+            if until is None:
+                time.sleep(POLL_S)
+            elif select.select([until], [], [], POLL_S)[0] and not os.read(until, 1):
+                return
+            for worker, place in enumerate(places):
+                if (code := place.ended()) is not None:
+                    scoreboard.ended(worker, code)
+    finally:
+        stop([place for place in places if place.pid])
+
+
+def listeners(count: int, port: int) -> list[socket.socket]:
+    """A socket for each worker, all at one port: the kernel deals out the connections (SO_REUSEPORT, socket(7)). From
+    one shared socket, the first worker to wake would take all that wait. The watcher keeps them: what waits for a
+    worker that is killed waits for its successor.
+
+    They name their protocol, because asyncio sets TCP_NODELAY only where it sees TCP. Without that, an answer's body
+    waits 40 ms for the client to acknowledge its head (Nagle's algorithm, delayed ACK).
+    """
+    with socket.create_server(("127.0.0.1", port)) as free:  # or another server of ours could share the port
+        port = free.getsockname()[1]
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) for _ in range(count)]
+    for each in sockets:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        each.bind(("127.0.0.1", port))
+        each.listen(1024)
+    return sockets
+
+
+def fork(service: Service, listening: socket.socket, alive: tuple[int, int], budget: int | None) -> int:
+    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        pid = os.fork()
+        if not pid:
+            for sign in ENDING:
+                signal.signal(sign, signal.SIG_DFL)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    if not pid:
+        os.close(alive[1])
+        run(service, listening, alive[0], budget)
+    return pid
+
+
+def stop(places: list[Place]) -> None:
+    """Lets the workers finish what they answer; then kills them."""
+    deadline = time.monotonic() + GRACE_S + 0.5
+    for place in places:
+        os.kill(place.pid, signal.SIGTERM)
+    while places := [place for place in places if place.ended() is None]:
+        if time.monotonic() > deadline:
+            for place in places:
+                os.kill(place.pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _end(number: int, frame: object) -> None:
+    for sign in ENDING:
+        signal.signal(sign, signal.SIG_IGN)
+    raise SystemExit(0)

@@ -1,0 +1,105 @@
+"""Limits on slow and silent clients, for a server on uvicorn: `Config(app, http=LimitedProtocol)`.
+
+A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
+SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
+408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
+another program may find its end elsewhere (RFC 9112, section 6.1).
+
+uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises
+ClientGone instead. Not limited: how many clients there are, or how much of a body is sent in all.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+Message = dict[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+TIMEOUT_S = 10.0
+SLOWEST = 100 << 10  # bytes per second
+LINGER_S = 1.0  # for a refused client to read the answer
+BOTH_LENGTHS = {b"content-length", b"transfer-encoding"}
+
+
+class ClientGone(Exception):
+    """The client has gone, or was too slow: nobody reads the answer."""
+
+
+class LimitedProtocol(H11Protocol):
+    """uvicorn's protocol with these limits, and the right status for headers that are too long (431)."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.application, self.app, self.refused = self.app, self._limited, False
+        self._wait()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.timer.cancel()
+        super().connection_lost(error)
+
+    def _wait(self) -> None:
+        """For headers, or for enough of a body."""
+        self.state, self.received = self.conn.their_state, 0
+        self.timer = self.loop.call_later(TIMEOUT_S, self._too_slow)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        enough = self.state is h11.SEND_BODY and self.received >= TIMEOUT_S * SLOWEST
+        if self.conn.their_state is not self.state or enough:
+            self.timer.cancel()
+            self._wait()
+
+    def _too_slow(self) -> None:
+        if self.flow.read_paused:  # the application is slow, not the client
+            self._wait()
+        elif self.state is h11.SEND_BODY:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"less than {SLOWEST:,} bytes per second")
+        elif self.state is h11.IDLE:
+            self.transport.close()
+
+    async def _limited(self, scope: Message, receive: Callable, send: Send) -> None:
+        cycle = self.cycle
+
+        async def sending(message: Message) -> None:
+            if cycle.disconnected:
+                raise ClientGone
+            try:
+                async with asyncio.timeout(TIMEOUT_S):
+                    await send(message)
+            except TimeoutError:
+                raise ClientGone from None
+
+        if {name for name, _ in scope["headers"]} >= BOTH_LENGTHS:
+            return self._refuse(HTTPStatus.BAD_REQUEST, "either Content-Length or Transfer-Encoding, not both")
+        try:
+            await self.application(scope, receive, sending)
+        except ClientGone:
+            cycle.disconnected = True
+            if not self.refused:
+                self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if not self.refused:
+            self.received += len(data)
+            super().data_received(data)
+
+    def send_400_response(self, message: str) -> None:
+        """h11 knows which status fits: 431 for headers too long, 501 for a coding that it doesn't know."""
+        self._refuse(HTTPStatus(getattr(sys.exception(), "error_status_hint", 400)), message)
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        self.refused = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no answer has begun
+            head = f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: {len(message)}\r\n\r\n"
+            self.transport.write((head + message).encode())
+        if self.cycle:  # what the application still sends goes nowhere, and what it waits for doesn't come
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        # What is still on its way is read and dropped: closing now would reset the connection, and lose the answer.
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER_S, self.transport.close)
