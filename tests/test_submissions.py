@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from helpers.classroom import submissions
 from helpers.classroom.reading import _junk
-from helpers.classroom.submissions import CannotBeGraded, Found, found
+from helpers.classroom.submissions import CannotBeGraded, Submission
 from helpers.units import MiB
 
 pytestmark = pytest.mark.slow
@@ -71,12 +71,12 @@ both = pytest.mark.parametrize("lay_out", [as_folder, as_zip])
 LayOut = Callable[[Path, Files], Path]
 
 
-def all_of(collected: Path) -> list[Found]:
-    return list(found(collected))
+def all_of(collected: Path) -> list[Submission]:
+    return list(submissions.submissions(collected))
 
 
-def only(collected: Path) -> Found:
-    (one,) = found(collected)
+def only(collected: Path) -> Submission:
+    (one,) = submissions.submissions(collected)
     return one
 
 
@@ -250,7 +250,7 @@ def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: s
     elif wrong != "nothing":
         path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
     with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*expected a folder or a zip"):
-        found(path)
+        submissions.submissions(path)
 
 
 # --- the last one counts --------------------------------------------------------------------------------------
@@ -600,7 +600,7 @@ def test_the_limits_hold_at_their_edges(tmp_path: Path):
 
 
 def test_a_student_may_hand_in_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(submissions, "READ", 4 * MiB)
+    monkeypatch.setattr(submissions, "STUDENT", 4 * MiB)
     many = zipped({f"{n}/Untitled.ipynb": bytes(MiB) for n in range(9)})
     collected = as_zip(tmp_path / "class", {"ada/x.zip": many, "bo/" + LESSON: GOOD, "cy/" + LESSON: bytes(3 * MiB)})
     assert in_short(collected) == {
@@ -657,7 +657,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path):
         }
         folder.chmod(0)
         with pytest.raises(ValueError, match="Permission denied"):
-            found(folder)
+            submissions.submissions(folder)
     finally:
         for path in (folder, *closed):
             path.chmod(0o700)
@@ -695,7 +695,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def distinct(founds: list[Found], students: int) -> None:
+def distinct(founds: list[Submission], students: int) -> None:
     """Each student has a different key, which a table and a TOML file can hold."""
     keys = [one.student.key for one in founds]
     assert len(keys) == len(set(keys)) == students
@@ -794,7 +794,7 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, st
         collected = lay_out(tmp_path / f"{n}", {f"{at}/{LESSON}": data for at in range(n)})
         tracemalloc.start()
         try:
-            held = list(found(collected))
+            held = list(submissions.submissions(collected))
             assert len(held[-1].notebook()) == 5 * MiB
             most.append(tracemalloc.get_traced_memory()[1])
         finally:
@@ -805,7 +805,7 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, st
 
 def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path):
     folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD, "bo/" + LESSON: GOOD})
-    students = found(folder)
+    students = submissions.submissions(folder)
     assert next(students).student.key == "ada"
     (folder / "bo" / LESSON).write_bytes(b"later")
     assert next(students).notebook() == b"later"
@@ -831,8 +831,8 @@ def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_not_read_to_the_end_leaves_nothing_open(tmp_path: Path):
     files = {f"{n}/{LESSON}": GOOD for n in range(3)}
     for path in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
-        found(path)
-        students = found(path)
+        submissions.submissions(path)
+        students = submissions.submissions(path)
         next(students)
         students.close()
     descriptors = Path("/proc/self/fd")

@@ -30,7 +30,7 @@ from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
-from .submissions import CannotBeGraded, Found, found
+from .submissions import CannotBeGraded, Submission, submissions
 from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
@@ -79,13 +79,13 @@ def grade(
             print(put_scores(nbgrader, known, about))
 
 
-Work = tuple[Found, tuple[str, ...]]  # a submission, and the exercises to judge in it
+Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
-def _handed_in(known: Store, collected: Path) -> Iterator[Found]:
+def _handed_in(known: Store, collected: Path) -> Iterator[Submission]:
     """Keeps every submission in the store, and yields those that can be graded."""
     with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
-        for submission in found(collected):
+        for submission in submissions(collected):
             known.keep(submission.student, submission.hand_in)
             bar.update()
             if not submission.hand_in.why_not:
@@ -99,7 +99,7 @@ def _bar(line: str, **options: Any) -> tqdm:
     return tqdm(bar_format=f"{line}\n", delay=EVERY, mininterval=EVERY, miniters=1, **options)
 
 
-def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[list[Work], list[Work]]:
+def _to_do(known: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
     """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
     rows = {(row.student, row.exercise): row for row in known.rows()}
     together, alone = [], []
@@ -166,7 +166,7 @@ class _Judges(AbstractContextManager):
         for process in list(self.running):
             process.kill()
 
-    def judge(self, submission: Found, exercises: Sequence[str]) -> None:
+    def judge(self, submission: Submission, exercises: Sequence[str]) -> None:
         """Puts the verdict on each of these answers. An answer that ends its judge is not graded; the others go on."""
         left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
