@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
 from helpers.classroom import forget, lessons, predictions, slips
-from helpers.classroom.course import Course, Override, course
+from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
 from helpers.classroom.outcomes import outcomes
 from helpers.classroom.outputs import write_all
@@ -116,7 +116,7 @@ def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
         HandIn("cy", "03", "Cy/03.ipynb", "new"),
         answer("03.window", student="cy", digest="old"),
     )
-    said = {(one.student.key, one.exercise): (one.outcome, one.because) for one in found}
+    said = {(one.student.key, one.exercise): (one.outcome, one.row.because) for one in found}
     assert said["ada", "02.chunks"] == ("not graded", "the notebook has 300 MB; 50 MB are read")
     assert said["bob", ""] == ("not graded", "nothing in it tells the lesson")
     assert said["cy", "03.window"][0] == "not graded" and "make grade" in said["cy", "03.window"][1]
@@ -131,16 +131,16 @@ def test_a_store_of_an_older_edition_is_taken_over(tmp_path: Path):
             older.execute(f"alter table {table} drop column {column}")
         older.commit()
     found = small(tmp_path, answer("02.hidden", "not yet", half="the bytes"))
-    assert [(one.outcome, one.half, one.cell) for one in found[:2]] == [("not yet", "", 0), ("not yet", "the bytes", 0)]
+    assert [(one.row.half, one.row.cell) for one in found[:2]] == [("", 0), ("the bytes", 0)]
 
 
 def test_the_teacher_has_the_last_word(tmp_path: Path):
-    overrides = (
-        Override("ada", "02.chunks", 3.5, "Nearly."),
-        Override("ada", "02.hidden", comment="Good."),
-        Override("ada", "02.report", 0.0),
-        Override("nobody", "02.report", 1.0),
-    )
+    overrides = {
+        ("ada", "02.chunks"): (3.5, "Nearly."),
+        ("ada", "02.hidden"): (None, "Good."),
+        ("ada", "02.report"): (0.0, ""),
+        ("nobody", "02.report"): (1.0, ""),
+    }
     said = Course(overrides=overrides)
     rows = [answer("02.chunks", "not yet"), answer("02.hidden"), answer("02.report")]
     found = small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), *rows, said=said)
@@ -257,10 +257,10 @@ def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
 def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
     hand_in, said = (
         HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d"),
-        Override("ada", "02.chunks", 1, "No."),
+        {("ada", "02.chunks"): (1, "No.")},
     )
     slip = Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d")
-    small(tmp_path, hand_in, slip, said=Course(overrides=(said,)))
+    small(tmp_path, hand_in, slip, said=Course(overrides=said))
     comments = table(tmp_path / "moodle" / "02.csv")[0]["Feedback comments"]
     assert "expected x <= y, got <script>. No." in BeautifulSoup(comments, "html.parser").get_text()
 
@@ -342,7 +342,7 @@ def test_the_report_names_nobody(out: Path):
 
 
 def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
-    said = Course(overrides=(Override("ada", "02.hidden", 4.0, "See **me**.\n\nSoon."),), due={
+    said = Course(overrides={("ada", "02.hidden"): (4.0, "See **me**.\n\nSoon.")}, due={
         "02": datetime.fromisoformat("2026-11-25T18:00:00+01:00")})  # fmt: skip
     slip = answer("02.chunks", "not yet", cause="too-short", figures=("9 MiB anonymous",), cell=31, code="x = '<b>'")
     slip = replace(slip, because="`target` is <b>short</b>")
@@ -374,7 +374,7 @@ def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_
     assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "", ""]
     (path,) = (tmp_path / "feedback").iterdir()
     assert "10 of 30 points, 2 answers still to be decided" in path.read_text()
-    given = Course(overrides=(Override("ada", "02.hidden", 7.0), Override("ada", "02.report", 0.0)))
+    given = Course(overrides={("ada", "02.hidden"): (7.0, ""), ("ada", "02.report"): (0.0, "")})
     small(tmp_path, *things, said=given)
     assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "7", "0"]
     assert "17 of 30 points<" in path.read_text() and "Not graded" not in path.read_text()
@@ -383,7 +383,7 @@ def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_
 
 
 def test_what_was_not_assigned_is_left_out(tmp_path: Path):
-    said = Course(points={"02.hidden": 0.0, "02.report": 0.0}, overrides=(Override("ada", "02.report", 2.0),))
+    said = Course(points={"02.hidden": 0.0, "02.report": 0.0}, overrides={("ada", "02.report"): (2.0, "")})
     small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"), answer("02.hidden"), said=said)
     assert [row["exercise"] for row in table(tmp_path / "gradebook.csv")] == ["02.chunks", "02.report"]
     assert "02.hidden" not in (tmp_path / "report.html").read_text()
@@ -392,7 +392,7 @@ def test_what_was_not_assigned_is_left_out(tmp_path: Path):
 # --- the summary ----------------------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     said = Course(
-        students={"bob": "Bob"}, overrides=(Override("nobody", "02.report", 1.0), Override("cy", "02.report", 1.0))
+        students={"bob": "Bob"}, overrides={("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (1.0, "")}
     )
     lost = [HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)]
     twins = [

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.classroom.course import Course, Override
+from helpers.classroom.course import Course
 from helpers.classroom.course_of_nbgrader import NotReady, Put, make_source, put_scores
 from helpers.classroom.store import Row, store
 from helpers.edition import edition
@@ -213,11 +213,11 @@ def test_what_a_teacher_says_in_formgrader_counts_before_the_check(course: Path)
 
 
 def test_an_override_counts_before_the_check(course: Path):
-    overrides = (
-        Override("bob", "02.report", 6.0, "The file was cut short on the way."),
-        Override("ada", "02.hidden", 0.0),
-        Override("eve", "02.hidden", None, "Ask me."),
-    )
+    overrides = {
+        ("bob", "02.report"): (6.0, "The file was cut short on the way."),
+        ("ada", "02.hidden"): (0.0, ""),
+        ("eve", "02.hidden"): (None, "Ask me."),
+    }
     assert puts(course, course=replace(COURSE, overrides=overrides)) == Put(9)
     found = grades(course)
     assert found["bob", "02-report"][0] == 6.0 and not found["bob", "02-report"][4]

@@ -166,12 +166,12 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     lines = [f"{lead} {row.because}".strip()]
     if row.figures:
         lines.append(f"Measured: {' · '.join(row.figures)}")
-    over = course.override(row.student, row.exercise)
-    if over.points is not None:
-        score = over.points
+    points, comment = course.override(row.student, row.exercise)
+    if points is not None:
+        score = points
         lines.insert(0, f"{score:g} points, given by your teacher.")
-    if over.comment:
-        lines.insert(0, over.comment)
+    if comment:
+        lines.insert(0, comment)
     return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
 
 

@@ -43,5 +43,5 @@ def _hint(grade: Grade) -> str:
     if asked is None or grade.outcome not in ("not yet", "not attempted"):
         return ""
     if grade.outcome == "not yet":
-        return "\n\n".join(hint.text for hint in asked.hints if grade.cause in hint.causes)
+        return "\n\n".join(hint.text for hint in asked.hints if grade.row.cause in hint.causes)
     return f'`exercise("{asked.key}")` shows what it asks. It takes about {asked.minutes} minutes.'

@@ -49,7 +49,7 @@ def forget(student: str, folder: Path) -> str:
 def _names(known: Store, folder: Path) -> dict[str, str]:
     """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
     about = course(folder)
-    keys = [entry.student for entry in (*known.hand_ins(), *known.rows(), *about.overrides)]
+    keys = [entry.student for entry in (*known.hand_ins(), *known.rows())] + [key for key, _ in about.overrides]
     return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(about.students)
 
 

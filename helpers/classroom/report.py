@@ -25,7 +25,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     """The page for the class with these grades and hand-ins; `trusted` if it was graded without a sandbox."""
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
-    seconds = [grade.seconds for grade in grades if grade.seconds]
+    seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
     editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
@@ -36,7 +36,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         answers=len(judged),
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
         least=predictions.LEAST,
-        without_sandbox=len(judged) if trusted else sum(grade.trusted for grade in judged),
+        without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
         took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
         given=sum(grade.by_teacher for grade in grades),
         editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),

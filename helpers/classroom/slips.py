@@ -40,7 +40,7 @@ def slips(grades: Iterable[Grade]) -> list[Slip]:
     by_cause: dict[str, list[Grade]] = {}
     for grade in grades:
         if grade.outcome == "not yet":
-            by_cause.setdefault(grade.cause, []).append(grade)
+            by_cause.setdefault(grade.row.cause, []).append(grade)
     found = [Slip(cause, len(answers), _commonest(answers)) for cause, answers in by_cause.items()]
     return sorted(found, key=lambda slip: (-slip.count, slip.cause))
 
@@ -51,7 +51,7 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
     counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
     for grade in grades:
         if not grade.is_settled and (grade.student.key, grade.lesson) not in ungraded:
-            counts["answer", impersonal(grade.because, grade.exercise)] += 1
+            counts["answer", impersonal(grade.row.because, grade.exercise)] += 1
     return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
@@ -72,7 +72,7 @@ def impersonal(text: str, exercise: str = "") -> str:
 
 
 def _commonest(grades: Iterable[Grade]) -> str:
-    counts = Counter(impersonal(grade.because, grade.exercise) for grade in grades)
+    counts = Counter(impersonal(grade.row.because, grade.exercise) for grade in grades)
     return min(counts, key=lambda sentence: (-counts[sentence], sentence))
 
 

@@ -42,9 +42,9 @@ def _needs(found: Sequence[Grade], known: Store, course: Course) -> Iterator[tup
         if grade.outcome == "missing" and not grade.by_teacher:
             yield "missing", who, grade.lesson
         if not grade.is_settled:
-            yield "ungraded", f"{who}, {grade.file}: {short(plain(grade.because), 300)}", grade.exercise
+            yield "ungraded", f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}", grade.exercise
         if grade.late:
-            yield "late", f"{who}, {grade.file}", grade.lesson
+            yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in found}
     for hand_in in known.hand_ins():
         if hand_in.others:
