@@ -24,12 +24,11 @@ from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
 from helpers.classroom import forget, lessons, predictions, slips
+from helpers.classroom.charts import outcomes, spread, votes
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
-from helpers.classroom.outcomes import outcomes
 from helpers.classroom.outputs import write_all
 from helpers.classroom.plain import cell, file_name, number, one_line
-from helpers.classroom.spread import spread, votes
 from helpers.classroom.store import HandIn, Row, Student, store
 from helpers.classroom.summary import summary
 from helpers.folders import NOTEBOOKS
@@ -582,7 +581,7 @@ def test_pictures_of_a_class_refuse_what_shows_nothing():
         outcomes({"02.chunks": {"wrong": 1}})
     with pytest.raises(ValueError, match="at least one number"):
         spread({"read": []})
-    with pytest.raises(ValueError, match="at least one answer"):
+    with pytest.raises(ValueError, match="at least one row"):
         votes({"a": 0})
 
 

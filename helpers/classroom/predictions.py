@@ -7,8 +7,8 @@ from typing import Any
 
 from ..show.figure import Picture
 from ..teach.words import plain
+from .charts import spread, votes
 from .lessons import Lesson, Question
-from .spread import spread, votes
 from .store import HandIn
 
 LEAST = 5  # with fewer answers nothing is drawn

@@ -8,10 +8,10 @@ from statistics import median
 
 from ..units import in_words
 from . import predictions
+from .charts import outcomes
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
-from .outcomes import outcomes
 from .pages import page
 from .plain import number
 from .slips import reasons, slips
