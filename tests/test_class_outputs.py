@@ -5,7 +5,6 @@ import io
 import os
 import re
 import sqlite3
-import time
 import unicodedata
 import zipfile
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
 from helpers.classroom import forget, lessons, predictions, slips
-from helpers.classroom.charts import outcomes, spread, votes
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
 from helpers.classroom.outputs import write_all
@@ -155,10 +153,9 @@ def test_the_teacher_has_the_last_word(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "when, late",
-    [("2026-11-25T17:59:00+01:00", False), ("2026-11-25T17:01:00+00:00", True), ("yesterday", False), ("", False),
-     ("2026-11-25T18:00:00+01:00", False), ("0001-01-01T00:00:00+09:00", False)],
-)  # fmt: skip
-def test_late_is_what_comes_after_the_due_date_as_it_is_now(tmp_path: Path, when: str, late: bool):
+    [("2026-11-25T18:00:00+01:00", False), ("2026-11-25T17:01:00+00:00", True), ("yesterday", False), ("", False)],
+)
+def test_late_is_after_the_due_date_of_now(tmp_path: Path, when: str, late: bool):
     hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", when)
     due = datetime.fromisoformat("2026-11-25T18:00:00+01:00")
     assert {one.late for one in small(tmp_path, hand_in, said=Course(due={"02": due}))} == {late}
@@ -185,13 +182,12 @@ def test_the_gradebook_holds_every_answer(out: Path):
     assert (given["points"], given["most"]) == ("8", "20") and "<b>soon</b>" in given["comment"]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";"])
 @pytest.mark.parametrize("name", ["gradebook.csv", "canvas.csv", "moodle/02.csv"])
-def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str, delimiter: str):
+def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str):
     text = (out / name).read_bytes().decode("utf-8-sig")
-    cells = [one for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for one in row]
-    assert not [one for one in cells if one.lstrip(' "').startswith(FORMULA)]
-    assert not [one for one in cells if re.search(r"[\r\n\t\x00]", one)] or delimiter == ";"
+    for delimiter in ",;":
+        cells = [one for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for one in row]
+        assert not [one for one in cells if one.lstrip(' "').startswith(FORMULA)]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +197,6 @@ def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str, deli
         ("\t=1+1", "'=1+1"),
         ("a;=1+1", "a;'=1+1"),
         ("two\r\nlines", "two lines"),
-        ("1-1", "1-1"),
         ("\u202egnorw", "gnorw"),
         ("\ud800", "?"),
     ],
@@ -254,12 +249,9 @@ def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
 
 
 def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
-    hand_in, said = (
-        HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d"),
-        {("ada", "02.chunks"): (1, "No.")},
-    )
-    slip = Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d")
-    small(tmp_path, hand_in, slip, said=Course(overrides=said))
+    hand_in = HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d")
+    wrong = Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d")
+    small(tmp_path, hand_in, wrong, said=Course(overrides={("ada", "02.chunks"): (1, "No.")}))
     comments = table(tmp_path / "moodle" / "02.csv")[0]["Feedback comments"]
     assert "expected x <= y, got <script>. No." in BeautifulSoup(comments, "html.parser").get_text()
 
@@ -393,7 +385,6 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     said = Course(
         students={"bob": "Bob"}, overrides={("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (1.0, "")}
     )
-    lost = [HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)]
     twins = [
         Student("1", "Ada \x1b[31m"),
         HandIn("1", "02", "Ada/02\x1b.ipynb", "d", late=True),
@@ -404,8 +395,8 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     ended = answer("02.report", "not graded", student="1")
     settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
     small(tmp_path, *twins, *rows, ended, several, *settled, said=said)
-    few = summarised(tmp_path, said)
-    assert few.splitlines()[0] == "4 students, 6 answers: 1 right, 2 half right, 3 not graded."
+    text = summarised(tmp_path, said)
+    assert text.splitlines()[0] == "4 students, 6 answers: 1 right, 2 half right, 3 not graded."
     for need, line in (
         ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
         ("Late, but graded: ", "Ada [31m (1), Ada/02 .ipynb (02)"),
@@ -414,17 +405,17 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
         ("Not handed in: ", "Bob (bob) (02)"),
         ("Overrides for nobody: ", "overrides.toml: there is no student 'nobody', so the"),
     ):
-        (part,) = [part for part in few.split("\n\n") if part.startswith(need)]
+        (part,) = [part for part in text.split("\n\n") if part.startswith(need)]
         assert f"\n  {line}" in part
-    assert "cy/02-1.ipynb: It is. (02.chunks, 02.hidden)" in few  # the teacher gave points for 02.report
-    small(tmp_path, *lost, said=said)
-    many = summarised(tmp_path, said)
-    assert "it is not JSON (02.chunks, 02.hidden, 02.report)" in many and "… and 7 more, in gradebook.csv." in many
-    small(
-        tmp_path / "well",
-        HandIn("ada", "02", "f", "d"),
-        *(answer(f"02.{one}") for one in ("chunks", "hidden", "report")),
-    )
+
+
+def test_a_long_summary_is_cut_and_a_good_one_is_short(tmp_path: Path):
+    lost = [HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)]
+    small(tmp_path, *lost)
+    text = summarised(tmp_path, Course())
+    assert "it is not JSON (02.chunks, 02.hidden, 02.report)" in text and "… and 5 more, in gradebook.csv." in text
+    answers = [answer(key) for key in keys() if key.startswith("02.")]
+    small(tmp_path / "well", HandIn("ada", "02", "f", "d"), *answers)
     assert "\nNothing needs you. The results are in " in summarised(tmp_path / "well", Course())
 
 
@@ -500,14 +491,10 @@ def question(**more) -> lessons.Lesson:
     return lessons.Lesson("42", "42", (asked,))
 
 
-def test_numbers_that_were_predicted_are_a_spread(tmp_path: Path):
-    asked = question(unit="MiB", measured=12.0)
+def test_numbers_that_were_predicted_are_a_spread():
     answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
-    (shown,), _ = predictions.pictures(asked, given("42.x", answers))
-    assert (
-        shown.alt
-        == "The spread of predictions in MiB. 6 predictions, median 3.5, half of them from 2.25 to 301; measured 12."
-    )
+    (shown,), _ = predictions.pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
+    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12." in shown.alt
     assert shown.caption == "How many? (42.x)"
 
 
@@ -546,13 +533,6 @@ def test_the_first_click_answers_a_quiz():
     assert shown.alt == "Answered by 5. (a) The disk: 3, (b) The kernel: 2. Right: (b) The kernel."
 
 
-def test_the_report_shows_what_was_clicked_and_says_so(out: Path):
-    page = BeautifulSoup((out / "report.html").read_text(encoding="utf-8"), "html.parser")
-    assert page.find("h3", string="What the class predicted, and its first answers to quizzes")
-    (shown,) = [image["alt"] for image in page("img") if image["alt"].startswith("Answered by")]
-    assert "Right: (b) It counts requests to the allocator" in shown
-
-
 def test_every_question_of_every_lesson_is_found():
     for path in notebooks():
         source = "".join(one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code")
@@ -572,17 +552,6 @@ def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
     asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
     assert asked["02.three"].measured == {"slurp": 256, "mmap": 0} and asked["02.chunk"].measured == "a"
     assert asked["02.order"].measured is None
-
-
-def test_pictures_of_a_class_refuse_what_shows_nothing():
-    with pytest.raises(ValueError, match="at least one row"):
-        outcomes({"02.chunks": {"right": 0}})
-    with pytest.raises(ValueError, match="counts 'wrong'; the outcomes are: right, half right, not"):
-        outcomes({"02.chunks": {"wrong": 1}})
-    with pytest.raises(ValueError, match="at least one number"):
-        spread({"read": []})
-    with pytest.raises(ValueError, match="at least one row"):
-        votes({"a": 0})
 
 
 # --- the files ------------------------------------------------------------------------------------------------
@@ -627,17 +596,6 @@ def test_the_folder_is_its_owner_s_alone(tmp_path: Path, made_by):
     assert (tmp_path / "grades").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.measured
-def test_the_time_grows_with_the_class_and_no_faster(tmp_path: Path):
-    def spent(students: int) -> float:
-        sample_class.write(folder := tmp_path / str(students), students)
-        start = time.process_time()
-        assert len(again(folder)) == students + 2 + 1 + 3 * 2
-        return time.process_time() - start
-
-    assert spent(50) < 1.5 * 10 * spent(5)
-
-
 # --- forget ---------------------------------------------------------------------------------------------------
 def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture):
     listed = CLASS + '\n[students]\n# all of them\n"910000021" = "Vorname21 Nachname21"  # new\n"910000022" = "Ada"\n'
@@ -667,21 +625,15 @@ def unpacked(path: Path) -> bytes:
         return b"".join([name.encode() + archive.read(name) for name in archive.namelist()])
 
 
-@pytest.mark.parametrize(
-    "name, text",
-    [
-        ("overrides.toml", 'override = [\n  {student = "910000002", exercise = "02.chunks", points = 1},\n]\n'),
-        ("class.toml", 'title = """\n"910000002" = "in a title"\n"""\n'),
-    ],
-)
-def test_what_cannot_be_cut_out_of_a_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture, name: str, text: str):
+def test_what_cannot_be_cut_out_of_a_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture):
     out = tmp_path / "grades"
     small(out, Student("910000002", "Ada"))
     course(out)
-    (out / name).write_text(text)
+    inline = 'override = [\n  {student = "910000002", exercise = "02.chunks", points = 1},\n]\n'
+    (out / "overrides.toml").write_text(inline)
     assert forget.main(["910000002", "--out", str(out)]) == 0
-    assert f"{name}, line 2, still names the student" in capsys.readouterr().out
-    assert (out / name).read_text() == text
+    assert "overrides.toml, line 2, still names the student" in capsys.readouterr().out
+    assert (out / "overrides.toml").read_text() == inline
 
 
 def test_an_unknown_student_is_answered_with_those_who_are_near(tmp_path: Path, capsys: pytest.CaptureFixture):

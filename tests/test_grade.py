@@ -178,10 +178,6 @@ def test_checks_that_measure_time_run_alone_and_last(collected, tmp_path: Path, 
     assert (most["02.chunks"], most["02.hidden"]) == (2, 1) and order[-3:] == ["02.hidden"] * 3
 
 
-def test_which_checks_measure_time_is_known():
-    assert {key for key in map(str, grading.keys()) if exercise(key).alone} == {"00.grow", "03.lookup", "06.shapes"}
-
-
 def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     out = tmp_path / "out"
     with pytest.raises(FileNotFoundError):
