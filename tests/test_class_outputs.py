@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
-from helpers.classroom import forget, lessons, predictions, slips
+from helpers.classroom import forget, lessons, mistakes, predictions
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
 from helpers.classroom.outputs import write_all
@@ -443,13 +443,13 @@ def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
         "copy a file that does not fit (02.chunks): 3 right, 2 half right, 4 not yet, 1 not graded, 1 missing"
         in page.find("img")["alt"]
     )
-    found = [" ".join(item.get_text().split()) for item in page.select(".slips")[0].find_all("li")]
+    found = [" ".join(item.get_text().split()) for item in page.select(".mistakes")[0].find_all("li")]
     assert found == [
         "too short · 3 (50 %) target 0",
         "stopped with an error · 2 (33 %) It raised OSError: …",
         "runs nothing · 1 (17 %) target 3",
     ]
-    assert page.select(".slips .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'
+    assert page.select(".mistakes .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'
     text = " ".join(page.main.get_text().split())
     assert "6 answers aren't right yet, 2 of them half right:" in text
     assert "The checks took 18 s in all: 2 s for the median answer, 2 s for the slowest." in text
@@ -479,7 +479,7 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     ],
 )
 def test_an_example_is_impersonal(said: str, shown: str):
-    assert slips.impersonal(said, "02.chunks") == shown
+    assert mistakes.impersonal(said, "02.chunks") == shown
 
 
 def given(key: str, answers: list) -> list[HandIn]:

@@ -75,7 +75,7 @@ def test_each_answer_is_judged_once(collected, tmp_path: Path, asked: list[str],
 def test_it_says_how_far_it_is_where_no_bar_can_be_drawn(
     collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    monkeypatch.setattr(grading, "EVERY", 0.0)
+    monkeypatch.setattr(grading, "PROGRESS_S", 0.0)
     grade(collected(ada="x = 1", bob="x = 1"), tmp_path / "out", trusted=True)
     said = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
     assert said[:3] == ["notebooks read: 0", "notebooks read: 1", "notebooks read: 2"]
@@ -153,7 +153,7 @@ def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, monkeypatch:
     shell.write_text("#!/bin/sh\nexec sleep 600\n")
     shell.chmod(0o755)
     monkeypatch.setattr(grading.sys, "executable", str(shell))
-    monkeypatch.setattr(grading, "PATIENCE", 0.5)
+    monkeypatch.setattr(grading, "TIMEOUT_S", 0.5)
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
     assert {row.outcome for row in rows(tmp_path / "out").values()} == {"not graded"}
 

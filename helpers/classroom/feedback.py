@@ -38,7 +38,7 @@ def feedback(grades: Sequence[Grade], course: Course) -> str:
 
 
 def _hint(grade: Grade) -> str:
-    """What to try: the hints that fit the slip, if any do; or, for a student who hasn't begun, how to begin."""
+    """What to try: the hints that fit the mistake, if any do; or, for a student who hasn't begun, how to begin."""
     asked = exercise(grade.exercise)
     if asked is None or grade.outcome not in ("not yet", "not attempted"):
         return ""

@@ -16,8 +16,6 @@ from .pages import text
 from .plain import one_line
 from .store import FILE, Store, store
 
-HEADER = re.compile(r"\s*\[")
-
 
 class Unknown(LookupError):
     """There is no data on this student. The message names those whose key or name is close."""
@@ -68,41 +66,32 @@ def _called(key: str, name: str) -> str:
 # --- the teacher's files --------------------------------------------------------------------------------------
 def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
     """The files from which the student's entries could be cut with nothing else changing, and how many there were."""
-    for name, cut, kept in ((CLASS, _no_name, _unnamed), (OVERRIDES, _no_override, _not_overridden)):
+    for name in (CLASS, OVERRIDES):
         old = (folder / name).read_text(encoding="utf-8")
-        new, count = cut(old, student)
-        if count and _parsed(new) == kept(tomllib.loads(old), student):
+        table, new = tomllib.loads(old), _cut(old, student)
+        students = {key: value for key, value in table.get("students", {}).items() if key != student}
+        override = [entry for entry in table.get("override", ()) if entry.get("student") != student]
+        count = len(table.get("students", ())) - len(students) + len(table.get("override", ())) - len(override)
+        wanted = table | {"students": students, "override": override}
+        if count and {"students": {}, "override": []} | _parsed(new) == wanted:
             write_whole(folder / name, new)
             yield name, count
 
 
-def _no_name(old: str, student: str) -> tuple[str, int]:
-    lines = old.splitlines(keepends=True)
-    left = [line for line in lines if _parsed(line).keys() != {student}]
-    return "".join(left), len(lines) - len(left)
-
-
-def _unnamed(table: dict, student: str) -> dict:
-    return table | {"students": {key: name for key, name in table.get("students", {}).items() if key != student}}
-
-
-def _no_override(old: str, student: str) -> tuple[str, int]:
-    """Keeps the comments after an entry: they may be about the next entry."""
-    lines, count = old.splitlines(keepends=True), 0
-    starts = [i for i, line in enumerate(lines) if HEADER.match(line)]
-    for start, end in reversed([*pairwise([*starts, len(lines)])]):
-        while end > start and re.fullmatch(r"(#.*)?", lines[end - 1].strip()):
+def _cut(toml: str, student: str) -> str:
+    """Without the lines and the [[override]] entries about this student. Comments after an entry may be about the next
+    one, and stay."""
+    pieces = toml.splitlines(keepends=True)
+    starts = [i for i, line in enumerate(pieces) if line.lstrip().startswith("[[")]
+    for start, end in reversed([*pairwise([*starts, len(pieces)])]):
+        while end > start and re.fullmatch(r"(#.*)?", pieces[end - 1].strip()):
             end -= 1
-        entries = _parsed("".join(lines[start:end])).get("override", ())
-        if [entry.get("student") for entry in entries] == [student]:
-            del lines[start:end]
-            count += 1
-    return "".join(lines), count
+        pieces[start:end] = ["".join(pieces[start:end])]
+    return "".join(piece for piece in pieces if not _is_about(_parsed(piece), student))
 
 
-def _not_overridden(table: dict, student: str) -> dict:
-    left = [entry for entry in table.get("override", ()) if entry.get("student") != student]
-    return {key: value for key, value in table.items() if key != "override"} | ({"override": left} if left else {})
+def _is_about(table: dict, student: str) -> bool:
+    return table.keys() == {student} or [entry.get("student") for entry in table.get("override", ())] == [student]
 
 
 def _parsed(toml: str) -> dict:

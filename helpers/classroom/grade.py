@@ -6,7 +6,6 @@ unless the notebook or its check has changed.
 
 import argparse
 import json
-import queue
 import signal
 import subprocess
 import sys
@@ -34,8 +33,8 @@ from .submissions import CannotBeGraded, Submission, submissions
 from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
-PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
-EVERY = 10.0  # seconds between signs of life
+TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
+PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.SECONDS} s"
 
@@ -62,8 +61,8 @@ def grade(
     teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
     ready.
     """
-    if not trusted and (why := sandbox.why_not()):
-        raise Refused(f"{why}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
+    if not trusted and (reason := sandbox.why_not()):
+        raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
     about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(folder) as known:
         together, alone = _to_do(known, list(_handed_in(known, collected)), trusted)
@@ -93,10 +92,10 @@ def _handed_in(known: Store, collected: Path) -> Iterator[Submission]:
 
 
 def _bar(line: str, **options: Any) -> tqdm:
-    """A progress bar; or where that can't be drawn, this line, every EVERY seconds."""
+    """A progress bar; or where that can't be drawn, this line, every PROGRESS_S seconds."""
     if sys.stderr.isatty():
         return tqdm(delay=2, **options)
-    return tqdm(bar_format=f"{line}\n", delay=EVERY, mininterval=EVERY, miniters=1, **options)
+    return tqdm(bar_format=f"{line}\n", delay=PROGRESS_S, mininterval=PROGRESS_S, miniters=1, **options)
 
 
 def _to_do(known: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
@@ -132,22 +131,17 @@ def runs_alone(key: str) -> bool:
 def _judge(
     known: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
 ) -> None:
-    """Judges every answer, `at_once` notebooks at a time. Only this thread keeps verdicts, each as soon as it comes."""
-    rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
-    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, rows.put) as judges:
-        futures = [pool.submit(judges.judge, *job) for job in work]
-        for future in futures:
-            future.add_done_callback(lambda _: rows.put(None))
-        left = len(futures)
-        while left:
-            row = rows.get()
-            if row is None:
-                left -= 1
-            else:
-                known.keep(row)
-                done()
-        for future in futures:
-            future.result()  # raises what went wrong there
+    """Judges every answer, `at_once` notebooks at a time, and keeps each verdict as soon as it comes."""
+    lock = threading.Lock()
+
+    def keep(row: Row) -> None:
+        with lock:
+            known.keep(row)
+            done()
+
+    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, keep) as judges:
+        for _ in pool.map(lambda job: judges.judge(*job), work):
+            pass  # raises what went wrong there
 
 
 class _Judges(AbstractContextManager):
@@ -181,9 +175,9 @@ class _Judges(AbstractContextManager):
             for name in exercises:
                 put(name, outcome="not graded", because=str(error))
         while left and not self.over:
-            why = self._ask(notebook, submission.hand_in.commit, left, put)
+            reason = self._ask(notebook, submission.hand_in.commit, left, put)
             if left and not self.over:
-                put(left[0], outcome="not graded", because=why, cause="judge-ended")
+                put(left[0], outcome="not graded", because=reason, cause="judge-ended")
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
@@ -218,8 +212,8 @@ class _Judges(AbstractContextManager):
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
     def _line(self, process: subprocess.Popen) -> bytes:
-        """The judge's next line; b"" if it has ended, or is killed because it took longer than PATIENCE."""
-        clock = threading.Timer(PATIENCE, process.kill)
+        """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
+        clock = threading.Timer(TIMEOUT_S, process.kill)
         clock.start()
         try:
             return process.stdout.readline()

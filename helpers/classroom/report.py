@@ -12,12 +12,12 @@ from .charts import outcomes
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
+from .mistakes import mistakes, reasons
 from .pages import page
 from .plain import number
-from .slips import reasons, slips
 from .store import HandIn
 
-MOST_SLIPS = 6  # for each exercise
+MOST_MISTAKES = 6  # for each exercise
 EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # because a notebook may name anything
 
 
@@ -66,7 +66,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
         "exercises": [
-            (key, exercise_title(key), answers, slips(answers)[:MOST_SLIPS]) for key, answers in by_exercise.items()
+            (key, exercise_title(key), answers, mistakes(answers)[:MOST_MISTAKES])
+            for key, answers in by_exercise.items()
         ],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),
