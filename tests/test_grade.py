@@ -184,7 +184,7 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
         grade(tmp_path / "nowhere", out, trusted=True)
     with store(out), pytest.raises(BlockingIOError, match="in use by another grader"):
         grade(collected(ada=RIGHT), out, trusted=True)
-    monkeypatch.setattr(sandbox, "why_not", lambda: "there is no bwrap")
+    monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "there is no bwrap")
     with pytest.raises(Refused, match=r"(?s)there is no bwrap.*TRUST=yes"):
         grade(collected(ada=RIGHT), tmp_path / "another")
     assert not (tmp_path / "another").exists()
@@ -199,7 +199,9 @@ def below(pid: int) -> dict[psutil.Process, str]:
     return found
 
 
-@pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not())
+@pytest.mark.skipif(
+    bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
+)
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(5)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"

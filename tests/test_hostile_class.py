@@ -10,26 +10,33 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
-from hand_ins import grader, hand_in, left_in, of_lesson, processes_of, rows
 from test_judge import notebook
 
 from helpers.classroom import sandbox
-from helpers.folders import ROOT
+from helpers.classroom.store import store
+from helpers.folders import NOTEBOOKS, ROOT
 from helpers.scratch import room
 from helpers.teach import exercise
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not()),
+    pytest.mark.skipif(
+        bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
+    ),
 ]
 
 ANSWERS = sorted(Path(__file__).with_name("hostile_class").glob("*/*.py"))
 FILE = "02_copy_a_big_file.ipynb"
+MARK = "ZERO_COPY_CASE"  # in the environment of the grader
 TRACE = "zero-copy-was-here"  # in the name of every file that a trick leaves
 RIGHT = {"ada": "02.chunks", "noether": "10.holders"}  # the exercise that each of them solves
 NAMES = [f"-rf $(touch {TRACE})", "line\nend \N{RIGHT-TO-LEFT OVERRIDE}turned", "<script>alert('vandal')%s%n{0}"]
@@ -97,24 +104,65 @@ def graded() -> Iterator[Graded]:
             text, key = path.read_text(encoding="utf-8"), path.parent.name
             expected[path.stem] = key, tuple(text.splitlines()[1].removeprefix("# expect: ").split(" or "))
             check = f'exercise("{key}").check({exercise(key).name})'
-            hand_in(collected / path.stem / of_lesson(key), text, check)
+            hand_in(collected / path.stem, key, text, check)
         for name, (content, outcomes) in HOSTILE_NOTEBOOKS.items():
             expected[name] = "02.chunks", outcomes
             (collected / name).mkdir()
             (collected / name / FILE).write_bytes(content)
         for name, key in RIGHT.items():
-            hand_in(collected / name / of_lesson(key), exercise(key).solution_source)
+            hand_in(collected / name, key, exercise(key).solution_source)
         for name in NAMES:
-            hand_in(collected / name / FILE, "x = 1")
+            hand_in(collected / name, "02.chunks", "x = 1")
         before = contents(collected)
-        ended = grader(collected, out, folder, "--timeout", str(SECONDS)).wait(1200)
-        assert ended == 0, (folder / "log").read_text()[-2000:]
+        with open(folder / "log", "w") as log:
+            ended = subprocess.run(
+                [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out, "--timeout", str(SECONDS)],
+                cwd=ROOT, env=environment_of(folder), stdout=log, stderr=log, timeout=1200,
+            )  # fmt: skip
+        assert ended.returncode == 0, (folder / "log").read_text()[-2000:]
         with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
             lines = {(line["student"], line["exercise"]): line for line in csv.DictReader(file)}
-        causes = {key: row.cause for key, row in rows(out).items()}
+        with store(out) as records:
+            causes = {(row.student, row.exercise): row.cause for row in records.rows()}
         touched = contents(collected) != before
         yield Graded(lines, causes, expected, out, touched, processes_of(folder), left_in(folder))
         subprocess.run(["chmod", "-R", "u+rwx", folder], check=False)
+
+
+def hand_in(folder: Path, key: str, *cells: str) -> None:
+    folder.mkdir(parents=True)
+    (lesson,) = NOTEBOOKS.glob(f"{key[:2]}_*.ipynb")
+    (folder / lesson.name).write_bytes(notebook(*cells))
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """With a mark for everything that the grader starts outside a sandbox, and its generated data in this folder."""
+    places = {"ZERO_COPY_DATA": folder / "data", "TMPDIR": folder / "temporary"}
+    for place in places.values():
+        place.mkdir()
+    return os.environ | {name: str(place) for name, place in places.items()} | {MARK: str(folder)}
+
+
+def left_in(folder: Path) -> list[Path]:
+    """The generated data and temporary files that are left."""
+    return [path for name in ("data", "temporary") for path in (folder / name).rglob("*")]
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Processes of the grader and its sandboxes that are still there after a few seconds to end: found by the mark in
+    their environment, or by a mount from that folder."""
+
+    def running() -> Iterator[str]:
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                mounts = Path(f"/proc/{process.pid}/mountinfo").read_text(errors="replace")
+                if process.environ().get(MARK) == str(folder) or f"{folder}/data/" in mounts:
+                    yield f"{process.pid} {process.name()}"
+
+    until = time.monotonic() + 5
+    while (processes := list(running())) and time.monotonic() < until:
+        time.sleep(0.1)
+    return processes
 
 
 def contents(folder: Path) -> dict[Path, str]:

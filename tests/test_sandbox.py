@@ -20,8 +20,8 @@ from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import MiB
 
-WHY_NOT = sandbox.why_not()
-needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT)  # CI must have it
+WHY_NOT = sandbox.unavailable_reason()
+needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT or "")  # CI must have it
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
 @pytest.mark.measured
 @needed
 def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sandbox, "ROOM", 64 * MiB)
+    monkeypatch.setattr(sandbox, "DISK", 64 * MiB)
     monkeypatch.setattr(sandbox, "FILES", 50)
 
     def writes(many, size):
@@ -242,10 +242,10 @@ def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.Monkey
 
 def test_where_there_can_be_none_it_says_why(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
-    assert "ordinary user" in sandbox.why_not()
+    assert "ordinary user" in sandbox.unavailable_reason()
     monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "install the package bubblewrap" in sandbox.why_not()
+    assert "install the package bubblewrap" in sandbox.unavailable_reason()
 
 
 @needed
@@ -254,10 +254,10 @@ def test_the_setting_that_forbids_user_namespaces_is_named(monkeypatch: pytest.M
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(sandbox, "SETTINGS", [("kernel.ostype", "Linux", "Plan9")])
-    why = sandbox.why_not()
+    why = sandbox.unavailable_reason()
     assert "No permissions to create new namespace" in why and "as root, `sysctl kernel.ostype=Plan9`" in why
     monkeypatch.setattr(sandbox, "SETTINGS", [])
-    assert "procMount" in sandbox.why_not()
+    assert "procMount" in sandbox.unavailable_reason()
 
 
 def test_a_link_is_not_counted_as_what_it_leads_to(tmp_path: Path):

@@ -75,8 +75,8 @@ def votes(
             is_measured = name == measured
             label.set_weight("bold" if is_measured else "normal")
             ax.plot((0, 0), (row - 0.4, row + 0.4), **(MEASURED if is_measured else {"color": GRID, "linewidth": 1.2}))
-        told = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        alt = f"{by.capitalize()}. {told}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
+        texts = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        alt = f"{by.capitalize()}. {texts}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
         return picture(fig, alt, caption)
 
 

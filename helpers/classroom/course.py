@@ -76,9 +76,9 @@ def _toml(path: Path) -> dict[str, Any]:
         raise BadCourse(f"{path}: {error}") from None
 
 
-def _only(path: Path, table: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := sorted(set(table) - known):
-        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(known))}")
+def _only(path: Path, table: Mapping[str, Any], allowed: set[str]) -> None:
+    if unknown := sorted(set(table) - allowed):
+        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(allowed))}")
 
 
 def _of(path: Path, table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

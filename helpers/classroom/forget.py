@@ -24,16 +24,16 @@ class Unknown(LookupError):
 def forget(student: str, folder: Path) -> str:
     """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
     that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
-    with store(folder) as known:
-        names = _names(known, folder)
+    with store(folder) as records:
+        names = _names(records, folder)
         if student not in names:
-            write_all(known, course(folder), folder)  # perhaps an earlier deletion was cut off before this
+            write_all(records, course(folder), folder)  # perhaps an earlier deletion was cut off before this
             raise Unknown(f"there is no data on {student!r}{_near(student, names)}")
-        files = [hand_in.file for hand_in in known.hand_ins() if hand_in.student == student]
+        files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
         before = written(folder)
-        counts = [*_from_toml(student, folder), (FILE, known.forget(student))]
+        counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
-        write_all(known, course(folder), folder)
+        write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
         return text(
             "forgotten.txt.j2",
@@ -44,19 +44,21 @@ def forget(student: str, folder: Path) -> str:
         )
 
 
-def _names(known: Store, folder: Path) -> dict[str, str]:
+def _names(records: Store, folder: Path) -> dict[str, str]:
     """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
     about = course(folder)
-    keys = [entry.student for entry in (*known.hand_ins(), *known.rows())] + [key for key, _ in about.overrides]
-    return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(about.students)
+    keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
+    return (
+        dict.fromkeys(keys, "") | {student.key: student.name for student in records.students()} | dict(about.students)
+    )
 
 
 def _near(student: str, names: dict[str, str]) -> str:
     lower = {name.casefold(): key for key, name in names.items() if name}
     keys = get_close_matches(student, names, n=3)
     keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
-    found = [_called(key, names[key]) for key in dict.fromkeys(keys)]
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    students = [_called(key, names[key]) for key in dict.fromkeys(keys)]
+    return f"; did you mean {' or '.join(students)}?" if students else ""
 
 
 def _called(key: str, name: str) -> str:

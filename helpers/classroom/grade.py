@@ -61,31 +61,31 @@ def grade(
     teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
     ready.
     """
-    if not trusted and (reason := sandbox.why_not()):
+    if not trusted and (reason := sandbox.unavailable_reason()):
         raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
     about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
-    with store(folder) as known:
-        together, alone = _to_do(known, list(_handed_in(known, collected)), trusted)
+    with store(folder) as records:
+        together, alone = _to_do(records, list(_handed_in(records, collected)), trusted)
         size = sum(len(exercises) for _, exercises in (*together, *alone))
         with _bar(line, total=size, desc="judging", unit="answer") as bar:
-            how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
-            how(together, at_once=AT_ONCE)
-            again, _ = _to_do(known, [submission for submission, _ in together], trusted)
+            judge_all = partial(_judge, records, trusted=trusted, timeout=timeout, done=bar.update)
+            judge_all(together, at_once=AT_ONCE)
+            again, _ = _to_do(records, [submission for submission, _ in together], trusted)
             bar.total += sum(len(exercises) for _, exercises in again)
-            how([*alone, *again], at_once=1)
-        print(summary(known, about, write_all(known, about, folder, trusted=trusted)))
+            judge_all([*alone, *again], at_once=1)
+        print(summary(records, about, write_all(records, about, folder, trusted=trusted)))
         if nbgrader:
-            print(put_scores(nbgrader, known, about))
+            print(put_scores(nbgrader, records, about))
 
 
 Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
-def _handed_in(known: Store, collected: Path) -> Iterator[Submission]:
+def _handed_in(records: Store, collected: Path) -> Iterator[Submission]:
     """Keeps every submission in the store, and yields those that can be graded."""
     with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
         for submission in submissions(collected):
-            known.keep(submission.student, submission.hand_in)
+            records.keep(submission.student, submission.hand_in)
             bar.update()
             if not submission.hand_in.why_not:
                 yield submission
@@ -98,9 +98,9 @@ def _bar(line: str, **options: Any) -> tqdm:
     return tqdm(bar_format=f"{line}\n", delay=PROGRESS_S, mininterval=PROGRESS_S, miniters=1, **options)
 
 
-def _to_do(known: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
+def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
     """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
-    rows = {(row.student, row.exercise): row for row in known.rows()}
+    rows = {(row.student, row.exercise): row for row in records.rows()}
     together, alone = [], []
     for submission in handed_in:
         hand_in, key = submission.hand_in, submission.student.key
@@ -129,14 +129,14 @@ def runs_alone(key: str) -> bool:
 
 
 def _judge(
-    known: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
+    records: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
 ) -> None:
     """Judges every answer, `at_once` notebooks at a time, and keeps each verdict as soon as it comes."""
     lock = threading.Lock()
 
     def keep(row: Row) -> None:
         with lock:
-            known.keep(row)
+            records.keep(row)
             done()
 
     with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, keep) as judges:
@@ -181,7 +181,7 @@ class _Judges(AbstractContextManager):
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
-        asked = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
+        request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
         command = [sys.executable, "-m", "helpers.classroom.judge"]
         with (
             tempfile.TemporaryFile() as complaints,
@@ -197,7 +197,7 @@ class _Judges(AbstractContextManager):
             self.running.add(process)
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
-                    inbox.write(json.dumps(asked).encode() + b"\n" + notebook)
+                    inbox.write(json.dumps(request).encode() + b"\n" + notebook)
                 while line := self._line(process):
                     put(**json.loads(line))
             finally:

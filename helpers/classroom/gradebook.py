@@ -36,8 +36,8 @@ def moodle_place(grade: Grade) -> tuple[str, str] | None:
     Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson.
     """
     for part in (*PurePosixPath(grade.hand_in.file).parts, grade.student.place):
-        if found := MOODLE.match(part):
-            return one_line(found[0]), found[1]
+        if match := MOODLE.match(part):
+            return one_line(match[0]), match[1]
     return None
 
 
@@ -82,7 +82,7 @@ def _comments(hand_in: Sequence[Grade]) -> str:
         words = f"{because}{stop} {grade.comment}".strip()
         comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
     # so that "&lt;=" gets no apostrophe from `cell`
-    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(comments))
+    return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
 
 
 # --- Canvas ---------------------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def canvas_user(grade: Grade) -> str | None:
     It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
     """
     for part in (PurePosixPath(grade.hand_in.file).name, grade.student.place):
-        if (found := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == found[1]:
-            return found[1]
+        if (match := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == match[1]:
+            return match[1]
     return None
 
 
@@ -124,13 +124,13 @@ def canvas(grades: Sequence[Grade]) -> str | None:
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
     gave points."""
-    found: dict[tuple, list[Grade]] = {}
+    by_hand_in: dict[tuple, list[Grade]] = {}
     for grade in grades:
         if grade.exercise:
-            found.setdefault((grade.student, grade.lesson), []).append(grade)
+            by_hand_in.setdefault((grade.student, grade.lesson), []).append(grade)
     return [
         (name, hand_in)
-        for (_, name), hand_in in found.items()
+        for (_, name), hand_in in by_hand_in.items()
         if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
     ]
 

@@ -56,18 +56,18 @@ class Grade:
         return "half right" if self.row.half else self.outcome
 
 
-def grades(known: Store, course: Course) -> list[Grade]:
+def grades(records: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
 
     Sorted by name, then by exercise; without exercises that are worth nothing. A hand-in of a lesson without exercises
     gets a Grade too, so that none is lost.
     """
-    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in known.hand_ins()}
-    rows = {(row.student, row.exercise): row for row in known.rows()}
+    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
+    rows = {(row.student, row.exercise): row for row in records.rows()}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
     exercises = {lesson: _exercises(lesson, rows.values()) for lesson in sorted(lessons)}
     joined = []
-    for student in _students(known, course):
+    for student in _students(records, course):
         for lesson, names in exercises.items():
             hand_in = hand_ins.get((student.key, lesson))
             for exercise in names or ([""] if hand_in else []):
@@ -78,9 +78,9 @@ def grades(known: Store, course: Course) -> list[Grade]:
     return joined
 
 
-def strays(known: Store, course: Course) -> list[str]:
+def strays(records: Store, course: Course) -> list[str]:
     """A line for each override that has no effect, because its student isn't known."""
-    students = {student.key for student in _students(known, course)}
+    students = {student.key for student in _students(records, course)}
     return [
         f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
         for student, exercise in course.overrides
@@ -96,10 +96,10 @@ def moment(when: str) -> datetime | None:
     return None
 
 
-def _students(known: Store, course: Course) -> list[Student]:
+def _students(records: Store, course: Course) -> list[Student]:
     """The students in the store, those that the course expects, and any others who handed something in; by name."""
-    students = {student.key: student for student in known.students()}
-    for key in [*course.students, *(hand_in.student for hand_in in known.hand_ins())]:
+    students = {student.key: student for student in records.students()}
+    for key in [*course.students, *(hand_in.student for hand_in in records.hand_ins())]:
         students.setdefault(key, Student(key, ""))
     named = [replace(one, name=course.students.get(key) or one.name or key) for key, one in students.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
@@ -107,8 +107,8 @@ def _students(known: Store, course: Course) -> list[Student]:
 
 def _exercises(lesson: str, rows: Iterable[Row]) -> Sequence[str]:
     """The lesson's exercises in this edition, in order, then any from an older edition that were graded."""
-    known = [key for key in keys() if key.startswith(f"{lesson}.")]
-    return [*known, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(known))]
+    current = [key for key in keys() if key.startswith(f"{lesson}.")]
+    return [*current, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(current))]
 
 
 def _grade(

@@ -187,8 +187,8 @@ class _LimitedReads:
 
 def printable(text: str, most: int = 200) -> str:
     """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
-    seen = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
-    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    visible = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(visible).split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -49,8 +49,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     by_exercise: dict[str, list[Grade]] = {}
     for grade in grades:
         by_exercise.setdefault(grade.exercise, []).append(grade)
-    given = [answers for answers in by_student if answers[0].outcome != "missing"]
-    settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
+    handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
+    settled = [answers for answers in handed_in if all(grade.is_settled for grade in answers)]
     counts = {
         f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
         for key, answers in by_exercise.items()
@@ -58,10 +58,10 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
-        "handed_in": len(given),
-        "late": sum(answers[0].late for answers in given),
-        "missing": len(by_student) - len(given),
-        "not_graded": len(given) - len(settled),
+        "handed_in": len(handed_in),
+        "late": sum(answers[0].late for answers in handed_in),
+        "missing": len(by_student) - len(handed_in),
+        "not_graded": len(handed_in) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
