@@ -33,8 +33,11 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 def moodle_place(grade: Grade) -> tuple[str, str] | None:
     """The hand-in's folder in Moodle's download, and the participant's number in its name; None if it has none.
 
-    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson.
+    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson: a
+    student who handed in nothing has none.
     """
+    if not grade.hand_in.file:
+        return None
     for part in (*PurePosixPath(grade.hand_in.file).parts, grade.student.place):
         if match := MOODLE.match(part):
             return one_line(match[0]), match[1]

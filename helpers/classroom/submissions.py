@@ -199,13 +199,17 @@ class _Tree:
     def _is_of_class(self, folder: Parts) -> bool:
         if folder == self.root:
             return folder not in self.starts
+        if folder[-1] in NBGRADER and (*folder[:-1], SUBMITTED) in self.starts:
+            return False
         beside = len(self.hand_ins[folder[:-1]]) + len(self.folders[folder[:-1]]) - 1
         return self.has_several(folder, alone=not beside)
 
     def has_several(self, folder: Parts, alone: bool) -> bool:
         """True for a folder of several students, False for a student's. `alone` if there is nothing beside it."""
-        if folder in self.starts or folder in self.above:
-            return folder in self.above
+        if folder in self.starts:
+            return False
+        if folder in self.above:
+            return True
         if hand_ins := self.hand_ins[folder]:
             users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
             return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
@@ -253,8 +257,11 @@ class _Sorter:
             path = _path(parts[depth:], file)
             if match := path and tree.matched(parts[:depth], path):
                 layout, found = match
-                if layout == "plain" and "/" not in path and self._sort_if_of_class(file, tree, parts[:depth]):
-                    continue
+                if layout == "plain" and "/" not in path and (inside := self._class_zip(file, tree, parts[:depth])):
+                    if not file.inside:
+                        self.sort(inside, file.parts)
+                        continue
+                    file = replace(file, trouble=ZIP_IN_ZIP)
                 named = found.groupdict()
                 end = depth + 1 + path.count("/", 0, found.start("place"))
                 key = named.get("id") or named["name"]
@@ -265,27 +272,21 @@ class _Sorter:
                 name = _stem(file.name)
                 self._owner("plain", name, name, name, file.parts).uploads.append(_Upload(file, file.name, False))
 
-    def _sort_if_of_class(self, file: File, tree: _Tree, folder: Parts) -> bool:
-        """True for a zip of several students' files, which it then sorts, too."""
+    def _class_zip(self, file: File, tree: _Tree, folder: Parts) -> _Tree | None:
+        """What is in a zip of several students' files; None for any other file in a folder of the class."""
         if not file.name.lower().endswith(".zip"):
-            return False
+            return None
         zipped = replace(file, of_class=True)
         self.reader.left = STUDENT
         try:
             inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
         except CannotBeGraded:
-            return False
+            return None
         alone = len(tree.hand_ins[folder]) + len(tree.folders[folder]) == 1
         if not inside.has_several(inside.root, alone):
-            return False
-        if file.inside:
-            name = _stem(file.name)
-            owner = self._owner("plain", name, name, name, file.parts)
-            owner.uploads.append(_Upload(replace(file, trouble=ZIP_IN_ZIP), file.name, False))
-        else:
-            self.zips.append(zipped)
-            self.sort(inside, file.parts)
-        return True
+            return None
+        self.zips += [] if file.inside else [zipped]
+        return inside
 
     def _owner(self, layout: str, key: str, name: str, place: str, at: Parts) -> _Owner:
         """The owner of these names, made if need be. Students who share a key but not a name are two owners."""
@@ -325,23 +326,24 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
     keyed: dict[str, _Owner] = {}
     for owner in sorted(owners, key=_precedence):
         key = printable(owner.key, KEY)
-        told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
-        digest = sha256(told_apart).hexdigest()
-        hashed = (f"{(key or 'student')[: KEY - 1 - n]}-{digest[:n]}" for n in range(HASH, len(digest) + 1))
-        wanted = (key, *hashed) if _is_kept(owner.key) else hashed
-        keyed[next(candidate for candidate in wanted if candidate not in keyed)] = owner
+        if _is_changed(owner.key) or key in keyed:
+            told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
+            digest = sha256(told_apart).hexdigest()
+            hashed = (f"{(key or 'student')[: KEY - 1 - n]}-{digest[:n]}" for n in range(HASH, len(digest) + 1))
+            key = next(candidate for candidate in hashed if candidate not in keyed)
+        keyed[key] = owner
     return keyed
 
 
 def _precedence(owner: _Owner) -> tuple:
     """A sort key that puts the students who keep their keys first."""
     layouts = [layout for layout, _ in LAYOUTS]
-    is_changed = printable(owner.key, KEY) != owner.key
-    return not _is_kept(owner.key), layouts.index(owner.layout), is_changed, owner.key, owner.name
+    normalized = printable(owner.key, KEY) != owner.key
+    return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
 
 
-def _is_kept(key: str) -> bool:
-    return printable(key, KEY) == unicodedata.normalize("NFC", key) != ""
+def _is_changed(key: str) -> bool:
+    return not key or printable(key, KEY) != unicodedata.normalize("NFC", key)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
@@ -380,8 +382,8 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
         return
     predictions, timestamps = owner.named(PREDICTIONS), owner.named(TIMESTAMP) if owner.layout == "nbgrader" else {}
     for upload in hand_ins:
-        above = [at for at in timestamps if upload.file.parts[: len(at)] == at]
-        when, seconds = _when(upload.file, timestamps[min(above, key=len)] if above else None, owner.layout, reader)
+        timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
+        when, seconds = _when(upload.file, timestamp, owner.layout, reader)
         stem = _stem(upload.name)
         for order, hand_in, file in _in_upload(upload, predictions, reader):
             order = (seconds, _version(stem), order, not hand_in.why_not, stem)
