@@ -239,8 +239,9 @@ def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
 def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
     """Its download has a folder for each student, or no folders if the teacher chose that."""
     folder, flat = "x.zip/Ada_7_assignsubmission_file_/x.ipynb", "Ada_9_assignsubmission_file_x.ipynb"
-    things = [HandIn("ada", "02", folder, "d"), HandIn("ada", "03", flat, "d")]
-    small(tmp_path, Student("ada", "Ada", place="Ada_7_assignsubmission_file"), *things, answer("02.chunks"))
+    things = [HandIn("ada", "02", folder, "d"), HandIn("ada", "03", flat, "d"), answer("02.chunks")]
+    things += [Student(key, key, place=f"{key}_7_assignsubmission_file") for key in ("ada", "bob")]
+    small(tmp_path, *things, HandIn("bob", "02", "bob_8_assignsubmission_file_/x.ipynb", "d"))
     assert table(tmp_path / "moodle" / "02.csv")[0]["Identifier"] == "Participant 7"
     assert table(tmp_path / "moodle" / "03.csv")[0]["Identifier"] == "Participant 9"
     with zipfile.ZipFile(tmp_path / "moodle" / "03-feedback.zip") as archive:
@@ -428,7 +429,7 @@ def report(folder: Path) -> BeautifulSoup:
     return BeautifulSoup((folder / "report.html").read_text(encoding="utf-8"), "html.parser")
 
 
-def test_the_report_counts_outcomes_and_slips(tmp_path: Path):
+def test_the_report_counts_outcomes_and_mistakes(tmp_path: Path):
     things = [HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "") for n in range(10)]
     causes = ["too-short"] * 3 + ["runs-nothing"] + ["raised"] * 2
     for n in range(9):
