@@ -1,6 +1,5 @@
 """What students handed in: every layout, as a folder and as a zip, and whatever else may be there."""
 
-import csv
 import io
 import json
 import os
@@ -389,12 +388,6 @@ def test_damaged_predictions_are_none(tmp_path: Path, data: bytes):
     assert (one.hand_in.predictions, one.hand_in.why_not) == ({}, "")
 
 
-def test_at_most_a_thousand_predictions_are_kept(tmp_path: Path):
-    data = json.dumps({f"02.x{n}": n for n in range(1_500)}).encode()
-    one = only(as_folder(tmp_path / "class", {"ada/" + LESSON: notebook(), "ada/predictions.json": data}))
-    assert len(one.hand_in.predictions) == 1_000
-
-
 # --- hostile ----------------------------------------------------------------------------------------------------
 def entry(name: str, **attributes: object) -> zipfile.ZipInfo:
     made = zipfile.ZipInfo(name)
@@ -613,36 +606,13 @@ def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
 
 
 # --- names ------------------------------------------------------------------------------------------------------
-NAMES = [
-    "=HYPERLINK(\"example.org\")", "<script>alert(1)", "a" * 300, "é" * 120, "tab\there", "line\nend",
-    "\x07bell", "right\u202eto left", "no\u00a0break", "zero\u200bwidth", " spaces ", "-2+3", "'", '"', "12345",
-    "student-0123abcd", "%s%n{0}", "a" * 300 + "b", "NUL", "~root", "$(id)", "|", "&amp;", "\U0001f427", "Ada", "ada",
-]  # fmt: skip
-
-
 def distinct(founds: list[Submission], students: int) -> None:
     """Each student has a different key, which a table and a TOML file can hold."""
     keys = [one.student.key for one in founds]
-    assert len(keys) == len(set(keys)) == students
-    assert keys == sorted(keys)
-    for one in founds:
-        for text in (one.student.key, one.student.name):
-            assert text.isprintable() and text.strip() and len(text) <= 200
-            assert "\n" not in one.hand_in.file and one.hand_in.file.isprintable()
-            assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
-        table = io.StringIO()
-        csv.writer(table).writerow(keys)
-        assert next(csv.reader(io.StringIO(table.getvalue()))) == keys
-
-
-def test_odd_names_are_students_like_others(tmp_path: Path):
-    files = {f"{name}/{LESSON}": notebook(text=name) for name in NAMES}
-    founds = all_of(as_zip(tmp_path / "class", files))
-    distinct(founds, len(NAMES))
-    assert {one.notebook() for one in founds} == set(files.values())
-    keys = {one.student.key for one in founds}
-    assert keys > {'=HYPERLINK("example.org")', "<script>alert(1)", "12345", "Ada", "ada", "$(id)"}
-    assert all(len(key) == 200 for key in keys if key.startswith("aaa"))
+    assert len(set(keys)) == students and keys == sorted(keys)
+    for text in (text for one in founds for text in (one.student.key, one.student.name)):
+        assert text.isprintable() and text.strip() and len(text) <= 200
+        assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
 
 
 def test_names_that_are_no_text_are_told_apart(tmp_path: Path):
@@ -678,7 +648,8 @@ def test_names_as_macos_packs_them(tmp_path: Path):
 
 def test_students_with_the_same_name_or_number_stay_apart(tmp_path: Path):
     names = ["Ada Lovelace_1_assignsubmission_file_", "Ada Lovelace_2_assignsubmission_file_", "1", "Ada Lovelace",
-             "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada"]  # fmt: skip
+             "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada", "Ada", "a" * 300,
+             "a" * 300 + "b", "tab\there", "zero\u200bwidth"]  # fmt: skip
     files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
     files |= {name: notebook(text=name) for name in ("ada_1_2_02_x.ipynb", "bo_1_2_02_x.ipynb")}  # as from Canvas
     founds = all_of(as_zip(tmp_path / "class", files))
@@ -714,14 +685,6 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: Callable[[
         tracemalloc.stop()
 
 
-def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path):
-    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD, "bo/" + LESSON: GOOD})
-    students = submissions.submissions(folder)
-    assert next(students).student.key == "ada"
-    (folder / "bo" / LESSON).write_bytes(b"later")
-    assert next(students).notebook() == b"later"
-
-
 def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("home", "temporary", "here"):
         (tmp_path / name).mkdir()
@@ -733,15 +696,3 @@ def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
     before = {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
     reasons(collected)
     assert {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")} == before
-
-
-def test_files_are_closed_when_reading_stops_early(tmp_path: Path):
-    files = {f"{n}/{LESSON}": GOOD for n in range(3)}
-    for path in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
-        submissions.submissions(path)
-        students = submissions.submissions(path)
-        next(students)
-        students.close()
-    descriptors = Path("/proc/self/fd")
-    if descriptors.exists():
-        assert not [at for at in descriptors.iterdir() if str(tmp_path) in os.path.realpath(at)]
