@@ -127,6 +127,8 @@ LAYOUTS = {
             "submitted/hacker/copying/" + LESSON: notebook(),
             "submitted/hacker/copying/timestamp.txt": b"2015-02-02 15:58:23.948203 America/Los_Angeles",
             "source/copying/" + LESSON: notebook(text="the teacher's"),
+            "source/ada_1_2_x.ipynb": notebook(),
+            "source/bo_3_4_x.ipynb": notebook(),
             "release/copying/" + LESSON: notebook(),
             "autograded/hacker/copying/" + LESSON: notebook(),
             "gradebook.db": b"",

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import psutil
 
@@ -130,22 +130,25 @@ def code_cells(notebook: bytes) -> list[Cell]:
     try:
         content = json.loads(notebook)
     except (ValueError, RecursionError, MemoryError) as error:
-        _refuse(f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?")
+        problem = f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?"
+        raise CannotBeGraded(problem) from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        _refuse("it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format")
+        raise CannotBeGraded(
+            "it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format"
+        )
     if len(cells) > CELLS:
-        _refuse(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
+        raise CannotBeGraded(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             lines = source if isinstance(source, list) else [source]
             if not all(isinstance(line, str) for line in lines):
-                _refuse(f"its cell {number} holds something that is not text")
+                raise CannotBeGraded(f"its cell {number} holds something that is not text")
             texts.append((f"<cell {number}>", "".join(lines)))
     if (size := sum(len(text) for _, text in texts)) > CODE:
-        _refuse(f"it holds {size:,} characters of code; the limit is {CODE:,}")
+        raise CannotBeGraded(f"it holds {size:,} characters of code; the limit is {CODE:,}")
     return texts
 
 
@@ -165,10 +168,6 @@ def _limits() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _refuse(reason: str) -> NoReturn:
-    raise CannotBeGraded(reason)
 
 
 if __name__ == "__main__":

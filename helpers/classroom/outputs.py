@@ -22,12 +22,6 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
 
     Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
     and course give the same bytes. With `trusted`, the report says that there was no sandbox.
-
-    gradebook.csv          every answer
-    moodle/02.csv          a lesson's grading worksheet; moodle/02-feedback.zip, its feedback; if it came from Moodle
-    canvas.csv             for Canvas's gradebook, if anything came from there
-    feedback/*.html        a page for each student
-    report.html            for the class, without names
     """
     files = dict(_files(joined(records, course), records, course, trusted))
     for name, data in files.items():

@@ -10,7 +10,6 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -97,7 +96,11 @@ def _outside() -> tuple[str, ...]:
     ]
     for path in ("/dev/shm", "/tmp"):
         options += ["--size", str(SHARED), "--tmpfs", path]
-    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *_python(), *_project()):
+    python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    project = map(
+        str, (ROOT / "helpers", DATA / "samples", DATA / "recorded")
+    )  # without exercises, which have solutions
+    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *project):
         options += ["--ro-bind-try", path, path]
     for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):  # links into /usr, on most systems
         options += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
@@ -116,16 +119,6 @@ def _inside() -> tuple[str, ...]:
     """
     limits = (f"--nproc={PROCESSES}", f"--nofile={OPEN_FILES}", f"--fsize={FILE_SIZE}", "--core=0")
     return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
-
-
-def _python() -> Iterator[str]:
-    """This Python, with its packages."""
-    yield from dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-
-
-def _project() -> Iterator[str]:
-    """The parts of the project that a function may need: not the exercises with their solutions, and no hand-ins."""
-    yield from map(str, (ROOT / "helpers", DATA / "samples", DATA / "recorded"))
 
 
 class NoRoom(OSError):
