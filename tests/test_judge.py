@@ -94,9 +94,9 @@ def test_what_is_right_at_home_is_right_in_class(cells: list[str], said: str, sh
 
 def test_what_is_half_right_is_said():
     half = next(answer for answer in REPORT.wrong if answer.half)
-    long = f"{'#' * judge.SHOWN}\n{half.body}\n\treturn 0"
+    long = f"{'#' * judge.SHOWN_LENGTH}\n{half.body}\n\treturn 0"
     assert verdict(half.body)["half"] == "the bytes" and verdict(REPORT.solution_source)["half"] == ""
-    assert judge.SHOWN * 0.9 < len(verdict(long.replace("\n\treturn 0", ""))["code"]) < judge.SHOWN + 9
+    assert judge.SHOWN_LENGTH * 0.9 < len(verdict(long.replace("\n\treturn 0", ""))["code"]) < judge.SHOWN_LENGTH + 9
 
 
 def test_what_is_not_python_is_said_with_its_line():
@@ -141,7 +141,7 @@ NO_NOTEBOOKS = {
     "deep": (b"[" * 10_000_000, "not JSON"),
     "a list": (b"[1, 2]", "not a notebook of format 4"),
     "many cells": (notebook(*["x"] * (judge.CELLS + 1)), "5,001 cells"),
-    "much code": (notebook("x = '" + "a" * (judge.CODE + 1) + "'"), "250,007 characters of code"),
+    "much code": (notebook("x = '" + "a" * (judge.CODE_LENGTH + 1) + "'"), "250,007 characters of code"),
     "numbers": (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "cell 1 holds something that is not text"),
 }
 
@@ -170,7 +170,7 @@ def test_a_notebook_that_takes_too_long_to_read_ends_its_judge():
     within = "".join(f"{' ' * n}try:\n{' ' * n} pass\n{' ' * n}finally:\n" for n in range(1, 19))
     asked = json.dumps({"exercises": [KEY], "trusted": True}).encode() + b"\n"
     asked += notebook(f"def {REPORT.name}(report):\n{within}{' ' * 20}pass")
-    small = "from helpers.classroom import judge; judge.SECONDS = 0.5; judge.main()"
+    small = "from helpers.classroom import judge; judge.READ_TIME_S = 0.5; judge.main()"
     done = subprocess.run([sys.executable, "-c", small], input=asked, capture_output=True, cwd=ROOT)
     assert (done.returncode, done.stdout) == (-signal.SIGPROF, b"")
 

@@ -92,9 +92,9 @@ def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
 
         return [room_in(place) for place in places]
 
-    beside = sandbox.SHARED if folder.is_relative_to("/tmp") else 0  # a checkout may be there
+    beside = sandbox.MEMORY_FILES if folder.is_relative_to("/tmp") else 0  # a checkout may be there
     rooms = dict.fromkeys(["/", "/dev", "/home", "/usr", "/proc"], 0) | {str(folder.parent): beside}
-    rooms |= dict.fromkeys(["/tmp", "/dev/shm"], sandbox.SHARED)
+    rooms |= dict.fromkeys(["/tmp", "/dev/shm"], sandbox.MEMORY_FILES)
     assert inside(tries, list(rooms), folder=folder).value == list(rooms.values())
 
 
@@ -164,7 +164,7 @@ def test_processes_and_threads_are_counted(folder: Path):
             pass
         return began
 
-    assert 100 < inside(many, 2 * sandbox.PROCESSES, folder=folder).value < sandbox.PROCESSES
+    assert 100 < inside(many, 2 * sandbox.MAX_PROCESSES, folder=folder).value < sandbox.MAX_PROCESSES
 
 
 @pytest.mark.measured
@@ -184,8 +184,8 @@ def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
 @pytest.mark.measured
 @needed
 def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sandbox, "DISK", 64 * MiB)
-    monkeypatch.setattr(sandbox, "FILES", 50)
+    monkeypatch.setattr(sandbox, "MAX_DISK", 64 * MiB)
+    monkeypatch.setattr(sandbox, "MAX_FILES", 50)
 
     def writes(many, size):
 

@@ -525,7 +525,7 @@ def test_files_of_200_mib_are_refused_unread(tmp_path: Path):
 
 
 def test_each_student_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(submissions, "STUDENT", 4 * MiB)
+    monkeypatch.setattr(submissions, "STUDENT_SIZE", 4 * MiB)
     many = zipped({f"{n}/Untitled.ipynb": bytes(MiB) for n in range(9)})
     collected = as_zip(tmp_path / "class", {"ada/x.zip": many, "bo/" + LESSON: GOOD, "cy/" + LESSON: bytes(3 * MiB)})
     assert reasons(collected) == {

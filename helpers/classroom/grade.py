@@ -36,7 +36,7 @@ AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
-TOO_LONG = f"its cells could not be read within {judge.SECONDS} s"
+TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 
 
 class Refused(Exception):

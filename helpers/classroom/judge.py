@@ -37,10 +37,10 @@ try:
 except ImportError:  # Windows, where answers are judged without a sandbox, or not at all
     resource = None
 
-CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
-READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
+CODE_LENGTH, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
+READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
-SHOWN = 4_000  # characters of the judged cell
+SHOWN_LENGTH = 4_000  # characters of the judged cell
 NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
 
 
@@ -104,7 +104,7 @@ def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout
     fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
     fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
     name = (attempt.code or attempt.steps[-1]).co_filename  # "<cell 31>"
-    return fields | {"cell": int(name[6:-1]), "code": short(attempt.texts[name].strip().expandtabs(4), SHOWN)}
+    return fields | {"cell": int(name[6:-1]), "code": short(attempt.texts[name].strip().expandtabs(4), SHOWN_LENGTH)}
 
 
 def as_given(task: Exercise, commit: str) -> Exercise:
@@ -147,22 +147,22 @@ def code_cells(notebook: bytes) -> list[Cell]:
             if not all(isinstance(line, str) for line in lines):
                 raise CannotBeGraded(f"its cell {number} holds something that is not text")
             texts.append((f"<cell {number}>", "".join(lines)))
-    if (size := sum(len(text) for _, text in texts)) > CODE:
-        raise CannotBeGraded(f"it holds {size:,} characters of code; the limit is {CODE:,}")
+    if (size := sum(len(text) for _, text in texts)) > CODE_LENGTH:
+        raise CannotBeGraded(f"it holds {size:,} characters of code; the limit is {CODE_LENGTH:,}")
     return texts
 
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READING more than now, setrlimit(2), and processor time to SECONDS, setitimer(2). Lifts
-    both limits afterwards, for the processes that start then."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S, setitimer(2).
+    Lifts both limits afterwards, for the processes that start then."""
     if not resource:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    size = psutil.Process().memory_info().vms + READING
+    size = psutil.Process().memory_info().vms + READ_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, READ_TIME_S)
     try:
         yield
     finally:

@@ -22,12 +22,12 @@ from typing import BinaryIO
 
 from ..units import MiB, in_words
 
-NOTEBOOK = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
-ZIP = 64 * MiB  # a student's zip
-ENTRIES = 1_000  # in a student's zip
-NAMES = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
-CLASS_NAMES = 16 * MiB  # the same list in the class's zip
-STUDENT = 512 * MiB  # from one student, unpacked, in all
+NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
+ZIP_SIZE = 64 * MiB  # a student's zip
+ZIP_ENTRIES = 1_000  # in a student's zip
+ZIP_NAMES_SIZE = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
+CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
+STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
 ADVICE = {
     "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
@@ -39,7 +39,7 @@ OUTSIDE = "it names a file outside the zip ({}); pack it again"
 LOCKED = "it is encrypted; hand it in without a password"
 PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
-HEADER = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
+HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
@@ -101,7 +101,7 @@ class Reader:
     """Reads files, at most `left` bytes in all: set it for each student. It doesn't reopen a zip that it holds open."""
 
     def __init__(self) -> None:
-        self.left = STUDENT
+        self.left = STUDENT_SIZE
         self._held: dict[File, zipfile.ZipFile] = {}
 
     def read(self, file: File, limit: int, what: str = "file") -> bytes:
@@ -116,7 +116,7 @@ class Reader:
                 if data.tell() > limit:
                     raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
                 if self.left < 0:
-                    raise CannotBeGraded(f"more than {in_words(STUDENT, 'bytes')} were handed in; {ADVICE['zip']}")
+                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ADVICE['zip']}")
         return data.getvalue()
 
     @contextmanager
@@ -124,13 +124,13 @@ class Reader:
         """Keeps a zip open while the block runs."""
         with ExitStack() as stack:
             if zipped.inside:
-                stream = io.BytesIO(self.read(zipped, ZIP, "zip"))
+                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
             else:
                 stream, size = stack.enter_context(self._opened(zipped, "zip"))
-                if size > ZIP and not zipped.of_class:
-                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP))
+                if size > ZIP_SIZE and not zipped.of_class:
+                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP_SIZE))
             with _in_words("zip"):
-                limit = CLASS_NAMES if zipped.of_class else NAMES
+                limit = CLASS_NAMES_SIZE if zipped.of_class else ZIP_NAMES_SIZE
                 opened = stack.enter_context(zipfile.ZipFile(_LimitedReads(stream, limit)))
             if not zipped.of_class:
                 _check(opened.infolist())
@@ -249,7 +249,7 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> Fil
 
 def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
     """Raises CannotBeGraded for a zip that was made to do harm."""
-    if len(entries) > ENTRIES:
+    if len(entries) > ZIP_ENTRIES:
         raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
@@ -257,7 +257,7 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
             raise CannotBeGraded(outside)
         if entry.header_offset < end:
             raise CannotBeGraded("files overlap in the zip; pack it again")
-        end = entry.header_offset + HEADER + entry.compress_size
+        end = entry.header_offset + HEADER_SIZE + entry.compress_size
 
 
 def _name(entry: zipfile.ZipInfo) -> str:

@@ -22,12 +22,12 @@ from ..measure.run import why_no_start
 from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
 
-PROCESSES = 256  # and threads: more than any answer needs
-FILES = 1_000  # in the working folder
-DISK = 4 * GiB  # on the disk, for all files in the working folder
-FILE_SIZE = 8 * GiB  # for one file: writing past this is an error
-SHARED = 16 * MiB  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
-OPEN_FILES = 1_024  # file descriptors of a process
+MAX_PROCESSES = 256  # and threads: more than any answer needs
+MAX_FILES = 1_000  # in the working folder
+MAX_DISK = 4 * GiB  # on the disk, for all files in the working folder
+MAX_FILE_SIZE = 8 * GiB  # for one file: writing past this is an error
+MEMORY_FILES = 16 * MiB  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
+MAX_OPEN_FILES = 1_024  # file descriptors of a process
 DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
 DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 4 * GiB  # by anything while a function works: deleted files, buffers, …
 POLL_S = 0.05  # between two looks at the disk
@@ -95,7 +95,7 @@ def _outside() -> tuple[str, ...]:
         *("--proc", "/proc", "--dev", "/dev"),
     ]
     for path in ("/dev/shm", "/tmp"):
-        options += ["--size", str(SHARED), "--tmpfs", path]
+        options += ["--size", str(MEMORY_FILES), "--tmpfs", path]
     python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     project = map(
         str, (ROOT / "helpers", DATA / "samples", DATA / "recorded")
@@ -117,7 +117,7 @@ def _inside() -> tuple[str, ...]:
 
     Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
     """
-    limits = (f"--nproc={PROCESSES}", f"--nofile={OPEN_FILES}", f"--fsize={FILE_SIZE}", "--core=0")
+    limits = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
     return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
 
 
@@ -141,7 +141,7 @@ class _Stop:
             files, size = _taken(self.folder)
         except OSError:  # a folder is unreadable, or too deep
             return HID
-        if files > FILES or size > DISK:
+        if files > MAX_FILES or size > MAX_DISK:
             return "wrote too much"
         if (free := shutil.disk_usage(self.folder).free) < self.disk:
             raise NoRoom(f"the disk filled up while the function worked: {in_words(free, 'bytes')} were left")
@@ -155,9 +155,9 @@ def _taken(folder: Path) -> tuple[int, int]:
     """How many files are below a folder (counting stops when there are too many), and their bytes on the disk. Raises
     OSError if a folder can't be listed."""
     files, size, left = 0, 0, [folder]
-    while left and files <= FILES:
+    while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
-            for entry in islice(entries, FILES + 1 - files):
+            for entry in islice(entries, MAX_FILES + 1 - files):
                 files += 1
                 if entry.is_dir(follow_symlinks=False):
                     left.append(Path(entry))

@@ -41,7 +41,7 @@ from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .reading import ENTRIES, NOTEBOOK, STUDENT, CannotBeGraded, File, Listing, Reader, listed, printable
+from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, printable
 from .store import HandIn, Student
 
 Parts = tuple[str, ...]  # of a path
@@ -71,12 +71,12 @@ NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded",
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
 
-LEVELS = 10  # of folders above a student's
-KEY, HASH = 200, 8  # characters
-ENDS = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
-PREDICTED, VALUES, TEXT = 1_000, 100, 200  # predictions; values in each; characters in each value
+MAX_DEPTH = 10  # of folders above a student's
+KEY_LENGTH, HASH_LENGTH = 200, 8  # characters
+METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
+MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200  # predictions; values in each; characters in each value
 LARGEST_NUMBER = 1e300
-SHOWN = 5  # names of files that aren't notebooks
+SHOWN_NAMES = 5  # names of files that aren't notebooks
 ZIP_IN_ZIP = "it is a zip of several hand-ins inside another zip; unpack the outer zip, and grade the folder"
 
 NUMBERED = re.compile(r"([0-9]{2})_")
@@ -124,7 +124,7 @@ def _read_all(sorter: "_Sorter") -> Iterator[Submission]:
         for zipped in sorter.zips:
             stack.enter_context(sorter.reader.holding(zipped))
         for key, owner in sorted(_keyed(filter(_is_student, sorter.owners.values())).items()):
-            sorter.reader.left = STUDENT
+            sorter.reader.left = STUDENT_SIZE
             yield from _of_owner(owner, key, sorter.reader)
 
 
@@ -183,17 +183,17 @@ class _Tree:
         for parts, file in self.members:
             if file and _is_hand_in(parts[-1]):
                 self.hand_ins[parts[:-1]].append(parts[-1])
-            for depth in range(min(len(parts) - bool(file), LEVELS + 2)):
+            for depth in range(min(len(parts) - bool(file), MAX_DEPTH + 2)):
                 self.folders[parts[:depth]].add(parts[depth])
             path = _path(parts, file)
             for start in filter(None, (pattern.search(path) for pattern in STARTS)):
                 depth = path.count("/", 0, start.start())
                 self.starts.add(parts[: depth + 1])
-                self.above.update(parts[:above] for above in range(min(depth, LEVELS) + 1))
+                self.above.update(parts[:above] for above in range(min(depth, MAX_DEPTH) + 1))
 
     def depth(self, parts: Parts, file: File | None) -> int:
         """How many of the folders above a file, or of a folder's own parts, are the class's."""
-        most = min(len(parts) - bool(file), LEVELS + 1)
+        most = min(len(parts) - bool(file), MAX_DEPTH + 1)
         return next((n for n in range(most) if not self.is_of_class(parts[: n + 1])), most)
 
     def _is_of_class(self, folder: Parts) -> bool:
@@ -277,7 +277,7 @@ class _Sorter:
         if not file.name.lower().endswith(".zip"):
             return None
         zipped = replace(file, of_class=True)
-        self.reader.left = STUDENT
+        self.reader.left = STUDENT_SIZE
         try:
             inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
         except CannotBeGraded:
@@ -325,11 +325,13 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
     """
     keyed: dict[str, _Owner] = {}
     for owner in sorted(owners, key=_precedence):
-        key = printable(owner.key, KEY)
+        key = printable(owner.key, KEY_LENGTH)
         if _is_changed(owner.key) or key in keyed:
             told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
             digest = sha256(told_apart).hexdigest()
-            hashed = (f"{(key or 'student')[: KEY - 1 - n]}-{digest[:n]}" for n in range(HASH, len(digest) + 1))
+            hashed = (
+                f"{(key or 'student')[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1)
+            )
             key = next(candidate for candidate in hashed if candidate not in keyed)
         keyed[key] = owner
     return keyed
@@ -338,12 +340,12 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
 def _precedence(owner: _Owner) -> tuple:
     """A sort key that puts the students who keep their keys first."""
     layouts = [layout for layout, _ in LAYOUTS]
-    normalized = printable(owner.key, KEY) != owner.key
+    normalized = printable(owner.key, KEY_LENGTH) != owner.key
     return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
 
 
 def _is_changed(key: str) -> bool:
-    return not key or printable(key, KEY) != unicodedata.normalize("NFC", key)
+    return not key or printable(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
@@ -363,7 +365,7 @@ def _of_owner(owner: _Owner, key: str, reader: Reader) -> Iterator[Submission]:
 def _notebook(hand_in: HandIn, file: File) -> bytes:
     if hand_in.why_not:
         raise CannotBeGraded(hand_in.why_not)
-    data = Reader().read(file, NOTEBOOK, "notebook")
+    data = Reader().read(file, NOTEBOOK_SIZE, "notebook")
     if sha256(data).hexdigest() != hand_in.digest:
         raise CannotBeGraded("the file has changed since it was found; grade again")
     return data
@@ -374,8 +376,8 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
         why_not = owner.trouble or _no_notebook([upload.name for upload in owner.others])
-    elif len(hand_ins) > ENTRIES:
-        why_not = f"there are more than {ENTRIES:,} notebooks in it; hand in one for each lesson"
+    elif len(hand_ins) > ZIP_ENTRIES:
+        why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
         file = File(owner.at, Path())
         yield (), _hand_in(file, why_not=why_not), file
@@ -412,7 +414,7 @@ def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reade
 def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Reader) -> HandIn:
     lesson = _numbered(name)
     try:
-        data = reader.read(file, NOTEBOOK, "notebook")
+        data = reader.read(file, NOTEBOOK_SIZE, "notebook")
     except CannotBeGraded as error:
         return _hand_in(file, lesson, why_not=str(error))
     lesson = lesson or _checked(data)
@@ -431,8 +433,8 @@ def _hand_in(file: File, lesson: str = "", **more: str) -> HandIn:
 
 
 def _no_notebook(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name, 60) for name in names[:SHOWN])
-    more = ", …" if len(names) > SHOWN else ""
+    shown = ", ".join(printable(name, 60) for name in names[:SHOWN_NAMES])
+    more = ", …" if len(names) > SHOWN_NAMES else ""
     return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
 
 
@@ -500,7 +502,7 @@ def _checked(notebook: bytes) -> str:
 
 def _edition(notebook: bytes) -> tuple[str, str]:
     """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
-    found = EDITION.findall(notebook[:ENDS]) + EDITION.findall(notebook[-ENDS:])
+    found = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
     with suppress(ValueError, RecursionError):
         named = json.loads(found[-1]) if found else {}
         edition, commit = (named.get(name) for name in ("edition", "commit"))
@@ -516,19 +518,19 @@ def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
         if isinstance(handed_in, dict):
             known = (key for key in handed_in if PREDICTION.fullmatch(key) and key.startswith(f"{lesson}."))
             predicted = {key: handed_in[key] for key in known if _is_prediction(handed_in[key])}
-            return dict(list(predicted.items())[:PREDICTED])
+            return dict(list(predicted.items())[:MAX_PREDICTIONS])
     return {}
 
 
 def _is_prediction(value: Any) -> bool:
     if isinstance(value, dict):
-        return len(value) <= VALUES and all(_is_text(name) and _is_number(of) for name, of in value.items())
+        return len(value) <= MAX_VALUES and all(_is_text(name) and _is_number(of) for name, of in value.items())
     values = value if isinstance(value, list) else [value]
-    return len(values) <= VALUES and all(_is_text(item) or _is_number(item) for item in values)
+    return len(values) <= MAX_VALUES and all(_is_text(item) or _is_number(item) for item in values)
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= TEXT and value.isprintable()
+    return isinstance(value, str) and len(value) <= TEXT_LENGTH and value.isprintable()
 
 
 def _is_number(value: Any) -> bool:
