@@ -124,7 +124,7 @@ def alone(rounds: int = 3) -> None:
 
 
 def main(students: int, kills: int) -> None:
-    if why := sandbox.why_not():
+    if why := sandbox.unavailable_reason():
         print(f"can't run here: {why}")
         return
     chance, kinds = random.Random(12), {}

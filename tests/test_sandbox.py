@@ -18,11 +18,10 @@ from helpers.measure import Recording
 from helpers.measure.run import How, measured
 from helpers.scratch import room
 from helpers.teach import exercise
-from helpers.teach.source import source_named
 from helpers.units import MiB
 
-WHY_NOT = sandbox.why_not()
-needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT)  # CI must have it
+WHY_NOT = sandbox.unavailable_reason()
+needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT or "")  # CI must have it
 
 
 @pytest.fixture
@@ -93,9 +92,9 @@ def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
 
         return [room_in(place) for place in places]
 
-    beside = sandbox.SHARED if folder.is_relative_to("/tmp") else 0  # a checkout may be there
+    beside = sandbox.MEMORY_FILES if folder.is_relative_to("/tmp") else 0  # a checkout may be there
     rooms = dict.fromkeys(["/", "/dev", "/home", "/usr", "/proc"], 0) | {str(folder.parent): beside}
-    rooms |= dict.fromkeys(["/tmp", "/dev/shm"], sandbox.SHARED)
+    rooms |= dict.fromkeys(["/tmp", "/dev/shm"], sandbox.MEMORY_FILES)
     assert inside(tries, list(rooms), folder=folder).value == list(rooms.values())
 
 
@@ -165,7 +164,7 @@ def test_processes_and_threads_are_counted(folder: Path):
             pass
         return began
 
-    assert 100 < inside(many, 2 * sandbox.PROCESSES, folder=folder).value < sandbox.PROCESSES
+    assert 100 < inside(many, 2 * sandbox.MAX_PROCESSES, folder=folder).value < sandbox.MAX_PROCESSES
 
 
 @pytest.mark.measured
@@ -182,21 +181,11 @@ def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
     assert inside(takes, 32 * MiB, 100, folder=folder, memory_limit=256 * MiB).ended == "memory limit"
 
 
-@needed
-def test_a_crash_has_the_signal_s_name(folder: Path):
-    def crashes():
-        import ctypes
-
-        ctypes.string_at(8)
-
-    assert inside(crashes, folder=folder).ended == "SIGSEGV"
-
-
 @pytest.mark.measured
 @needed
 def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sandbox, "ROOM", 64 * MiB)
-    monkeypatch.setattr(sandbox, "FILES", 50)
+    monkeypatch.setattr(sandbox, "MAX_DISK", 64 * MiB)
+    monkeypatch.setattr(sandbox, "MAX_FILES", 50)
 
     def writes(many, size):
 
@@ -244,28 +233,19 @@ def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
 
 
 @needed
-@pytest.mark.parametrize("name", ["DISK_LEFT", "MEMORY_LEFT", "DISK_TAKEN", "MEMORY_TAKEN"])
+@pytest.mark.parametrize("name", ["DISK_LEFT", "MEMORY_TAKEN"])
 def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox, name, 2**60 if "LEFT" in name else -(2**40))
     (said,) = verdicts(notebook(exercise("02.report").solution_source), ["02.report"])
     assert (said["outcome"], said["cause"]) == ("not graded", NOT_CHECKED) and "were left" in said["because"]
 
 
-@pytest.mark.measured
-@needed
-@pytest.mark.parametrize("key", ["02.report", "04.workers"])
-def test_a_solution_is_right_inside(key: str):
-    asked = exercise(key)
-    verdict = asked.verdict(source_named([("<cell 1>", asked.solution_source)], asked.name), fence=sandbox.fence)
-    assert verdict.outcome == "right", verdict
-
-
 def test_where_there_can_be_none_it_says_why(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
-    assert "ordinary user" in sandbox.why_not()
+    assert "ordinary user" in sandbox.unavailable_reason()
     monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "install the package bubblewrap" in sandbox.why_not()
+    assert "install the package bubblewrap" in sandbox.unavailable_reason()
 
 
 @needed
@@ -274,10 +254,10 @@ def test_the_setting_that_forbids_user_namespaces_is_named(monkeypatch: pytest.M
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(sandbox, "SETTINGS", [("kernel.ostype", "Linux", "Plan9")])
-    why = sandbox.why_not()
+    why = sandbox.unavailable_reason()
     assert "No permissions to create new namespace" in why and "as root, `sysctl kernel.ostype=Plan9`" in why
     monkeypatch.setattr(sandbox, "SETTINGS", [])
-    assert "procMount" in sandbox.why_not()
+    assert "procMount" in sandbox.unavailable_reason()
 
 
 def test_a_link_is_not_counted_as_what_it_leads_to(tmp_path: Path):

@@ -14,7 +14,9 @@ from helpers.units import MiB
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("nothing_is_left"),
-    pytest.mark.skipif(bool(sandbox.why_not()) and "CI" not in os.environ, reason=sandbox.why_not()),
+    pytest.mark.skipif(
+        bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
+    ),
 ]
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds
 OF_EACH_LESSON = {one.key[:2]: one for one in exercises()}.values()

@@ -1,6 +1,5 @@
 """What students handed in: every layout, as a folder and as a zip, and whatever else may be there."""
 
-import csv
 import io
 import json
 import os
@@ -13,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from hypothesis import strategies as st
 
 from helpers.classroom import submissions
 from helpers.classroom.reading import _junk
-from helpers.classroom.submissions import CannotBeGraded, Found, found
+from helpers.classroom.submissions import CannotBeGraded, Submission
 from helpers.units import MiB
 
 pytestmark = pytest.mark.slow
@@ -67,31 +65,27 @@ def as_zip(at: Path, files: Files) -> Path:
     return path
 
 
-both = pytest.mark.parametrize("lay_out", [as_folder, as_zip])
-LayOut = Callable[[Path, Files], Path]
+def all_of(collected: Path) -> list[Submission]:
+    return list(submissions.submissions(collected))
 
 
-def all_of(collected: Path) -> list[Found]:
-    return list(found(collected))
-
-
-def only(collected: Path) -> Found:
-    (one,) = found(collected)
+def only(collected: Path) -> Submission:
+    (one,) = submissions.submissions(collected)
     return one
 
 
-def in_short(collected: Path) -> dict[tuple[str, str], str]:
+def reasons(collected: Path) -> dict[tuple[str, str], str]:
     """Why each (student, lesson) can't be graded; "" if it can, and the notebook has its digest."""
-    short = {}
+    why_not = {}
     for one in all_of(collected):
-        short[one.student.key, one.hand_in.lesson] = one.hand_in.why_not
+        why_not[one.student.key, one.hand_in.lesson] = one.hand_in.why_not
         assert one.student.key == one.hand_in.student
         if one.hand_in.why_not:
             with pytest.raises(CannotBeGraded):
                 one.notebook()
         else:
             assert sha256(one.notebook()).hexdigest() == one.hand_in.digest
-    return short
+    return why_not
 
 
 # --- layouts --------------------------------------------------------------------------------------------------
@@ -133,6 +127,8 @@ LAYOUTS = {
             "submitted/hacker/copying/" + LESSON: notebook(),
             "submitted/hacker/copying/timestamp.txt": b"2015-02-02 15:58:23.948203 America/Los_Angeles",
             "source/copying/" + LESSON: notebook(text="the teacher's"),
+            "source/ada_1_2_x.ipynb": notebook(),
+            "source/bo_3_4_x.ipynb": notebook(),
             "release/copying/" + LESSON: notebook(),
             "autograded/hacker/copying/" + LESSON: notebook(),
             "gradebook.db": b"",
@@ -142,35 +138,31 @@ LAYOUTS = {
 }
 
 
-@both
-@pytest.mark.parametrize("above", ["", "downloads/", "a/b/c/"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_each_layout_is_known_by_its_names(tmp_path: Path, lay_out: LayOut, layout: str, above: str):
+def test_each_layout_is_recognised_by_its_names(tmp_path: Path, layout: str):
     files, keys = LAYOUTS[layout]
-    short = in_short(lay_out(tmp_path / "class", {above + name: data for name, data in files.items()}))
-    assert sorted(key for key, _ in short) == sorted(keys)
-    assert set(short.values()) == {""}
+    why_not = reasons(as_folder(tmp_path / "class", files))
+    assert sorted(key for key, _ in why_not) == sorted(keys)
+    assert set(why_not.values()) == {""}
 
 
-@both
-def test_layouts_may_be_mixed(tmp_path: Path, lay_out: LayOut):
-    files, expected = {"README.txt": b"", "carol/" + LESSON: notebook()}, ["carol"]
-    for name in ("Moodle, in folders", "Moodle, without folders", "Canvas", "nbgrader", "a folder for each lesson"):
+@pytest.mark.parametrize("lay_out", [as_folder, as_zip])
+def test_layouts_may_lie_deep_and_be_mixed(tmp_path: Path, lay_out: Callable[[Path, Files], Path]):
+    files, expected = {"README.txt": b"", "carol/" + LESSON: notebook()}, {"carol", "ada", "bob"}
+    for name in ("Moodle, in folders", "Moodle, without folders", "Canvas", "nbgrader"):
         layout, keys = LAYOUTS[name]
-        expected += keys
-        files |= (
-            layout if name == "a folder for each lesson" else {f"{name}/{path}": data for path, data in layout.items()}
-        )
-    short = in_short(lay_out(tmp_path / "class", files))
-    assert sorted({key for key, _ in short}) == sorted(set(expected))
-    assert set(short.values()) == {""}
+        expected |= set(keys)
+        files |= {f"{name}/{path}": data for path, data in layout.items()}
+    files |= LAYOUTS["a folder for each lesson"][0]
+    why_not = reasons(lay_out(tmp_path / "class", {f"a/b/c/{name}": data for name, data in files.items()}))
+    assert {key for key, _ in why_not} == expected and set(why_not.values()) == {""}
 
 
 def test_a_class_zip_among_others_is_sorted_and_one_in_a_zip_is_named(tmp_path: Path):
     download = zipped({MOODLE + "/" + LESSON: notebook(), "Bo_2_assignsubmission_file_/" + LESSON: notebook()})
     files = {"assignment.zip": download, "carol/" + LESSON: notebook()}
-    assert set(in_short(as_folder(tmp_path / "folder", files))) == {("1234567", "02"), ("2", "02"), ("carol", "02")}
-    short = in_short(as_zip(tmp_path / "zip", files))
+    assert set(reasons(as_folder(tmp_path / "folder", files))) == {("1234567", "02"), ("2", "02"), ("carol", "02")}
+    short = reasons(as_zip(tmp_path / "zip", files))
     assert "a zip of several hand-ins inside another zip" in short["assignment", ""]
     assert short["carol", "02"] == ""
 
@@ -204,13 +196,12 @@ def test_what_a_layout_says_of_a_student(tmp_path: Path):
     assert [key for key, one in said.items() if one.hand_in.late] == ["12345"]
 
 
-@both
-def test_other_kinds_of_submission_are_no_notebooks(tmp_path: Path, lay_out: LayOut):
+def test_submissions_without_a_notebook_list_what_is_there(tmp_path: Path):
     files = {MOODLE + "/" + LESSON: notebook(), MOODLE.replace("file", "onlinetext") + "/onlinetext.html": b"<p>"}
     files |= {"Bo_2_assignsubmission_onlinetext_/onlinetext.html": b"<p>", CANVAS: notebook()}
     files |= {"bo_12346_text.html": b"", "cy_12347_link.html": b"", "di_12348_67_essay.pdf": b""}
     files |= {f"many/{n}.txt": b"" for n in range(9)}
-    assert in_short(lay_out(tmp_path / "class", files)) == {
+    assert reasons(as_zip(tmp_path / "class", files)) == {
         ("1234567", "02"): "",
         ("12345", "02"): "",
         ("2", ""): "there is no notebook in it, only onlinetext.html",
@@ -221,40 +212,38 @@ def test_other_kinds_of_submission_are_no_notebooks(tmp_path: Path, lay_out: Lay
     }
 
 
-def test_an_empty_folder_is_a_hand_in_and_a_hidden_one_is_nobodys(tmp_path: Path):
+def test_an_empty_folder_is_a_hand_in_and_a_hidden_folder_is_not(tmp_path: Path):
     for name in ("ada", "bo", ".git", ".ipynb_checkpoints", "__MACOSX"):
         (tmp_path / "class" / name).mkdir(parents=True)
     as_folder(tmp_path / "class", {"bo/" + LESSON: notebook(), ".git/config": b"", "._bo/" + LESSON: notebook()})
-    short = in_short(tmp_path / "class")
+    short = reasons(tmp_path / "class")
     assert short == {("ada", ""): "there is no notebook in it; it is empty", ("bo", "02"): ""}
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr("ada/", b"")
         archive.writestr("bo/" + LESSON, notebook())
-    assert in_short(tmp_path / "class.zip") == short
+    assert reasons(tmp_path / "class.zip") == short
 
 
-@both
-def test_what_other_systems_leave_is_nothing(tmp_path: Path, lay_out: LayOut):
+def test_files_of_macos_windows_and_jupyter_are_ignored(tmp_path: Path):
     junk = ("__MACOSX/ada/._" + LESSON, "ada/.DS_Store", "ada/.ipynb_checkpoints/" + LESSON, "ada/Thumbs.db")
     files = {"ada/" + LESSON: notebook(), "bo/x.txt": b""} | {name: b"other" for name in junk}
-    one, other = all_of(lay_out(tmp_path / "class", files))
+    one, other = all_of(as_zip(tmp_path / "class", files))
     assert one.hand_in.why_not == ""
     assert other.hand_in.why_not.endswith(", only x.txt")
 
 
 @pytest.mark.parametrize("wrong", ["nothing", "a text", "a pipe", "a damaged zip"])
-def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: str):
+def test_a_path_that_is_no_folder_or_zip_is_refused(tmp_path: Path, wrong: str):
     path = tmp_path / "collected.zip"
     if wrong == "a pipe":
         os.mkfifo(path)
     elif wrong != "nothing":
         path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
     with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*expected a folder or a zip"):
-        found(path)
+        submissions.submissions(path)
 
 
 # --- the last one counts --------------------------------------------------------------------------------------
-@both
 @pytest.mark.parametrize(
     "names",
     [
@@ -264,13 +253,10 @@ def test_what_cannot_hold_hand_ins_is_refused_and_named(tmp_path: Path, wrong: s
         ("02_a.ipynb", "02_b.ipynb"),
     ],
 )
-def test_of_several_the_last_counts(tmp_path: Path, lay_out: LayOut, names: tuple[str, ...]):
-    canvas = {f"ada_1_{90 - n}_{name}": notebook(text=name) for n, name in enumerate(names)}
-    moodle = {f"{MOODLE}/{name}": notebook(text=name) for name in names}
-    for n, files in enumerate((canvas, moodle)):
-        one = only(lay_out(tmp_path / str(n), files))
-        assert one.notebook() == notebook(text=names[-1])
-        assert len(one.hand_in.others) == len(names) - 1 and one.hand_in.file not in one.hand_in.others
+def test_of_several_the_last_counts(tmp_path: Path, names: tuple[str, ...]):
+    one = only(as_zip(tmp_path / "class", {f"{MOODLE}/{name}": notebook(text=name) for name in names}))
+    assert one.notebook() == notebook(text=names[-1])
+    assert len(one.hand_in.others) == len(names) - 1 and one.hand_in.file not in one.hand_in.others
 
 
 def test_the_time_decides_before_the_name(tmp_path: Path):
@@ -278,16 +264,12 @@ def test_the_time_decides_before_the_name(tmp_path: Path):
     os.utime(folder / "ada" / "02_a.ipynb", (2e9, 2e9))
     os.utime(folder / "ada" / "02_b-1.ipynb", (1e9, 1e9))
     one = only(folder)
-    assert one.notebook() == b"later"
-    assert datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
+    assert one.notebook() == b"later" and datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr(zipfile.ZipInfo("ada/02_a.ipynb", (2026, 11, 30, 12, 0, 0)), b"later")
         archive.writestr(zipfile.ZipInfo("ada/02_b-1.ipynb", (2026, 11, 30, 11, 0, 0)), b"earlier")
     one = only(tmp_path / "class.zip")
-    assert (one.notebook(), one.hand_in.when) == (b"later", "")  # the newer one, though its time has no zone
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "ada_1_2_x.zip").write_bytes((tmp_path / "class.zip").read_bytes())
-    assert only(tmp_path / "other").notebook() == b"later"
+    assert (one.notebook(), one.hand_in.when) == (b"later", "")  # a zip's times have no zone, and give only the order
 
 
 def test_the_times_of_an_lms_download_are_not_when_it_was_handed_in(tmp_path: Path):
@@ -307,25 +289,24 @@ TIMESTAMPS = {  # as nbgrader's documentation and tests write them, and the mome
 }
 
 
-@both
-@pytest.mark.parametrize("text", TIMESTAMPS)
-def test_nbgrader_says_when(tmp_path: Path, lay_out: LayOut, text: str):
+def handed_in_at(folder: Path, timestamp: bytes) -> str:
     at = "submitted/hacker/copying/"
-    collected = lay_out(tmp_path / "course", {at + LESSON: b"{}", at + "timestamp.txt": text.encode()})
-    assert datetime.fromisoformat(only(collected).hand_in.when) == datetime.fromisoformat(TIMESTAMPS[text])
+    return only(as_folder(folder, {at + LESSON: b"{}", at + "timestamp.txt": timestamp})).hand_in.when
+
+
+@pytest.mark.parametrize("text", TIMESTAMPS)
+def test_nbgrader_timestamps_are_read(tmp_path: Path, text: str):
+    when = handed_in_at(tmp_path / "course", text.encode())
+    assert datetime.fromisoformat(when) == datetime.fromisoformat(TIMESTAMPS[text])
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "yesterday", "2015-02-02 14:58 Nowhere/Land", "2015-02-30 10:00 UTC", "2015-02-02 10:00 ../../etc/passwd",
-     "2015-02-02 10:00 " + "x" * 900, "9999-12-31 23:59:59 America/Los_Angeles", "0001-01-01 00:00:00 Asia/Tokyo",
-     "1 2 3 4", "2015 " * 1000, "\ud800"],
+    [b"", b"yesterday", b"2015-02-02 14:58 Nowhere/Land", b"2015-02-30 10:00 UTC", b"2015-02-02 10:00 ../../etc/passwd",
+     b"2015 " * 1000, b"\xff"],
 )  # fmt: skip
-def test_a_timestamp_that_says_nothing_is_no_moment(tmp_path: Path, text: str):
-    at = "submitted/hacker/copying/"
-    files = {at + LESSON: b"{}", at + "timestamp.txt": text.encode("utf-8", "surrogatepass")}
-    one = only(as_folder(tmp_path / "course", files))
-    assert (one.hand_in.why_not, one.hand_in.when[:4] in ("", "9999", "0001")) == ("", True)
+def test_a_damaged_timestamp_is_no_moment(tmp_path: Path, text: bytes):
+    assert handed_in_at(tmp_path / "course", text) == ""
 
 
 def test_a_students_own_timestamp_is_not_believed(tmp_path: Path):
@@ -344,7 +325,7 @@ def test_a_renamed_notebook_is_of_the_lesson_whose_exercises_it_checks(tmp_path:
         "fay/Untitled.zip": zipped({"Untitled.ipynb": notebook("04.counter"), LESSON: notebook()}),
         "gus/" + LESSON: b"",
     }
-    assert in_short(as_folder(tmp_path / "class", files)) == {
+    assert reasons(as_folder(tmp_path / "class", files)) == {
         ("ada", "02"): "",
         ("bo", "03"): "",
         ("cy", ""): "it has no exercise from any lesson",
@@ -366,13 +347,11 @@ EDITION = {"edition": "2026-11-22 (11a3030)", "commit": "11a3030" + "0" * 33, "l
         (EDITION | {"commit": "'; drop table rows"}, ("", "")),
         (EDITION | {"edition": "x" * 201}, ("", "")),
         (EDITION | {"edition": "\u202e<script>"}, ("", "")),
-        (EDITION | {"edition": ["2026"]}, ("", "")),
         (EDITION | {"commit": {"a": 1}}, ("", "")),
-        ({}, ("", "")),
         ("x", ("", "")),
     ],
 )
-def test_the_edition_is_what_the_metadata_say_if_it_is_one(tmp_path: Path, said: object, expected: tuple[str, str]):
+def test_the_edition_is_read_from_the_metadata(tmp_path: Path, said: object, expected: tuple[str, str]):
     data = notebook("02.chunks", text='{"zero_copy": {"edition": "no"}}' * 9999, zero_copy=said, widgets="x" * 99)
     hand_in = only(as_folder(tmp_path / "class", {"ada/" + LESSON: data})).hand_in
     assert (hand_in.edition, hand_in.commit) == expected
@@ -389,34 +368,26 @@ NO_PREDICTIONS = {
 }  # fmt: skip
 
 
-@both
 @pytest.mark.parametrize("way", ["in the student's zip", "beside", "Canvas"])
-def test_predictions_are_plain_and_small_or_dropped(tmp_path: Path, lay_out: LayOut, way: str):
+def test_predictions_are_plain_and_small_or_dropped(tmp_path: Path, way: str):
     files = {LESSON: notebook(), "predictions.json": json.dumps(PREDICTED | NO_PREDICTIONS).encode()}
     laid = {
         "in the student's zip": {MOODLE + "/02_Ada.zip": zipped(files)},
         "beside": {f"ada/hand-in/{name}": data for name, data in files.items()},
         "Canvas": {f"ada_1_{n}_{name}": data for n, (name, data) in enumerate(files.items())},
     }
-    one = only(lay_out(tmp_path / "class", laid[way]))
+    one = only(as_folder(tmp_path / "class", laid[way]))
     assert (one.hand_in.predictions, one.hand_in.why_not) == (PREDICTED, "")
 
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[1]", b"{", b"\xff\xfe", b"[" * MiB, b'{"a":' * 100_000, b'{"02.peak": ' + b"1" * 5000 + b"}",
-     b'{"02.peak": 1' + b" " * MiB + b"}"],
-    ids=["empty", "list", "broken", "no text", "nested lists", "nested", "many digits", "too large"],
-)  # fmt: skip
+    [b"[1]", b"{", b"\xff\xfe", b"[" * MiB, b'{"02.peak": ' + b"1" * 5000 + b"}", b'{"02.peak": 1' + b" " * MiB + b"}"],
+    ids=["list", "broken", "no text", "nested lists", "many digits", "too large"],
+)
 def test_damaged_predictions_are_none(tmp_path: Path, data: bytes):
     one = only(as_folder(tmp_path / "class", {"ada/" + LESSON: notebook(), "ada/predictions.json": data}))
     assert (one.hand_in.predictions, one.hand_in.why_not) == ({}, "")
-
-
-def test_no_more_than_a_thousand_predictions_are_kept(tmp_path: Path):
-    data = json.dumps({f"02.x{n}": n for n in range(1_500)}).encode()
-    one = only(as_folder(tmp_path / "class", {"ada/" + LESSON: notebook(), "ada/predictions.json": data}))
-    assert len(one.hand_in.predictions) == 1_000
 
 
 # --- hostile ----------------------------------------------------------------------------------------------------
@@ -473,24 +444,6 @@ def endless() -> bytes:
     return local + listed + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(listed), len(local), 0)
 
 
-def many() -> bytes:
-    """100,000 empty files."""
-    numbers = (0, 0, 0, 0, 0, 0, 0, 6, 0)
-    local = [struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, *numbers) + b"%06d" % n for n in range(100_000)]
-    about = (struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, *numbers, 0, 0, 0, 0, 36 * n) for n in range(100_000))
-    listed = b"".join(one + b"%06d" % n for n, one in enumerate(about))
-    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, len(listed), 36 * 100_000, 0)
-    return b"".join(local) + listed + ending
-
-
-def zip64() -> bytes:
-    """A zip whose zip64 record says that the list of names has 2^60 bytes."""
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, 2**60, CENTRAL)
-    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, END, 1)
-    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
-    return PACKED[:END] + record + locator + ending
-
-
 def link(to: str) -> bytes:
     return zip_of((entry(LESSON, create_system=3, external_attr=(stat.S_IFLNK | 0o777) << 16), to.encode()))
 
@@ -502,154 +455,121 @@ def special() -> bytes:
 ZIPS = {  # what a student hands in as 02_Ada.zip, and what must be said about it
     "encrypted": (encrypted, "it is encrypted; hand it in without a password"),
     "cut off": (lambda: PACKED[:-20], "the zip is damaged (File is not a zip file)"),
-    "cut in the middle": (lambda: PACKED[: len(PACKED) // 2], "the zip is damaged (File is not a zip file)"),
-    "no zip": (lambda: b"Rar!\x1a\x07" + bytes(999), "the zip is damaged (File is not a zip file)"),
-    "empty file": (lambda: b"", "the zip is damaged (File is not a zip file)"),
     "no files": (lambda: zipped({}), "there is no notebook in it; it is empty"),
     "wrong checksum": (lambda: changed(PACKED, CENTRAL + 16, "<I", 1), "the zip is damaged (Bad CRC-32 for file"),
     "broken data": (lambda: changed(PACKED, 70, "<Q", 2**64 - 1), "the zip is damaged ("),
-    "declares less": (lambda: changed(PACKED, CENTRAL + 24, "<I", 9), "the zip is damaged (Bad CRC-32 for file"),
     "declares 4 GiB": (lambda: changed(PACKED, CENTRAL + 24, "<I", 2**32 - 2), "the notebook is 4 GiB; the limit is"),
     "another name at the file": (lambda: PACKED.replace(b"02_copy", b"03_copy", 1), "the zip is damaged (File name in"),
-    "begins elsewhere": (lambda: changed(PACKED, CENTRAL + 42, "<I", 2**31), "the zip is damaged ("),
-    "list of names elsewhere": (
-        lambda: changed(PACKED, END + 16, "<I", 2**31),
-        ("the zip is damaged (", "files overlap"),
-    ),
-    "names without end": (lambda: changed(PACKED, END + 12, "<I", 2**30), "the zip is damaged ("),
-    "zip64 of 2^60": (zip64, "the zip"),
     "name that is no UTF-8": (
         lambda: changed(zipped({"ä.ipynb": GOOD}), 30, "B", 0xFF).replace("ä".encode(), b"\xff\xff"),
         "the zip is damaged ('utf-8' codec can't decode",
     ),
     "10 GiB unpacked": (endless, "the zip is damaged (Bad CRC-32 for file"),
-    "33 MiB unpacked": (lambda: zipped({LESSON: bytes(33 * MiB)}), "the notebook is 33 MiB; the limit is 32 MiB"),
     "20 GiB, by overlapping": (overlapping, "files overlap in the zip; pack it again"),
     "bzip2": (
         lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_BZIP2),
         "it uses a compression that we don't read",
     ),
-    "lzma": (lambda: zipped({LESSON: bytes(MiB)}, zipfile.ZIP_LZMA), "it uses a compression that we don't read"),
     "1,001 files": (lambda: zipped({f"{n}": b"" for n in range(1_001)}), "the zip has 1,001 files; hand in"),
-    "100,000 files": (many, "the zip's list of names takes 4.96 MiB"),
-    "../": (
-        lambda: zipped({LESSON: GOOD, "../../x.ipynb": GOOD}),
-        "it names a file outside the zip (../../x.ipynb)",
+    "a long list of names": (
+        lambda: zipped({f"{n:0>1500}": b"" for n in range(900)}),
+        "the zip's list of names takes 1.33 MiB",
     ),
-    "absolute": (
-        lambda: zipped({LESSON: GOOD, "/etc/passwd": b""}),
-        "it names a file outside the zip (/etc/passwd)",
-    ),
+    "../": (lambda: zipped({LESSON: GOOD, "../../x": b""}), "it names a file outside the zip (../../x)"),
+    "absolute": (lambda: zipped({LESSON: GOOD, "/x": b""}), "it names a file outside the zip (/x)"),
     "a drive": (lambda: zipped({LESSON: GOOD, "C:/x": b""}), "it names a file outside the zip (C:/x)"),
     "backslashes": (lambda: zipped({LESSON: GOOD, "..\\x": b""}), "it names a file outside the zip (..\\x)"),
     "link to the teacher's": (lambda: link("/etc/passwd"), "it is a link; hand in the file itself"),
     "pipe": (special, "it is a pipe or a device; hand in a file"),
     "zip in a zip": (lambda: zipped({"02_x.zip": PACKED}), "there is no notebook in it, only 02_x.zip"),
-    "zips in zips": (lambda: zipped({"x.zip": zipped({"x.zip": PACKED})}), "there is no notebook in it, only x.zip"),
     "folder named as a notebook": (lambda: zipped({LESSON + "/": b""}), "there is no notebook in it; it is empty"),
 }
 
 
-@cache
-def hostile(trick: str) -> bytes:
-    make, _ = ZIPS[trick]
-    return make()
-
-
 @pytest.mark.parametrize("trick", ZIPS)
-def test_a_hostile_zip_is_named_and_the_others_go_on(tmp_path: Path, trick: str):
-    _, expected = ZIPS[trick]
-    files = {"ada/02_Ada.zip": hostile(trick), "bo/" + LESSON: GOOD}
-    for lay_out in (as_folder, as_zip):
-        for _ in range(2):  # another thread's allocations count too, but hardly twice in a row
-            tracemalloc.start()
-            try:
-                short = in_short(lay_out(tmp_path / "class", files))
-                _, most = tracemalloc.get_traced_memory()
-            finally:
-                tracemalloc.stop()
-            if most < 4 * 64 * MiB:
-                break
-        assert most < 4 * 64 * MiB
-        assert short["bo", "02"] == ""
-        why_not = " ".join(why for (key, _), why in short.items() if key == "ada")
-        assert why_not.startswith(expected), why_not
-        assert str(tmp_path) not in why_not
+def test_a_hostile_zip_is_refused_and_the_others_go_on(tmp_path: Path, trick: str):
+    make, expected = ZIPS[trick]
+    folder = as_folder(tmp_path / "class", {"ada/02_Ada.zip": make(), "bo/" + LESSON: GOOD})
+    for _ in range(2):  # another thread's allocations count too, but hardly twice in a row
+        tracemalloc.start()
+        try:
+            why_not = reasons(folder)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        if most < 4 * 64 * MiB:
+            break
+    assert most < 4 * 64 * MiB
+    assert why_not.pop(("bo", "02")) == ""
+    (message,) = why_not.values()
+    assert message.startswith(expected) and str(tmp_path) not in message
 
 
-def test_a_notebook_of_200_mb_is_named_unread(tmp_path: Path):
+def test_a_hostile_zip_in_the_class_zip_is_refused(tmp_path: Path):
+    files = {f"{n}/02_x.zip": ZIPS[name][0]() for n, name in enumerate(("../", "encrypted", "cut off"))}
+    files |= {"endless/02_x.zip": endless(), "bo/" + LESSON: GOOD}
+    why_not = reasons(as_zip(tmp_path / "class", files))
+    assert [key for (key, _), message in why_not.items() if not message] == ["bo"] and len(why_not) == 5
+
+
+def test_files_of_200_mib_are_refused_unread(tmp_path: Path):
     folder = as_folder(tmp_path / "class", {"ada/" + LESSON: b"", "ada/02_x.zip": b"", "bo/" + LESSON: GOOD})
     os.truncate(folder / "ada" / LESSON, 200 * MiB)
     os.truncate(folder / "ada" / "02_x.zip", 200 * MiB)
     os.utime(folder / "ada" / "02_x.zip", (0, 0))
-    short = in_short(folder)
+    short = reasons(folder)
     advice = "clear its outputs (Edit > Clear All Outputs) and hand in again"
     assert short == {("ada", "02"): f"the notebook is 200 MiB; the limit is 32 MiB: {advice}", ("bo", "02"): ""}
     os.utime(folder / "ada" / LESSON, (-1, -1))
-    assert in_short(folder)["ada", "02"] == "the zip is 200 MiB; the limit is 64 MiB: hand in the notebook alone"
+    assert reasons(folder)["ada", "02"] == "the zip is 200 MiB; the limit is 64 MiB: hand in the notebook alone"
 
 
-def test_the_limits_hold_at_their_edges(tmp_path: Path):
-    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: b"", "bo/02_x.zip": zipped({LESSON: bytes(32 * MiB)})})
-    os.truncate(folder / "ada" / LESSON, 32 * MiB)
-    assert set(in_short(folder).values()) == {""}
-    os.truncate(folder / "ada" / LESSON, 32 * MiB + 1)
-    assert "the limit is 32 MiB" in in_short(folder)["ada", "02"]
-    as_folder(folder, {"cy/02_x.zip": zipped({LESSON: GOOD} | {str(n): b"" for n in range(999)})})
-    assert in_short(folder)["cy", "02"] == ""
-
-
-def test_a_student_may_hand_in_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(submissions, "READ", 4 * MiB)
+def test_each_student_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(submissions, "STUDENT_SIZE", 4 * MiB)
     many = zipped({f"{n}/Untitled.ipynb": bytes(MiB) for n in range(9)})
     collected = as_zip(tmp_path / "class", {"ada/x.zip": many, "bo/" + LESSON: GOOD, "cy/" + LESSON: bytes(3 * MiB)})
-    assert in_short(collected) == {
+    assert reasons(collected) == {
         ("ada", ""): "more than 512 MiB were handed in; hand in the notebook alone",
         ("bo", "02"): "",
         ("cy", "02"): "",
     }
     files = {f"ada/{n}.ipynb": b"" for n in range(1_001)} | {"bo/x.txt": b""}
-    assert in_short(as_folder(tmp_path / "many", files))["ada", ""].startswith("there are more than 1,000 notebooks")
+    assert reasons(as_folder(tmp_path / "many", files))["ada", ""].startswith("there are more than 1,000 notebooks")
 
 
 @pytest.mark.parametrize("make", ["link", "link to a folder", "hard link", "pipe", "folder"])
-def test_what_is_no_file_of_the_students_own_is_named_and_not_followed(tmp_path: Path, make: str):
+def test_links_pipes_and_folders_are_not_followed(tmp_path: Path, make: str):
     secret = as_folder(tmp_path / "teacher", {"02_solution.ipynb": GOOD})
     folder = as_folder(tmp_path / "class", {"bo/" + LESSON: GOOD, "ada/readme.txt": b""})
     at = folder / "ada" / LESSON
+    link, pipe = "it is a link; hand in the file itself", "it is a pipe or a device; hand in a file"
+    expected = {("ada", "02"): link}
     if make == "link":
         at.symlink_to(secret / "02_solution.ipynb")
     elif make == "link to a folder":
         at.symlink_to(secret)
         (folder / "cy").symlink_to(secret)
         (folder / "around").symlink_to(folder)
+        expected |= {("cy", ""): link, ("around", ""): link}
     elif make == "hard link":
         at.hardlink_to(secret / "02_solution.ipynb")
     elif make == "pipe":
         os.mkfifo(at)
+        expected = {("ada", "02"): pipe}
     else:
         at.mkdir()
-    short = in_short(folder)
-    assert short.pop(("bo", "02")) == ""
-    link, pipe = "it is a link; hand in the file itself", "it is a pipe or a device; hand in a file"
-    expected = {
-        "link": {("ada", "02"): link},
-        "link to a folder": {("ada", "02"): link, ("cy", ""): link, ("around", ""): link},
-        "hard link": {("ada", "02"): link},
-        "pipe": {("ada", "02"): pipe},
-        "folder": {("ada", ""): "there is no notebook in it, only readme.txt"},
-    }
-    assert short == expected[make]
+        expected = {("ada", ""): "there is no notebook in it, only readme.txt"}
+    assert reasons(folder) == {("bo", "02"): ""} | expected
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_may_not_be_read_is_named(tmp_path: Path):
+def test_files_and_folders_without_permission_are_reported(tmp_path: Path):
     folder = as_folder(tmp_path / "class", {name + LESSON: GOOD for name in ("ada/", "bo/", "cy/own/", "di/")})
     closed = [folder / "ada" / LESSON, folder / "bo", folder / "cy" / "own"]
     for path in closed:
         path.chmod(0)
     try:
-        assert in_short(folder) == {
+        assert reasons(folder) == {
             ("ada", "02"): "the notebook cannot be read: Permission denied",
             ("bo", ""): "the folder cannot be read: Permission denied",
             ("cy", ""): "the folder cannot be read: Permission denied",
@@ -657,13 +577,13 @@ def test_what_may_not_be_read_is_named(tmp_path: Path):
         }
         folder.chmod(0)
         with pytest.raises(ValueError, match="Permission denied"):
-            found(folder)
+            submissions.submissions(folder)
     finally:
         for path in (folder, *closed):
             path.chmod(0o700)
 
 
-def test_a_notebook_that_changed_meanwhile_is_not_graded_as_the_one_found(tmp_path: Path):
+def test_a_notebook_that_changed_since_is_not_graded(tmp_path: Path):
     folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD})
     one = only(folder)
     (folder / "ada" / LESSON).write_bytes(notebook("02.hidden"))
@@ -676,50 +596,25 @@ def test_a_notebook_that_changed_meanwhile_is_not_graded_as_the_one_found(tmp_pa
 
 @pytest.mark.parametrize("data", [b"[" * (32 * MiB), b'exercise(\\"02.' * (2 * MiB), b'"zero_copy": {' * (2 * MiB)])
 def test_a_notebook_is_not_parsed_here(tmp_path: Path, data: bytes):
-    short = in_short(as_folder(tmp_path / "class", {"ada/" + LESSON: data, "bo/Untitled.ipynb": data}))
+    short = reasons(as_folder(tmp_path / "class", {"ada/" + LESSON: data, "bo/Untitled.ipynb": data}))
     assert short == {("ada", "02"): "", ("bo", ""): "it has no exercise from any lesson"}
 
 
 def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
     files = {"ada/" + "a/" * 10_000 + LESSON: GOOD, "bo/" + LESSON: GOOD}
-    assert set(in_short(as_zip(tmp_path / "class", files)).values()) == {""}
-    short = in_short(as_zip(tmp_path / "alone", {"a/" * 10_000 + LESSON: GOOD}))
+    assert set(reasons(as_zip(tmp_path / "class", files)).values()) == {""}
+    short = reasons(as_zip(tmp_path / "alone", {"a/" * 10_000 + LESSON: GOOD}))
     assert short == {("a", "02"): ""}
 
 
 # --- names ------------------------------------------------------------------------------------------------------
-NAMES = [
-    "=HYPERLINK(\"example.org\")", "<script>alert(1)", "a" * 300, "é" * 120, "tab\there", "line\nend",
-    "\x07bell", "right\u202eto left", "no\u00a0break", "zero\u200bwidth", " spaces ", "-2+3", "'", '"', "12345",
-    "student-0123abcd", "%s%n{0}", "a" * 300 + "b", "NUL", "~root", "$(id)", "|", "&amp;", "\U0001f427", "Ada", "ada",
-]  # fmt: skip
-
-
-def distinct(founds: list[Found], students: int) -> None:
+def distinct(founds: list[Submission], students: int) -> None:
     """Each student has a different key, which a table and a TOML file can hold."""
     keys = [one.student.key for one in founds]
-    assert len(keys) == len(set(keys)) == students
-    assert keys == sorted(keys)
-    for one in founds:
-        for text in (one.student.key, one.student.name):
-            assert text.isprintable() and text.strip() and len(text) <= 200
-            assert "\n" not in one.hand_in.file and one.hand_in.file.isprintable()
-            assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
-        table = io.StringIO()
-        csv.writer(table).writerow(keys)
-        assert next(csv.reader(io.StringIO(table.getvalue()))) == keys
-
-
-@both
-def test_odd_names_are_students_like_others(tmp_path: Path, lay_out: LayOut):
-    names = [name for name in NAMES if len(name.encode()) < 250] if lay_out is as_folder else NAMES
-    files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
-    founds = all_of(lay_out(tmp_path / "class", files))
-    distinct(founds, len(names))
-    assert {one.notebook() for one in founds} == set(files.values())
-    keys = {one.student.key for one in founds}
-    assert keys > {'=HYPERLINK("example.org")', "<script>alert(1)", "12345", "Ada", "ada", "$(id)"}
-    assert all(len(key) == 200 for key in keys if key.startswith("aaa"))
+    assert len(set(keys)) == students and keys == sorted(keys)
+    for text in (text for one in founds for text in (one.student.key, one.student.name)):
+        assert text.isprintable() and text.strip() and len(text) <= 200
+        assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
 
 
 def test_names_that_are_no_text_are_told_apart(tmp_path: Path):
@@ -736,7 +631,7 @@ def test_names_that_are_no_text_are_told_apart(tmp_path: Path):
 
 def test_a_name_that_leads_out_of_the_class_zip_is_a_hand_in_that_is_not_read(tmp_path: Path):
     files = {f"{name}/{LESSON}": GOOD for name in ("..", "../../etc", "/abs", "ada/../bo", "C:/cy", "./di")}
-    short = in_short(as_zip(tmp_path / "class", files))
+    short = reasons(as_zip(tmp_path / "class", files))
     assert {why for (key, _), why in short.items() if key != "di"} == {
         f"it names a file outside the zip ({name}); pack it again" for name in files if not name.startswith("./")
     } - {f"it names a file outside the zip (../../etc/{LESSON}); pack it again"}
@@ -753,31 +648,25 @@ def test_names_as_macos_packs_them(tmp_path: Path):
     assert [one.student.key for one in all_of(tmp_path / "class.zip")] == ["Müller", "bo"]
 
 
-def test_two_that_have_a_name_or_a_number_in_common_stay_two(tmp_path: Path):
+def test_students_with_the_same_name_or_number_stay_apart(tmp_path: Path):
     names = ["Ada Lovelace_1_assignsubmission_file_", "Ada Lovelace_2_assignsubmission_file_", "1", "Ada Lovelace",
-             "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada"]  # fmt: skip
+             "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada", "Ada", "a" * 300,
+             "a" * 300 + "b", "tab\there", "zero\u200bwidth"]  # fmt: skip
     files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
-    files["ada_1_2_02_x.ipynb"] = notebook(text="Canvas")
-    files["bo_1_2_02_x.ipynb"] = notebook(text="a name that Canvas seems to have given")
+    files |= {name: notebook(text=name) for name in ("ada_1_2_02_x.ipynb", "bo_1_2_02_x.ipynb")}  # as from Canvas
     founds = all_of(as_zip(tmp_path / "class", files))
     distinct(founds, len(files))
     kept = {one.student.key: one.hand_in.file for one in founds}
     assert kept["1"].startswith("Ada Lovelace_1_")  # a system's number takes precedence over a folder's name
-    assert kept["ada"].startswith("submitted/")
-    assert kept["Müller"].startswith("Müller")
-    assert kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"
-    for one in all_of(as_zip(tmp_path / "again", files)):
-        assert kept[one.student.key] == one.hand_in.file
+    assert kept["ada"].startswith("submitted/") and kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"
 
 
 in_a_zip = st.text(st.characters(exclude_characters="/\\\0:", exclude_categories=["Cs"]), min_size=1, max_size=30)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sets(in_a_zip.filter(lambda name: not _junk(name) and name not in (".", "..")), min_size=2, max_size=9))
-@pytest.mark.parametrize(
-    "form", ["{}/", "{}_7_assignsubmission_file_", "{}_7_assignsubmission_file_/", "submitted/{}/x/"]
-)
+@pytest.mark.parametrize("form", ["{}/", "{}_7_assignsubmission_file_", "submitted/{}/x/"])
 def test_no_two_students_are_merged_and_none_is_lost(tmp_path: Path, form: str, names: set[str]):
     files = {form.format(name) + LESSON: notebook(text=name) for name in names}
     founds = all_of(as_zip(tmp_path / "class", files))
@@ -786,55 +675,26 @@ def test_no_two_students_are_merged_and_none_is_lost(tmp_path: Path, form: str, 
 
 
 # --- lazily, and without a trace ----------------------------------------------------------------------------------
-@pytest.mark.slow
-@pytest.mark.parametrize(("lay_out", "students"), [(as_folder, 200), (as_zip, 40)])
-def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut, students: int):
-    most, data = [], bytes(5 * MiB)
-    for n in (4, students):
-        collected = lay_out(tmp_path / f"{n}", {f"{at}/{LESSON}": data for at in range(n)})
-        tracemalloc.start()
-        try:
-            held = list(found(collected))
-            assert len(held[-1].notebook()) == 5 * MiB
-            most.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-    assert most[1] < 20 * MiB
-    assert most[1] - most[0] < 2 * MiB
-
-
-def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path):
-    folder = as_folder(tmp_path / "class", {"ada/" + LESSON: GOOD, "bo/" + LESSON: GOOD})
-    students = found(folder)
-    assert next(students).student.key == "ada"
-    (folder / "bo" / LESSON).write_bytes(b"later")
-    assert next(students).notebook() == b"later"
+@pytest.mark.parametrize("lay_out", [as_folder, as_zip])
+def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: Callable[[Path, Files], Path]):
+    collected = lay_out(tmp_path / "class", {f"{at}/{LESSON}": bytes(5 * MiB) for at in range(20)})
+    tracemalloc.start()
+    try:
+        held = list(submissions.submissions(collected))
+        assert len(held[-1].notebook()) == 5 * MiB
+        assert tracemalloc.get_traced_memory()[1] < 20 * MiB
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def everything() -> dict[Path, tuple]:
-        return {at: (at.stat().st_size, at.stat().st_mtime_ns, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
-
     for name in ("home", "temporary", "here"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path / "here")
-    files = {f"{n}/02_x.zip": hostile(trick) for n, trick in enumerate(ZIPS)} | LAYOUTS["nbgrader"][0]
-    collected = [as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)]
-    before = everything()
-    for path in collected:
-        in_short(path)
-    assert everything() == before
-
-
-def test_what_is_not_read_to_the_end_leaves_nothing_open(tmp_path: Path):
-    files = {f"{n}/{LESSON}": GOOD for n in range(3)}
-    for path in (as_folder(tmp_path / "class", files), as_zip(tmp_path / "class", files)):
-        found(path)
-        students = found(path)
-        next(students)
-        students.close()
-    descriptors = Path("/proc/self/fd")
-    if descriptors.exists():
-        assert not [at for at in descriptors.iterdir() if str(tmp_path) in os.path.realpath(at)]
+    files = {f"{n}/02_x.zip": make() for n, (make, _) in enumerate(ZIPS.values())}
+    collected = as_folder(tmp_path / "class", files)
+    before = {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
+    reasons(collected)
+    assert {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")} == before

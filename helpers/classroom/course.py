@@ -22,36 +22,26 @@ class BadCourse(ValueError):
 
 
 @dataclass(frozen=True)
-class Override:
-    """A teacher's points and comment for one answer. With `points` None, the check's points stay."""
-
-    student: str
-    exercise: str
-    points: float | None = None
-    comment: str = ""
-
-
-@dataclass(frozen=True)
 class Course:
-    """title     for pages
-    points    by exercise, {"02.chunks": 10.0}
-    due       by lesson, {"02": a moment with its time zone}; work for any other lesson is never late
-    students  names of those who should hand in, by key (see store.Student); empty if the teacher gave no list
+    """title      for pages
+    points     by exercise, {"02.chunks": 10.0}
+    due        by lesson, {"02": a moment with its time zone}; work for any other lesson is never late
+    students   names of those who should hand in, by key (see store.Student); empty if the teacher gave no list
+    overrides  the teacher's points and comment for an answer: {("ada", "02.chunks"): (8.0, "Nearly.")}; with points
+               None, the check's points stay
     """
 
     title: str = "Zero copy, measured"
     points: Mapping[str, float] = field(default_factory=dict)
     due: Mapping[str, datetime] = field(default_factory=dict)
     students: Mapping[str, str] = field(default_factory=dict)
-    overrides: tuple[Override, ...] = ()
+    overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
 
     def worth(self, exercise: str) -> float:
         return self.points.get(exercise, POINTS)
 
-    def override(self, student: str, exercise: str) -> Override:
-        """The last override for this answer, or one that changes nothing."""
-        found = (over for over in reversed(self.overrides) if (over.student, over.exercise) == (student, exercise))
-        return next(found, Override(student, exercise))
+    def override(self, student: str, exercise: str) -> tuple[float | None, str]:
+        return self.overrides.get((student, exercise), (None, ""))
 
 
 def course(folder: Path) -> Course:
@@ -70,7 +60,7 @@ def course(folder: Path) -> Course:
         points={_exercise(at, key): _points(at, key, number) for key, number in points.items()},
         due={key: _moment(at, key, when) for key, when in due.items()},
         students={key: str(name) for key, name in students.items()},
-        overrides=tuple(_override(folder / OVERRIDES, entry) for entry in overrides.get("override", ())),
+        overrides=dict(_override(folder / OVERRIDES, entry) for entry in overrides.get("override", ())),
     )
 
 
@@ -86,9 +76,9 @@ def _toml(path: Path) -> dict[str, Any]:
         raise BadCourse(f"{path}: {error}") from None
 
 
-def _only(path: Path, table: Mapping[str, Any], known: set[str]) -> None:
-    if unknown := sorted(set(table) - known):
-        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(known))}")
+def _only(path: Path, table: Mapping[str, Any], allowed: set[str]) -> None:
+    if unknown := sorted(set(table) - allowed):
+        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(allowed))}")
 
 
 def _of(path: Path, table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
@@ -121,14 +111,10 @@ def _moment(path: Path, key: str, when: Any) -> datetime:
     return when.astimezone()
 
 
-def _override(path: Path, table: Any) -> Override:
+def _override(path: Path, table: Any) -> tuple[tuple[str, str], tuple[float | None, str]]:
     if not isinstance(table, dict) or not {"student", "exercise"} <= set(table):
         raise BadCourse(f"{path}: an [[override]] needs a student and an exercise; this one is {table!r}")
     _only(path, table, {"student", "exercise", "points", "comment"})
-    points = table.get("points")
-    return Override(
-        str(table["student"]),
-        _exercise(path, str(table["exercise"])),
-        None if points is None else _points(path, table["exercise"], points),
-        str(table.get("comment", "")),
-    )
+    answer = str(table["student"]), _exercise(path, str(table["exercise"]))
+    points = _points(path, table["exercise"], table["points"]) if "points" in table else None
+    return answer, (points, str(table.get("comment", "")))

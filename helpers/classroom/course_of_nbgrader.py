@@ -88,7 +88,7 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     return list(texts)
 
 
-def put_scores(folder: Path, known: Store, course: Course) -> Put:
+def put_scores(folder: Path, records: Store, course: Course) -> Put:
     """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
 
     A second run writes the same again. Marks for the teacher ("needs manual grading") each answer that could not be
@@ -96,7 +96,7 @@ def put_scores(folder: Path, known: Store, course: Course) -> Put:
     if the gradebook lacks something.
     """
     app = _settings(folder)
-    rows = [row for row in known.rows() if _submitted(app, row.student, row.lesson).is_dir()]
+    rows = [row for row in records.rows() if _submitted(app, row.student, row.lesson).is_dir()]
     ungraded, teachers = [], []
     with _gradebook(app) as book:
         for key in sorted({row.exercise for row in rows}):
@@ -166,12 +166,12 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     lines = [f"{lead} {row.because}".strip()]
     if row.figures:
         lines.append(f"Measured: {' · '.join(row.figures)}")
-    over = course.override(row.student, row.exercise)
-    if over.points is not None:
-        score = over.points
+    points, comment = course.override(row.student, row.exercise)
+    if points is not None:
+        score = points
         lines.insert(0, f"{score:g} points, given by your teacher.")
-    if over.comment:
-        lines.insert(0, over.comment)
+    if comment:
+        lines.insert(0, comment)
     return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
 
 
@@ -202,15 +202,16 @@ def _settings(folder: Path) -> "NbGrader":
     if (root := Path(app.coursedir.root).resolve()) != folder.resolve():
         raise NotReady(f"nbgrader's settings put the course of {folder} into {root}; use NBGRADER={root} instead")
     steps = Autograde(coursedir=app.coursedir, parent=app).sanitize_preprocessors
-    kept = {
+    in_force = {
         "c.Execute.": not Execute(parent=app).enabled,
         "c.SaveAutoGrades.": not SaveAutoGrades(parent=app).enabled,
         "c.Autograde.": any("SanitizeHTML" in str(step) for step in steps),
         "c.SanitizeHTML.": SanitizeHTML(parent=app).enabled,
         "c.ClearSolutions.": ClearSolutions(parent=app).code_stub.get("python") == "",
     }
-    ours = (TEMPLATES / CONFIG).read_text(encoding="utf-8").splitlines()
-    if lines := [line for line in ours for start, is_kept in kept.items() if line.startswith(start) and not is_kept]:
+    wanted = (TEMPLATES / CONFIG).read_text(encoding="utf-8").splitlines()
+    missing = tuple(start for start, is_in_force in in_force.items() if not is_in_force)
+    if lines := [line for line in wanted if line.startswith(missing)]:
         raise NotReady(
             f"With its settings for {folder}, nbgrader would run students' code with your rights, or change their "
             f"notebooks. Add to {folder / CONFIG}:\n  " + "\n  ".join(lines)
@@ -245,14 +246,14 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
                 book.db.query(kind).first()  # fails on a gradebook of another form, before anything is written
             yield book
     except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
-        why = str(getattr(error, "orig", error))
-        raise NotReady(f"the gradebook {url} cannot be written to: {why}. {_remedy(why)}") from error
+        reason = str(getattr(error, "orig", error))
+        raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {_remedy(reason)}") from error
 
 
-def _remedy(why: str) -> str:
-    if "no such" in why or "has no column" in why:
+def _remedy(reason: str) -> str:
+    if "no such" in reason or "has no column" in reason:
         return "Another version of nbgrader made it: make a copy of it, then run `nbgrader db upgrade`"
-    if "locked" in why:
+    if "locked" in reason:
         return "Another program is writing to it (formgrader, nbgrader): end that, and try again; nothing is lost"
     return "Nothing is lost: fix that, and grade again"
 

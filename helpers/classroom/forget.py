@@ -16,8 +16,6 @@ from .pages import text
 from .plain import one_line
 from .store import FILE, Store, store
 
-HEADER = re.compile(r"\s*\[")
-
 
 class Unknown(LookupError):
     """There is no data on this student. The message names those whose key or name is close."""
@@ -26,16 +24,16 @@ class Unknown(LookupError):
 def forget(student: str, folder: Path) -> str:
     """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
     that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
-    with store(folder) as known:
-        names = _names(known, folder)
+    with store(folder) as records:
+        names = _names(records, folder)
         if student not in names:
-            write_all(known, course(folder), folder)  # perhaps an earlier deletion was cut off before this
+            write_all(records, course(folder), folder)  # perhaps an earlier deletion was cut off before this
             raise Unknown(f"there is no data on {student!r}{_near(student, names)}")
-        files = [hand_in.file for hand_in in known.hand_ins() if hand_in.student == student]
+        files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
         before = written(folder)
-        counts = [*_from_toml(student, folder), (FILE, known.forget(student))]
+        counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
-        write_all(known, course(folder), folder)
+        write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
         return text(
             "forgotten.txt.j2",
@@ -46,19 +44,21 @@ def forget(student: str, folder: Path) -> str:
         )
 
 
-def _names(known: Store, folder: Path) -> dict[str, str]:
+def _names(records: Store, folder: Path) -> dict[str, str]:
     """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
     about = course(folder)
-    keys = [entry.student for entry in (*known.hand_ins(), *known.rows(), *about.overrides)]
-    return dict.fromkeys(keys, "") | {student.key: student.name for student in known.students()} | dict(about.students)
+    keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
+    return (
+        dict.fromkeys(keys, "") | {student.key: student.name for student in records.students()} | dict(about.students)
+    )
 
 
 def _near(student: str, names: dict[str, str]) -> str:
     lower = {name.casefold(): key for key, name in names.items() if name}
     keys = get_close_matches(student, names, n=3)
     keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
-    found = [_called(key, names[key]) for key in dict.fromkeys(keys)]
-    return f"; did you mean {' or '.join(found)}?" if found else ""
+    students = [_called(key, names[key]) for key in dict.fromkeys(keys)]
+    return f"; did you mean {' or '.join(students)}?" if students else ""
 
 
 def _called(key: str, name: str) -> str:
@@ -68,41 +68,32 @@ def _called(key: str, name: str) -> str:
 # --- the teacher's files --------------------------------------------------------------------------------------
 def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
     """The files from which the student's entries could be cut with nothing else changing, and how many there were."""
-    for name, cut, kept in ((CLASS, _no_name, _unnamed), (OVERRIDES, _no_override, _not_overridden)):
+    for name in (CLASS, OVERRIDES):
         old = (folder / name).read_text(encoding="utf-8")
-        new, count = cut(old, student)
-        if count and _parsed(new) == kept(tomllib.loads(old), student):
+        table, new = tomllib.loads(old), _cut(old, student)
+        students = {key: value for key, value in table.get("students", {}).items() if key != student}
+        override = [entry for entry in table.get("override", ()) if entry.get("student") != student]
+        count = len(table.get("students", ())) - len(students) + len(table.get("override", ())) - len(override)
+        wanted = table | {"students": students, "override": override}
+        if count and {"students": {}, "override": []} | _parsed(new) == wanted:
             write_whole(folder / name, new)
             yield name, count
 
 
-def _no_name(old: str, student: str) -> tuple[str, int]:
-    lines = old.splitlines(keepends=True)
-    left = [line for line in lines if _parsed(line).keys() != {student}]
-    return "".join(left), len(lines) - len(left)
-
-
-def _unnamed(table: dict, student: str) -> dict:
-    return table | {"students": {key: name for key, name in table.get("students", {}).items() if key != student}}
-
-
-def _no_override(old: str, student: str) -> tuple[str, int]:
-    """Keeps the comments after an entry: they may be about the next entry."""
-    lines, count = old.splitlines(keepends=True), 0
-    starts = [i for i, line in enumerate(lines) if HEADER.match(line)]
-    for start, end in reversed([*pairwise([*starts, len(lines)])]):
-        while end > start and re.fullmatch(r"(#.*)?", lines[end - 1].strip()):
+def _cut(toml: str, student: str) -> str:
+    """Without the lines and the [[override]] entries about this student. Comments after an entry may be about the next
+    one, and stay."""
+    pieces = toml.splitlines(keepends=True)
+    starts = [i for i, line in enumerate(pieces) if line.lstrip().startswith("[[")]
+    for start, end in reversed([*pairwise([*starts, len(pieces)])]):
+        while end > start and re.fullmatch(r"(#.*)?", pieces[end - 1].strip()):
             end -= 1
-        entries = _parsed("".join(lines[start:end])).get("override", ())
-        if [entry.get("student") for entry in entries] == [student]:
-            del lines[start:end]
-            count += 1
-    return "".join(lines), count
+        pieces[start:end] = ["".join(pieces[start:end])]
+    return "".join(piece for piece in pieces if not _is_about(_parsed(piece), student))
 
 
-def _not_overridden(table: dict, student: str) -> dict:
-    left = [entry for entry in table.get("override", ()) if entry.get("student") != student]
-    return {key: value for key, value in table.items() if key != "override"} | ({"override": left} if left else {})
+def _is_about(table: dict, student: str) -> bool:
+    return table.keys() == {student} or [entry.get("student") for entry in table.get("override", ())] == [student]
 
 
 def _parsed(toml: str) -> dict:

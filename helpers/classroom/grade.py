@@ -6,7 +6,6 @@ unless the notebook or its check has changed.
 
 import argparse
 import json
-import queue
 import signal
 import subprocess
 import sys
@@ -30,14 +29,14 @@ from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
 from .store import HandIn, Row, Store, store
-from .submissions import CannotBeGraded, Found, found
+from .submissions import CannotBeGraded, Submission, submissions
 from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
-PATIENCE = 300.0  # seconds for one answer; a check's own limits are far below
-EVERY = 10.0  # seconds between signs of life
+TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
+PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
-TOO_LONG = f"its cells could not be read within {judge.SECONDS} s"
+TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 
 
 class Refused(Exception):
@@ -62,46 +61,46 @@ def grade(
     teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
     ready.
     """
-    if not trusted and (why := sandbox.why_not()):
-        raise Refused(f"{why}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
+    if not trusted and (reason := sandbox.unavailable_reason()):
+        raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
     about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
-    with store(folder) as known:
-        together, alone = _to_do(known, list(_handed_in(known, collected)), trusted)
+    with store(folder) as records:
+        together, alone = _to_do(records, list(_handed_in(records, collected)), trusted)
         size = sum(len(exercises) for _, exercises in (*together, *alone))
         with _bar(line, total=size, desc="judging", unit="answer") as bar:
-            how = partial(_judge, known, trusted=trusted, timeout=timeout, done=bar.update)
-            how(together, at_once=AT_ONCE)
-            again, _ = _to_do(known, [submission for submission, _ in together], trusted)
+            judge_all = partial(_judge, records, trusted=trusted, timeout=timeout, done=bar.update)
+            judge_all(together, at_once=AT_ONCE)
+            again, _ = _to_do(records, [submission for submission, _ in together], trusted)
             bar.total += sum(len(exercises) for _, exercises in again)
-            how([*alone, *again], at_once=1)
-        print(summary(known, about, write_all(known, about, folder, trusted=trusted)))
+            judge_all([*alone, *again], at_once=1)
+        print(summary(records, about, write_all(records, about, folder, trusted=trusted)))
         if nbgrader:
-            print(put_scores(nbgrader, known, about))
+            print(put_scores(nbgrader, records, about))
 
 
-Work = tuple[Found, tuple[str, ...]]  # a submission, and the exercises to judge in it
+Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
-def _handed_in(known: Store, collected: Path) -> Iterator[Found]:
+def _handed_in(records: Store, collected: Path) -> Iterator[Submission]:
     """Keeps every submission in the store, and yields those that can be graded."""
     with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
-        for submission in found(collected):
-            known.keep(submission.student, submission.hand_in)
+        for submission in submissions(collected):
+            records.keep(submission.student, submission.hand_in)
             bar.update()
             if not submission.hand_in.why_not:
                 yield submission
 
 
 def _bar(line: str, **options: Any) -> tqdm:
-    """A progress bar; or where that can't be drawn, this line, every EVERY seconds."""
+    """A progress bar; or where that can't be drawn, this line, every PROGRESS_S seconds."""
     if sys.stderr.isatty():
         return tqdm(delay=2, **options)
-    return tqdm(bar_format=f"{line}\n", delay=EVERY, mininterval=EVERY, miniters=1, **options)
+    return tqdm(bar_format=f"{line}\n", delay=PROGRESS_S, mininterval=PROGRESS_S, miniters=1, **options)
 
 
-def _to_do(known: Store, handed_in: Iterable[Found], trusted: bool) -> tuple[list[Work], list[Work]]:
+def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
     """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
-    rows = {(row.student, row.exercise): row for row in known.rows()}
+    rows = {(row.student, row.exercise): row for row in records.rows()}
     together, alone = [], []
     for submission in handed_in:
         hand_in, key = submission.hand_in, submission.student.key
@@ -130,24 +129,19 @@ def runs_alone(key: str) -> bool:
 
 
 def _judge(
-    known: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
+    records: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
 ) -> None:
-    """Judges every answer, `at_once` notebooks at a time. Only this thread keeps verdicts, each as soon as it comes."""
-    rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
-    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, rows.put) as judges:
-        futures = [pool.submit(judges.judge, *job) for job in work]
-        for future in futures:
-            future.add_done_callback(lambda _: rows.put(None))
-        left = len(futures)
-        while left:
-            row = rows.get()
-            if row is None:
-                left -= 1
-            else:
-                known.keep(row)
-                done()
-        for future in futures:
-            future.result()  # raises what went wrong there
+    """Judges every answer, `at_once` notebooks at a time, and keeps each verdict as soon as it comes."""
+    lock = threading.Lock()
+
+    def keep(row: Row) -> None:
+        with lock:
+            records.keep(row)
+            done()
+
+    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, keep) as judges:
+        for _ in pool.map(lambda job: judges.judge(*job), work):
+            pass  # raises what went wrong there
 
 
 class _Judges(AbstractContextManager):
@@ -166,7 +160,7 @@ class _Judges(AbstractContextManager):
         for process in list(self.running):
             process.kill()
 
-    def judge(self, submission: Found, exercises: Sequence[str]) -> None:
+    def judge(self, submission: Submission, exercises: Sequence[str]) -> None:
         """Puts the verdict on each of these answers. An answer that ends its judge is not graded; the others go on."""
         left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
@@ -181,13 +175,13 @@ class _Judges(AbstractContextManager):
             for name in exercises:
                 put(name, outcome="not graded", because=str(error))
         while left and not self.over:
-            why = self._ask(notebook, submission.hand_in.commit, left, put)
+            reason = self._ask(notebook, submission.hand_in.commit, left, put)
             if left and not self.over:
-                put(left[0], outcome="not graded", because=why, cause="judge-ended")
+                put(left[0], outcome="not graded", because=reason, cause="judge-ended")
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
-        asked = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
+        request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
         command = [sys.executable, "-m", "helpers.classroom.judge"]
         with (
             tempfile.TemporaryFile() as complaints,
@@ -203,7 +197,7 @@ class _Judges(AbstractContextManager):
             self.running.add(process)
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
-                    inbox.write(json.dumps(asked).encode() + b"\n" + notebook)
+                    inbox.write(json.dumps(request).encode() + b"\n" + notebook)
                 while line := self._line(process):
                     put(**json.loads(line))
             finally:
@@ -218,8 +212,8 @@ class _Judges(AbstractContextManager):
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
     def _line(self, process: subprocess.Popen) -> bytes:
-        """The judge's next line; b"" if it has ended, or is killed because it took longer than PATIENCE."""
-        clock = threading.Timer(PATIENCE, process.kill)
+        """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
+        clock = threading.Timer(TIMEOUT_S, process.kill)
         clock.start()
         try:
             return process.stdout.readline()

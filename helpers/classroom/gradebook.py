@@ -22,8 +22,8 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
         (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome,
-         number(g.points) if g.is_settled else "", number(g.most), "late" if g.late else "", plain(g.because),
-         g.comment, f"{g.seconds:.1f}", g.edition)
+         number(g.points) if g.is_settled else "", number(g.most), "late" if g.late else "", plain(g.row.because),
+         g.comment, f"{g.row.seconds:.1f}", g.hand_in.edition)
         for g in grades
     ]  # fmt: skip
     return _csv([COLUMNS, *rows]).encode("utf-8-sig")
@@ -33,11 +33,14 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 def moodle_place(grade: Grade) -> tuple[str, str] | None:
     """The hand-in's folder in Moodle's download, and the participant's number in its name; None if it has none.
 
-    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson.
+    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson: a
+    student who handed in nothing has none.
     """
-    for part in (*PurePosixPath(grade.file).parts, grade.student.place):
-        if found := MOODLE.match(part):
-            return one_line(found[0]), found[1]
+    if not grade.hand_in.file:
+        return None
+    for part in (*PurePosixPath(grade.hand_in.file).parts, grade.student.place):
+        if match := MOODLE.match(part):
+            return one_line(match[0]), match[1]
     return None
 
 
@@ -77,11 +80,12 @@ def _comments(hand_in: Sequence[Grade]) -> str:
     comments = []
     for grade in hand_in:
         of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
-        stop = "." if grade.comment and grade.because[-1:] not in ("", *".?!…”") else ""
-        words = f"{grade.because}{stop} {grade.comment}".strip()
+        because = grade.row.because
+        stop = "." if grade.comment and because[-1:] not in ("", *".?!…”") else ""
+        words = f"{because}{stop} {grade.comment}".strip()
         comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
     # so that "&lt;=" gets no apostrophe from `cell`
-    return re.sub(r"(?<=;)([=+\-@])", lambda found: f"&#{ord(found[0])};", "".join(comments))
+    return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
 
 
 # --- Canvas ---------------------------------------------------------------------------------------------------
@@ -90,9 +94,9 @@ def canvas_user(grade: Grade) -> str | None:
 
     It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
     """
-    for part in (PurePosixPath(grade.file).name, grade.student.place):
-        if (found := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == found[1]:
-            return found[1]
+    for part in (PurePosixPath(grade.hand_in.file).name, grade.student.place):
+        if (match := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == match[1]:
+            return match[1]
     return None
 
 
@@ -123,13 +127,13 @@ def canvas(grades: Sequence[Grade]) -> str | None:
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
     gave points."""
-    found: dict[tuple, list[Grade]] = {}
+    by_hand_in: dict[tuple, list[Grade]] = {}
     for grade in grades:
         if grade.exercise:
-            found.setdefault((grade.student, grade.lesson), []).append(grade)
+            by_hand_in.setdefault((grade.student, grade.lesson), []).append(grade)
     return [
         (name, hand_in)
-        for (_, name), hand_in in found.items()
+        for (_, name), hand_in in by_hand_in.items()
         if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
     ]
 

@@ -15,38 +15,33 @@ NO_EXERCISES = "this lesson has no exercises."
 
 @dataclass(frozen=True)
 class Grade:
-    """One answer. `student.name` is the name to show.
+    """One answer: what was handed in, the check's verdict, and what the teacher says.
 
-    lesson    "02"; "" if the hand-in doesn't say which lesson it is for
+    student   with the name to show
     exercise  "02.chunks"; "" for a hand-in without exercises
+    hand_in   if there is none, its `file` is ""
+    row       if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
     points    out of `most`; the teacher's, if `by_teacher`
-    because   the check's reason, or why it could not be graded, in Markdown
-    comment   the teacher's
     late      True if it came after the due date, or if the system that collected it says so
-    file, when, edition          see store.HandIn
-    cause, figures, seconds, trusted, half, cell, code  see store.Row
     """
 
     student: Student
-    lesson: str
     exercise: str
-    outcome: Outcome
-    points: float = 0.0
-    most: float = 0.0
-    because: str = ""
+    hand_in: HandIn
+    row: Row
+    points: float
+    most: float
     comment: str = ""
     by_teacher: bool = False
     late: bool = False
-    file: str = ""
-    when: str = ""
-    edition: str = ""
-    cause: str = ""
-    figures: tuple[str, ...] = ()
-    seconds: float = 0.0
-    trusted: bool = False
-    half: str = ""
-    cell: int = 0
-    code: str = ""
+
+    @property
+    def lesson(self) -> str:
+        return self.hand_in.lesson
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.row.outcome
 
     @property
     def is_settled(self) -> bool:
@@ -58,40 +53,38 @@ class Grade:
         """The outcome, or "half right"; what the teacher's points make of an answer that could not be graded."""
         if self.outcome == "not graded" and self.by_teacher:
             return "right" if self.points >= self.most else "half right" if self.points else "not yet"
-        return "half right" if self.half else self.outcome
+        return "half right" if self.row.half else self.outcome
 
 
-def grades(known: Store, course: Course) -> list[Grade]:
+def grades(records: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
 
     Sorted by name, then by exercise; without exercises that are worth nothing. A hand-in of a lesson without exercises
     gets a Grade too, so that none is lost.
     """
-    hand_ins, rows = known.hand_ins(), known.rows()
-    given = {(hand_in.student, hand_in.lesson): hand_in for hand_in in hand_ins}
-    verdicts = {(row.student, row.exercise): row for row in rows}
-    lessons = {lesson for _, lesson in given} | set(course.due) | {key.partition(".")[0] for key in course.points}
-    exercises = {lesson: _exercises(lesson, rows) for lesson in sorted(lessons)}
-    found = []
-    for student in _students(known, course):
+    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
+    rows = {(row.student, row.exercise): row for row in records.rows()}
+    lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
+    exercises = {lesson: _exercises(lesson, rows.values()) for lesson in sorted(lessons)}
+    joined = []
+    for student in _students(records, course):
         for lesson, names in exercises.items():
-            hand_in = given.get((student.key, lesson))
-            for name in names:
-                if not course.worth(name) and course.override(student.key, name).points is None:
-                    continue  # it wasn't assigned
-                found.append(_grade(student, name, hand_in, verdicts.get((student.key, name)), course))
-            if hand_in and not names:
-                found.append(_grade(student, "", hand_in, None, course))
-    return found
+            hand_in = hand_ins.get((student.key, lesson))
+            for exercise in names or ([""] if hand_in else []):
+                is_assigned = course.worth(exercise) or course.override(student.key, exercise)[0] is not None
+                if is_assigned:
+                    row = rows.get((student.key, exercise))
+                    joined.append(_grade(student, lesson, exercise, hand_in, row, course))
+    return joined
 
 
-def strays(known: Store, course: Course) -> list[str]:
+def strays(records: Store, course: Course) -> list[str]:
     """A line for each override that has no effect, because its student isn't known."""
-    students = {student.key for student in _students(known, course)}
+    students = {student.key for student in _students(records, course)}
     return [
-        f"overrides.toml: there is no student {over.student!r}, so the override for {over.exercise} has no effect"
-        for over in course.overrides
-        if over.student not in students
+        f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
+        for student, exercise in course.overrides
+        if student not in students
     ]
 
 
@@ -103,53 +96,42 @@ def moment(when: str) -> datetime | None:
     return None
 
 
-def _students(known: Store, course: Course) -> list[Student]:
+def _students(records: Store, course: Course) -> list[Student]:
     """The students in the store, those that the course expects, and any others who handed something in; by name."""
-    found = {student.key: student for student in known.students()}
-    for key in [*course.students, *(hand_in.student for hand_in in known.hand_ins())]:
-        found.setdefault(key, Student(key, ""))
-    named = [replace(student, name=course.students.get(key) or student.name or key) for key, student in found.items()]
+    students = {student.key: student for student in records.students()}
+    for key in [*course.students, *(hand_in.student for hand_in in records.hand_ins())]:
+        students.setdefault(key, Student(key, ""))
+    named = [replace(one, name=course.students.get(key) or one.name or key) for key, one in students.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
 
 
 def _exercises(lesson: str, rows: Iterable[Row]) -> Sequence[str]:
     """The lesson's exercises in this edition, in order, then any from an older edition that were graded."""
-    known = [key for key in keys() if key.startswith(f"{lesson}.")]
-    return [*known, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(known))]
+    current = [key for key in keys() if key.startswith(f"{lesson}.")]
+    return [*current, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(current))]
 
 
-def _grade(student: Student, exercise: str, hand_in: HandIn | None, row: Row | None, course: Course) -> Grade:
-    """The Grade of one answer; `exercise` is "" for a hand-in that has no exercises."""
-    outcome, because = _outcome(hand_in, exercise, row)
-    lesson = hand_in.lesson if hand_in else exercise.partition(".")[0]
+def _grade(
+    student: Student, lesson: str, exercise: str, hand_in: HandIn | None, row: Row | None, course: Course
+) -> Grade:
+    if hand_in is None:
+        row = Row(student.key, exercise, "missing")
+    elif hand_in.why_not or not exercise:
+        row = Row(student.key, exercise, "not graded", hand_in.why_not or NO_EXERCISES)
+    elif row is None or row.digest != hand_in.digest:
+        row = Row(student.key, exercise, "not graded", NOT_YET_GRADED)
     hand_in = hand_in or HandIn(student.key, lesson, "")
-    row = row if row and outcome == row.outcome else Row(student.key, exercise, outcome)
-    override = course.override(student.key, exercise)
     most = course.worth(exercise) if exercise else 0.0
+    points, comment = course.override(student.key, exercise)
     due, came = course.due.get(lesson), moment(hand_in.when)
     return Grade(
         student,
-        lesson,
         exercise,
-        outcome,
-        points=most * row.share if override.points is None else override.points,
+        hand_in,
+        row,
+        points=most * row.share if points is None else points,
         most=most,
-        because=because,
-        comment=override.comment,
-        by_teacher=override.points is not None,
+        comment=comment,
+        by_teacher=points is not None,
         late=hand_in.late or bool(due and came and came > due),
-        file=hand_in.file,
-        when=hand_in.when,
-        edition=hand_in.edition,
-        **{name: getattr(row, name) for name in ("cause", "figures", "seconds", "trusted", "half", "cell", "code")},
     )
-
-
-def _outcome(hand_in: HandIn | None, exercise: str, row: Row | None) -> tuple[Outcome, str]:
-    if hand_in is None:
-        return "missing", ""
-    if hand_in.why_not or not exercise:
-        return "not graded", hand_in.why_not or NO_EXERCISES
-    if row is None or row.digest != hand_in.digest:
-        return "not graded", NOT_YET_GRADED
-    return row.outcome, row.because

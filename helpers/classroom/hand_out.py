@@ -59,17 +59,17 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """
     commit = edition().commit
     if not commit:
-        why = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
-        raise CannotHandOut(f"{why} `git status` there says more. A copy of the files isn't enough: make a clone.")
+        reason = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
+        raise CannotHandOut(f"{reason} `git status` there says more. A copy of the files isn't enough: make a clone.")
     if (FOLDER / NAME / WORK).exists():
         raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)
     files = student_files(committed(commit), of, lessons)
     archive = zipped(files, of)
     digest = sha256(archive).hexdigest()
-    made = {f"{NAME}/{name}": data for name, data in files.items()}
-    made |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
-    write_folder(FOLDER, made)
+    edition_files = {f"{NAME}/{name}": data for name, data in files.items()}
+    edition_files |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
+    write_folder(FOLDER, edition_files)
     lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
         f"SHA-256: {digest}",
@@ -95,12 +95,12 @@ def committed(commit: str) -> dict[str, bytes]:
 
 def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[str] = ()) -> dict[str, bytes]:
     """The files of the students' edition by name, made from a commit's: for these lessons and 00, or for all."""
-    numbers = {name: found[1] for name in tree if (found := OF_A_LESSON.match(name))}
-    known = sorted(set(numbers.values()))
-    chosen = {"00", *(nearest(lesson.zfill(2), known, "lesson") for lesson in lessons)} if lessons else set(known)
+    numbers = {name: match[1] for name in tree if (match := OF_A_LESSON.match(name))}
+    available = sorted(set(numbers.values()))
+    chosen = {"00", *(nearest(lesson.zfill(2), available, "lesson") for lesson in lessons)} if lessons else {*available}
     files = {name: tree[name] for name in tree if IN_IT.fullmatch(name) and numbers.get(name, "00") in chosen}
-    there = {name.removeprefix("notebooks/") for name in files}
-    files |= {name: _notebook(files[name], of, there) for name in files if name.endswith(".ipynb")}
+    present = {name.removeprefix("notebooks/") for name in files}
+    files |= {name: _notebook(files[name], of, present) for name in files if name.endswith(".ipynb")}
     table = re.findall(r"^\| \d\d \|.*\n", tree[TABLE].decode(), re.MULTILINE)
     rows = "".join(row for row in table if row[2:4] in chosen)
     return files | {
@@ -110,11 +110,11 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
     }
 
 
-def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
+def _notebook(data: bytes, of: Edition, present: Collection[str]) -> bytes:
     """The notebook with its edition, without links to lessons that aren't `there`, in the form that Jupyter stores."""
 
-    def link(found: re.Match) -> str:
-        return found[0] if found[2] in there else found[1]
+    def link(match: re.Match) -> str:
+        return match[0] if match[2] in present else match[1]
 
     notebook = json.loads(data)
     notebook["metadata"]["zero_copy"] = {"edition": str(of), "commit": of.commit}
@@ -127,13 +127,13 @@ def _notebook(data: bytes, of: Edition, there: Collection[str]) -> bytes:
 def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
     """A zip of these files, in the folder NAME/."""
     year, month, day = map(int, of.day.split("-"))
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(f"{NAME}/{name}", (year, month, day, 0, 0, 0))
             entry.create_system, entry.external_attr = 3, 0o100644 << 16  # Unix: a file, rw-r--r--
             archive.writestr(entry, files[name])
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

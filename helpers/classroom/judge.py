@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import psutil
 
@@ -37,10 +37,10 @@ try:
 except ImportError:  # Windows, where answers are judged without a sandbox, or not at all
     resource = None
 
-CODE, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
-READING, SECONDS = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
+CODE_LENGTH, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
+READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
-SHOWN = 4_000  # characters of the judged cell
+SHOWN_LENGTH = 4_000  # characters of the judged cell
 NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
 
 
@@ -51,11 +51,11 @@ def main() -> None:
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
-        asked = json.loads(sys.stdin.buffer.readline())
+        request = json.loads(sys.stdin.buffer.readline())
         notebook = sys.stdin.buffer.read()
         if _nobody_reads(out):
             return
-        for verdict in verdicts(notebook, **asked):
+        for verdict in verdicts(notebook, **request):
             out.write(json.dumps(verdict) + "\n")
             out.flush()
 
@@ -64,9 +64,9 @@ def _nobody_reads(out: TextIO) -> bool:
     """True if the grader died before this process was tied to it: poll(2), on a pipe's end."""
     if not hasattr(select, "poll"):
         return False
-    asked = select.poll()
-    asked.register(out, 0)
-    return bool(asked.poll(0))
+    poller = select.poll()
+    poller.register(out, 0)
+    return bool(poller.poll(0))
 
 
 def verdicts(
@@ -81,45 +81,50 @@ def verdicts(
         return
     for key in exercises:
         began = time.monotonic()
-        asked = as_given(exercise(key), commit)
-        yield {"exercise": key, **judged(asked, cells, trusted, timeout), "seconds": round(time.monotonic() - began, 1)}
+        task = as_given(exercise(key), commit)
+        yield {"exercise": key, **judged(task, cells, trusted, timeout), "seconds": round(time.monotonic() - began, 1)}
 
 
-def judged(asked: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
+def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
     """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
-            made = answer(asked, cells)
-            why = "" if made and asked.is_attempt(made.code) else not_python(cells, asked.name)
+            attempt = answer(task, cells)
+            reason = "" if attempt and task.is_attempt(attempt.code) else not_python(cells, task.name)
     except NotCarried as error:
         return {"outcome": "not graded", "because": str(error), "cause": NOT_CARRIED}
     except Exception as error:
-        why = short(f"its cells cannot be read: {type(error).__name__}: {error}", 400)
-        return {"outcome": "not graded", "because": why}
-    if why:
-        return {"outcome": "not yet", "because": why, "cause": "not-python"}
-    if made is None:
-        return {"outcome": "not attempted", "because": f"No cell defines `{asked.name}`."}
-    verdict = asked.verdict(made, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
+        reason = short(f"its cells cannot be read: {type(error).__name__}: {error}", 400)
+        return {"outcome": "not graded", "because": reason}
+    if reason:
+        return {"outcome": "not yet", "because": reason, "cause": "not-python"}
+    if attempt is None:
+        return {"outcome": "not attempted", "because": f"No cell defines `{task.name}`."}
+    verdict = task.verdict(attempt, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
     fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
     fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
+<<<<<<< HEAD
     code = short(made.texts[made.file].strip().expandtabs(4), SHOWN)
     return fields | {"cell": int(made.file[6:-1]), "code": code}
+=======
+    name = (attempt.code or attempt.steps[-1]).co_filename  # "<cell 31>"
+    return fields | {"cell": int(name[6:-1]), "code": short(attempt.texts[name].strip().expandtabs(4), SHOWN_LENGTH)}
+>>>>>>> classroom
 
 
-def as_given(asked: Exercise, commit: str) -> Exercise:
+def as_given(task: Exercise, commit: str) -> Exercise:
     """The exercise with the starter that the student got, if this checkout knows that edition."""
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
-        return asked
-    path = (asked.folder / "starter.py").relative_to(ROOT).as_posix()
-    shown = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return replace(asked, starter=shown.stdout.decode()) if shown.returncode == 0 else asked
+        return task
+    path = (task.folder / "starter.py").relative_to(ROOT).as_posix()
+    git_show = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
+    return replace(task, starter=git_show.stdout.decode()) if git_show.returncode == 0 else task
 
 
-def check_hash(asked: Exercise) -> str:
+def check_hash(task: Exercise) -> str:
     """A hash of the files that judge an answer; when it changes, the answer is judged again."""
     digest = hashlib.sha256()
-    for path in sorted(asked.folder.iterdir()):
+    for path in sorted(task.folder.iterdir()):
         if path.is_file() and path.name not in ("hints.md", "solution.py"):
             digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -128,47 +133,46 @@ def check_hash(asked: Exercise) -> str:
 def code_cells(notebook: bytes) -> list[Cell]:
     """The name and source of each code cell. Raises CannotBeGraded if this isn't a notebook."""
     try:
-        found = json.loads(notebook)
+        content = json.loads(notebook)
     except (ValueError, RecursionError, MemoryError) as error:
-        _refuse(f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?")
-    cells = found.get("cells") if isinstance(found, dict) else None
+        problem = f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?"
+        raise CannotBeGraded(problem) from None
+    cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        _refuse("it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format")
+        raise CannotBeGraded(
+            "it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format"
+        )
     if len(cells) > CELLS:
-        _refuse(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
+        raise CannotBeGraded(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             lines = source if isinstance(source, list) else [source]
             if not all(isinstance(line, str) for line in lines):
-                _refuse(f"its cell {number} holds something that is not text")
+                raise CannotBeGraded(f"its cell {number} holds something that is not text")
             texts.append((f"<cell {number}>", "".join(lines)))
-    if (size := sum(len(text) for _, text in texts)) > CODE:
-        _refuse(f"it holds {size:,} characters of code; the limit is {CODE:,}")
+    if (size := sum(len(text) for _, text in texts)) > CODE_LENGTH:
+        raise CannotBeGraded(f"it holds {size:,} characters of code; the limit is {CODE_LENGTH:,}")
     return texts
 
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READING more than now, setrlimit(2), and processor time to SECONDS, setitimer(2). Lifts
-    both limits afterwards, for the processes that start then."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S, setitimer(2).
+    Lifts both limits afterwards, for the processes that start then."""
     if not resource:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    size = psutil.Process().memory_info().vms + READING
+    size = psutil.Process().memory_info().vms + READ_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, READ_TIME_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _refuse(why: str) -> NoReturn:
-    raise CannotBeGraded(why)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ..folders import write_whole
 from .course import Course
-from .feedback import feedback
 from .gradebook import canvas, gradebook, moodle, moodle_feedback, moodle_place
 from .grades import Grade
 from .grades import grades as joined
+from .pages import feedback
 from .plain import file_name
 from .report import report
 from .store import Store
@@ -17,19 +17,13 @@ from .store import Store
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
 
 
-def write_all(known: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
+def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
     """Writes these files from the store and the course into `folder`, and removes those of students who are gone.
 
     Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
     and course give the same bytes. With `trusted`, the report says that there was no sandbox.
-
-    gradebook.csv          every answer
-    moodle/02.csv          a lesson's grading worksheet; moodle/02-feedback.zip, its feedback; if it came from Moodle
-    canvas.csv             for Canvas's gradebook, if anything came from there
-    feedback/*.html        a page for each student
-    report.html            for the class, without names
     """
-    files = dict(_files(joined(known, course), known, course, trusted))
+    files = dict(_files(joined(records, course), records, course, trusted))
     for name, data in files.items():
         _write(folder / name, data)
     for path in written(folder) - {folder / name for name in files}:
@@ -41,7 +35,7 @@ def written(folder: Path) -> set[Path]:
     return {path for pattern in OURS for path in folder.glob(pattern)}
 
 
-def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool) -> Iterator[tuple[str, bytes]]:
+def _files(grades: Sequence[Grade], records: Store, course: Course, trusted: bool) -> Iterator[tuple[str, bytes]]:
     yield "gradebook.csv", gradebook(grades)
     for lesson, table in moodle(grades).items():
         yield f"moodle/{lesson}.csv", table.encode()
@@ -50,7 +44,7 @@ def _files(grades: Sequence[Grade], known: Store, course: Course, trusted: bool)
         yield "canvas.csv", table.encode()
     for student, answers in groupby(grades, lambda grade: grade.student):
         yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(answers), course).encode()
-    yield "report.html", report(grades, known.hand_ins(), course, trusted=trusted).encode()
+    yield "report.html", report(grades, records.hand_ins(), course, trusted=trusted).encode()
 
 
 def _moodle_pages(grades: Sequence[Grade], lesson: str, course: Course) -> Mapping[str, str]:

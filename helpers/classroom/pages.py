@@ -1,6 +1,8 @@
-"""The look of feedback and of the class report: the handouts' style sheet, and templates that escape everything."""
+"""Pages and texts from templates that escape everything, and the page of feedback for each student."""
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -8,15 +10,22 @@ from ..edition import edition
 from ..folders import ROOT
 from ..teach import words
 from .course import TEMPLATES, Course
+from .grades import Grade, moment
+from .lessons import exercise, exercise_title, lesson
 from .plain import number, one_line
 
 HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
+LEADS = {
+    "right": "Right.",
+    "not yet": "Not yet:",
+    "not attempted": "Not attempted.",
+    "not graded": "Not graded:",
+    "missing": "Not handed in.",
+}
 
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-
-
 # HTML from a line of our Markdown, in which the output of a student's code is escaped; and from several lines of it.
 _ENVIRONMENT.filters |= {"line": lambda text: words.inline(one_line(text)), "paragraphs": words.paragraphs}
 _ENVIRONMENT.filters |= {"number": number, "one_line": one_line}
@@ -32,6 +41,34 @@ def page(template: str, heading: str, course: Course, **values: object) -> str:
 def text(template: str, **values: object) -> str:
     """Text for a terminal."""
     return _ENVIRONMENT.overlay(autoescape=False).get_template(template).render(**values)
+
+
+def feedback(grades: Sequence[Grade], course: Course) -> str:
+    """The page for the student with these grades, in the order of the lessons."""
+    name = one_line(grades[0].student.name)
+    return page(
+        "feedback.html.j2",
+        f"Feedback for {name}",
+        course,
+        name=name,
+        grades=grades,
+        lessons=[(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)],
+        leads=LEADS,
+        badge=words.badge,
+        title=exercise_title,
+        when=moment,
+        hint=_hint,
+    )
+
+
+def _hint(grade: Grade) -> str:
+    """What to try: the hints that fit the mistake, if any do; or, for a student who hasn't begun, how to begin."""
+    task = exercise(grade.exercise)
+    if task is None or grade.outcome not in ("not yet", "not attempted"):
+        return ""
+    if grade.outcome == "not yet":
+        return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
+    return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
 
 
 @cache

@@ -12,8 +12,8 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 def one_line(text: str) -> str:
     """The text without line breaks, control characters, surrogates, or characters that reverse the text after them."""
     text = text.encode("utf-8", "replace").decode()
-    kept = "".join(" " if char.isspace() or unicodedata.category(char) == "Cc" else char for char in text)
-    return " ".join(kept.translate(dict.fromkeys(map(ord, TURNS_AROUND))).split())
+    visible = "".join(" " if char.isspace() or unicodedata.category(char) == "Cc" else char for char in text)
+    return " ".join(visible.translate(dict.fromkeys(map(ord, TURNS_AROUND))).split())
 
 
 def cell(value: object) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..show.figure import Picture
 from ..teach.words import plain
+from .charts import spread, votes
 from .lessons import Lesson, Question
-from .spread import spread, votes
 from .store import HandIn
 
-LEAST = 5  # with fewer answers nothing is drawn
+MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
-MOST = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
+LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
 OTHERS = "something else"
 
 
@@ -36,9 +36,9 @@ def _numbers(question: Question, answers: Iterable[Any]) -> Picture | None:
     for answer in answers:
         for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
             if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
-                by_name.setdefault(name, []).append(float(min(number, MOST)))
+                by_name.setdefault(name, []).append(float(min(number, LARGEST_NUMBER)))
     names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
-    enough = {name: by_name[name] for name in names if len(by_name.get(name, ())) >= LEAST}
+    enough = {name: by_name[name] for name in names if len(by_name.get(name, ())) >= MIN_ANSWERS}
     measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
     measured = {name: number for name, number in measured.items() if _is_number(number)}
     return spread(enough, question.unit, measured, _caption(question)) if enough else None
@@ -48,12 +48,12 @@ def _votes(question: Question, answers: Iterable[Any]) -> Picture | None:
     """Each whole order counts as an answer. Answers that the lesson doesn't offer are counted, but not shown."""
     names, measured = set(question.names), _chosen(question, question.measured)
     counts = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
-    if counts.total() < LEAST:
+    if counts.total() < MIN_ANSWERS:
         return None
     if question.kind in ("choice", "quiz") and names:
         shown = {name: counts[name] for name in question.names}
     else:
-        shown = {name: count for name, count in counts.most_common(MOST_CHOICES) if names or count >= LEAST}
+        shown = {name: count for name, count in counts.most_common(MOST_CHOICES) if names or count >= MIN_ANSWERS}
     if measured:
         shown.setdefault(measured, counts[measured])
     if others := counts.total() - sum(shown.values()):

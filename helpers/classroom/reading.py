@@ -1,4 +1,4 @@
-"""Reads students' folders and zips as one tree, within limits: extracts nothing, and follows no link.
+"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link.
 
 A file in a zip, or in a zip in a zip, is read just like a file in a folder. The sizes that a zip declares don't count:
 bytes are counted as they come. A file that can't be read raises CannotBeGraded, in words for the student.
@@ -22,12 +22,12 @@ from typing import BinaryIO
 
 from ..units import MiB, in_words
 
-NOTEBOOK = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
-ZIP = 64 * MiB  # a student's zip
-ENTRIES = 1_000  # in a student's zip
-NAMES = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
-CLASS_NAMES = 16 * MiB  # the same list in the class's zip
-READ = 512 * MiB  # from one student, unpacked, in all
+NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
+ZIP_SIZE = 64 * MiB  # a student's zip
+ZIP_ENTRIES = 1_000  # in a student's zip
+ZIP_NAMES_SIZE = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
+CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
+STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
 ADVICE = {
     "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
@@ -39,7 +39,7 @@ OUTSIDE = "it names a file outside the zip ({}); pack it again"
 LOCKED = "it is encrypted; hand it in without a password"
 PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
-HEADER = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
+HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
@@ -49,130 +49,89 @@ class CannotBeGraded(Exception):
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """parts    its place below the collected folder, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
-    at       its path on the disk, or its entry in the zip `inside`
-    changed  in seconds since 1970, according to its folder or zip; None if that gives no time
-    trouble  why it can't be read; "" if nothing is known to be wrong with it
+    """parts     its place below the collected folder, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
+    at        its path on the disk, or its entry in the zip `inside`
+    changed   in seconds since 1970, according to its folder or zip; None if that gives no time
+    trouble   why it can't be read; None if nothing is known to be wrong with it
+    of_class  True for a zip of the whole class, which no student packed, so it may have any size
     """
 
     parts: tuple[str, ...]
     at: Path | zipfile.ZipInfo
-    inside: "Zip | None" = None
+    inside: "File | None" = None
     changed: float | None = None
-    trouble: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.parts[-1]
-
-
-@dataclass(frozen=True, eq=False)
-class Zip:
-    """A student's zip, or the whole class's, which no student packed, so it may have any size."""
-
-    file: File
+    trouble: str | None = None
     of_class: bool = False
 
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder on the disk."""
-
-    parts: tuple[str, ...]
-    path: Path
-
     @property
     def name(self) -> str:
         return self.parts[-1]
 
-    def children(self) -> tuple[list[File], list["Folder"]]:
-        """The files and folders in it, by name; a link is a file with trouble. Raises OSError if it can't be listed."""
-        files, folders = [], []
-        with os.scandir(self.path) as entries:
-            for entry in sorted((entry for entry in entries if not _junk(entry.name)), key=lambda entry: entry.name):
-                parts = (*self.parts, entry.name)
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Folder(parts, Path(entry.path)))
-                else:
-                    files.append(_on_disk(parts, entry))
-        return files, folders
 
-    def below(self) -> Iterator[File]:
-        """Every file in it and in its folders. A folder that can't be listed is a file with trouble."""
-        waiting = [self]
-        while waiting:
-            folder = waiting.pop()
-            try:
-                files, folders = folder.children()
-            except OSError as error:
-                yield File(folder.parts, folder.path, trouble=f"the folder cannot be read: {error.strerror}")
+Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, and the file; None for a folder
+
+
+def listed(folder: Path) -> Listing:
+    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble.
+    Raises OSError if the folder itself can't be listed."""
+    members: Listing = []
+    waiting = [((), folder)]
+    while waiting:
+        parts, path = waiting.pop()
+        try:
+            with os.scandir(path) as scanned:
+                entries = [entry for entry in scanned if not _junk(entry.name)]
+        except OSError as error:
+            if not parts:
+                raise
+            trouble = f"the folder cannot be read: {error.strerror}"
+            members.append(((*parts, ""), File(parts, path, trouble=trouble)))
+            continue
+        members.append((parts, None))
+        for entry in entries:
+            below = (*parts, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((below, Path(entry.path)))
             else:
-                yield from files
-                waiting += reversed(folders)
-
-
-@dataclass(frozen=True)
-class ZippedFolder:
-    """A folder in a zip, or the whole zip. `members` pairs the parts of each name below the folder with the file, or
-    with None for an entry that is itself a folder."""
-
-    parts: tuple[str, ...]
-    members: list[tuple[tuple[str, ...], File | None]]
-
-    @property
-    def name(self) -> str:
-        return self.parts[-1]
-
-    def children(self) -> tuple[list[File], list["ZippedFolder"]]:
-        files, folders = [], {}
-        for (first, *rest), file in self.members:
-            if rest or file is None:
-                within = folders.setdefault(first, [])
-                if rest:
-                    within.append((tuple(rest), file))
-            else:
-                files.append(file)
-        return files, [ZippedFolder((*self.parts, name), members) for name, members in folders.items()]
-
-    def below(self) -> Iterator[File]:
-        return (file for _, file in self.members if file)
+                members.append((below, _on_disk(below, entry)))
+    return sorted(members, key=lambda member: member[0])
 
 
 class Reader:
     """Reads files, at most `left` bytes in all: set it for each student. It doesn't reopen a zip that it holds open."""
 
     def __init__(self) -> None:
-        self.left = READ
-        self._held: dict[Zip, zipfile.ZipFile] = {}
+        self.left = STUDENT_SIZE
+        self._held: dict[File, zipfile.ZipFile] = {}
 
     def read(self, file: File, limit: int, what: str = "file") -> bytes:
         """All of a file, if it has no more than `limit` bytes; `what` is "notebook", "zip" or "file"."""
-        found = io.BytesIO()
+        data = io.BytesIO()
         with self._opened(file, what) as (stream, size), _in_words(what):
             if size > limit:
                 raise CannotBeGraded(_too_large(what, in_words(size, "bytes"), limit))
             while block := stream.read(MiB):
-                found.write(block)
+                data.write(block)
                 self.left -= len(block)
-                if found.tell() > limit:
+                if data.tell() > limit:
                     raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
                 if self.left < 0:
-                    raise CannotBeGraded(f"more than {in_words(READ, 'bytes')} were handed in; {ADVICE['zip']}")
-        return found.getvalue()
+                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ADVICE['zip']}")
+        return data.getvalue()
 
     @contextmanager
-    def holding(self, zipped: Zip) -> Iterator[zipfile.ZipFile]:
+    def holding(self, zipped: File) -> Iterator[zipfile.ZipFile]:
         """Keeps a zip open while the block runs."""
         with ExitStack() as stack:
-            if zipped.file.inside:
-                stream = io.BytesIO(self.read(zipped.file, ZIP, "zip"))
+            if zipped.inside:
+                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
             else:
-                stream, size = stack.enter_context(self._opened(zipped.file, "zip"))
-                if size > ZIP and not zipped.of_class:
-                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP))
+                stream, size = stack.enter_context(self._opened(zipped, "zip"))
+                if size > ZIP_SIZE and not zipped.of_class:
+                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP_SIZE))
             with _in_words("zip"):
-                names = CLASS_NAMES if zipped.of_class else NAMES
-                opened = stack.enter_context(zipfile.ZipFile(_ReadsNoMore(stream, names)))
+                limit = CLASS_NAMES_SIZE if zipped.of_class else ZIP_NAMES_SIZE
+                opened = stack.enter_context(zipfile.ZipFile(_LimitedReads(stream, limit)))
             if not zipped.of_class:
                 _check(opened.infolist())
             self._held[zipped] = opened
@@ -181,18 +140,17 @@ class Reader:
             finally:
                 del self._held[zipped]
 
-    def unzipped(self, zipped: Zip) -> ZippedFolder:
-        """The files and folders in a zip, sorted by name."""
+    def unzipped(self, zipped: File) -> Listing:
+        """The files and folders in a zip."""
         with ExitStack() as stack:
             opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
-            members = []
+            members: Listing = []
             for entry in opened.infolist():
                 parts = _parts(entry)
-                if not parts or any(_junk(part) for part in parts):
-                    continue
-                is_folder = entry.is_dir() and not _leads_out(entry)
-                members.append((parts, None if is_folder else _in_zip(zipped, parts, entry)))
-        return ZippedFolder(zipped.file.parts, sorted(members, key=lambda member: member[0]))
+                if parts and not any(map(_junk, parts)):
+                    is_folder = entry.is_dir() and not _leads_out(entry)
+                    members.append((parts, None if is_folder else _in_zip(zipped, parts, entry)))
+        return sorted(members, key=lambda member: member[0])
 
     @contextmanager
     def _opened(self, file: File, what: str) -> Iterator[tuple[BinaryIO, int]]:
@@ -207,30 +165,30 @@ class Reader:
             else:
                 with _in_words(what):
                     stream = stack.enter_context(open(file.at, "rb", opener=_no_link))
-                    found = os.fstat(stream.fileno())
-                if not stat.S_ISREG(found.st_mode):
+                    status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode):
                     raise CannotBeGraded(SPECIAL)
-                size = found.st_size
+                size = status.st_size
             yield stream, size
 
 
-class _ReadsNoMore:
+class _LimitedReads:
     """A file for zipfile, which reads a zip's whole list of names at once, whatever length the zip declares for it."""
 
-    def __init__(self, file: BinaryIO, most: int):
-        self._file, self._most = file, most
+    def __init__(self, file: BinaryIO, limit: int):
+        self._file, self._limit = file, limit
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        if size > self._most:
+        if size > self._limit:
             raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ADVICE['zip']}")
         return self._file.read(size)
 
 
 def printable(text: str, most: int = 200) -> str:
     """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
-    seen = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
-    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    visible = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(visible).split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
@@ -265,16 +223,16 @@ def _junk(name: str) -> bool:
 
 
 def _on_disk(parts: tuple[str, ...], entry: os.DirEntry) -> File:
-    found = entry.stat(follow_symlinks=False)
-    trouble = ""
-    if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1:
+    status = entry.stat(follow_symlinks=False)
+    trouble = None
+    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
         trouble = LINK
-    elif not stat.S_ISREG(found.st_mode):
+    elif not stat.S_ISREG(status.st_mode):
         trouble = SPECIAL
-    return File(parts, Path(entry.path), changed=found.st_mtime, trouble=trouble)
+    return File(parts, Path(entry.path), changed=status.st_mtime, trouble=trouble)
 
 
-def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File:
+def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File:
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == UNIX else 0
     trouble = _leads_out(entry)
     if kind not in (0, stat.S_IFREG):
@@ -286,12 +244,12 @@ def _in_zip(zipped: Zip, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()
-    return File((*zipped.file.parts, *parts), entry, zipped, changed, trouble)
+    return File((*zipped.parts, *parts), entry, zipped, changed, trouble)
 
 
 def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
     """Raises CannotBeGraded for a zip that was made to do harm."""
-    if len(entries) > ENTRIES:
+    if len(entries) > ZIP_ENTRIES:
         raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
@@ -299,7 +257,7 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
             raise CannotBeGraded(outside)
         if entry.header_offset < end:
             raise CannotBeGraded("files overlap in the zip; pack it again")
-        end = entry.header_offset + HEADER + entry.compress_size
+        end = entry.header_offset + HEADER_SIZE + entry.compress_size
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
@@ -315,7 +273,7 @@ def _parts(entry: zipfile.ZipInfo) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"[/\\]", _name(entry)) if part not in ("", "."))
 
 
-def _leads_out(entry: zipfile.ZipInfo) -> str:
+def _leads_out(entry: zipfile.ZipInfo) -> str | None:
     name = _name(entry)
     outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in _parts(entry)
-    return OUTSIDE.format(printable(name, 60)) if outside else ""
+    return OUTSIDE.format(printable(name, 60)) if outside else None

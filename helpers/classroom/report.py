@@ -8,16 +8,16 @@ from statistics import median
 
 from ..units import in_words
 from . import predictions
+from .charts import outcomes
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
-from .outcomes import outcomes
+from .mistakes import mistakes, reasons
 from .pages import page
 from .plain import number
-from .slips import reasons, slips
 from .store import HandIn
 
-MOST_SLIPS = 6  # for each exercise
+MOST_MISTAKES = 6  # for each exercise
 EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # because a notebook may name anything
 
 
@@ -25,7 +25,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     """The page for the class with these grades and hand-ins; `trusted` if it was graded without a sandbox."""
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
-    seconds = [grade.seconds for grade in grades if grade.seconds]
+    seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
     editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
@@ -35,8 +35,8 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         hand_ins=len(hand_ins),
         answers=len(judged),
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
-        least=predictions.LEAST,
-        without_sandbox=len(judged) if trusted else sum(grade.trusted for grade in judged),
+        least=predictions.MIN_ANSWERS,
+        without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
         took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
         given=sum(grade.by_teacher for grade in grades),
         editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),
@@ -49,8 +49,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     by_exercise: dict[str, list[Grade]] = {}
     for grade in grades:
         by_exercise.setdefault(grade.exercise, []).append(grade)
-    given = [answers for answers in by_student if answers[0].outcome != "missing"]
-    settled = [answers for answers in given if all(grade.is_settled for grade in answers)]
+    handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
+    settled = [answers for answers in handed_in if all(grade.is_settled for grade in answers)]
     counts = {
         f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
         for key, answers in by_exercise.items()
@@ -58,15 +58,16 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     drawn, too_few = predictions.pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
-        "handed_in": len(given),
-        "late": sum(answers[0].late for answers in given),
-        "missing": len(by_student) - len(given),
-        "not_graded": len(given) - len(settled),
+        "handed_in": len(handed_in),
+        "late": sum(answers[0].late for answers in handed_in),
+        "missing": len(by_student) - len(handed_in),
+        "not_graded": len(handed_in) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
         "exercises": [
-            (key, exercise_title(key), answers, slips(answers)[:MOST_SLIPS]) for key, answers in by_exercise.items()
+            (key, exercise_title(key), answers, mistakes(answers)[:MOST_MISTAKES])
+            for key, answers in by_exercise.items()
         ],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),

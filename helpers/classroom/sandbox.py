@@ -10,7 +10,6 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -23,15 +22,15 @@ from ..measure.run import why_no_start
 from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
 
-PROCESSES = 256  # and threads: more than any answer needs
-FILES = 1_000  # in the working folder
-ROOM = 4 * GiB  # on the disk, for all files in the working folder
-LARGEST = 8 * GiB  # for one file: writing past this is an error
-SHARED = 16 * MiB  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
-OPEN = 1_024  # file descriptors of a process
+MAX_PROCESSES = 256  # and threads: more than any answer needs
+MAX_FILES = 1_000  # in the working folder
+MAX_DISK = 4 * GiB  # on the disk, for all files in the working folder
+MAX_FILE_SIZE = 8 * GiB  # for one file: writing past this is an error
+MEMORY_FILES = 16 * MiB  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
+MAX_OPEN_FILES = 1_024  # file descriptors of a process
 DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
 DISK_TAKEN, MEMORY_TAKEN = 8 * GiB, 4 * GiB  # by anything while a function works: deleted files, buffers, …
-EVERY = 0.05  # seconds between two looks at the disk
+POLL_S = 0.05  # between two looks at the disk
 SETTINGS = (  # name, the value that forbids user namespaces, a value that allows them
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("user.max_user_namespaces", "0", "10000"),
@@ -51,8 +50,8 @@ def fence(folder: Path) -> Fence:
     return Fence(command, _Stop(folder))
 
 
-def why_not() -> str:
-    """Tries to make a sandbox. Returns why that didn't work, and what would help; "" if it worked."""
+def unavailable_reason() -> str | None:
+    """Tries to make a sandbox. Returns why that didn't work, and what would help; None if it worked."""
     if sys.platform != "linux":
         return (
             f"a sandbox needs Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
@@ -63,8 +62,8 @@ def why_not() -> str:
         return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
     if not shutil.which("prlimit"):
         return "there is no prlimit; install the package util-linux"
-    why = why_no_start((*_outside(), *_inside()))
-    return f"bwrap could not make a sandbox ({why}). {_setting()}" if why else ""
+    reason = why_no_start((*_outside(), *_inside()))
+    return f"bwrap could not make a sandbox ({reason}). {_setting()}" if reason else None
 
 
 def leave_keys() -> None:
@@ -92,21 +91,16 @@ def _outside() -> tuple[str, ...]:
     """bwrap, and the options of every sandbox. The process is the first in the sandbox, so all others end with it."""
     options = [
         *("bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--as-pid-1"),
-        *(
-            "--die-with-parent",
-            "--new-session",
-            "--hostname",
-            "sandbox",
-            "--clearenv",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-        ),
+        *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
+        *("--proc", "/proc", "--dev", "/dev"),
     ]
     for path in ("/dev/shm", "/tmp"):
-        options += ["--size", str(SHARED), "--tmpfs", path]
-    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *_python(), *_project()):
+        options += ["--size", str(MEMORY_FILES), "--tmpfs", path]
+    python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    project = map(
+        str, (ROOT / "helpers", DATA / "samples", DATA / "recorded")
+    )  # without exercises, which have solutions
+    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *project):
         options += ["--ro-bind-try", path, path]
     for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):  # links into /usr, on most systems
         options += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
@@ -123,18 +117,8 @@ def _inside() -> tuple[str, ...]:
 
     Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
     """
-    limits = (f"--nproc={PROCESSES}", f"--nofile={OPEN}", f"--fsize={LARGEST}", "--core=0")
+    limits = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
     return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
-
-
-def _python() -> Iterator[str]:
-    """This Python, with its packages."""
-    yield from dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-
-
-def _project() -> Iterator[str]:
-    """The parts of the project that a function may need: not the exercises with their solutions, and no hand-ins."""
-    yield from map(str, (ROOT / "helpers", DATA / "samples", DATA / "recorded"))
 
 
 class NoRoom(OSError):
@@ -157,13 +141,13 @@ class _Stop:
             files, size = _taken(self.folder)
         except OSError:  # a folder is unreadable, or too deep
             return HID
-        if files > FILES or size > ROOM:
+        if files > MAX_FILES or size > MAX_DISK:
             return "wrote too much"
         if (free := shutil.disk_usage(self.folder).free) < self.disk:
             raise NoRoom(f"the disk filled up while the function worked: {in_words(free, 'bytes')} were left")
         if (free := psutil.virtual_memory().available) < self.memory:
             raise NoRoom(f"memory ran out while the function worked: {in_words(free, 'bytes')} were left")
-        self.due = time.monotonic() + EVERY
+        self.due = time.monotonic() + POLL_S
         return None
 
 
@@ -171,9 +155,9 @@ def _taken(folder: Path) -> tuple[int, int]:
     """How many files are below a folder (counting stops when there are too many), and their bytes on the disk. Raises
     OSError if a folder can't be listed."""
     files, size, left = 0, 0, [folder]
-    while left and files <= FILES:
+    while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
-            for entry in islice(entries, FILES + 1 - files):
+            for entry in islice(entries, MAX_FILES + 1 - files):
                 files += 1
                 if entry.is_dir(follow_symlinks=False):
                     left.append(Path(entry))

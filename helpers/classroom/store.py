@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
@@ -60,7 +60,7 @@ class Row:
 
     digest   of the hand-in that has the answer
     check    hash of the check that judged it: if the check has changed since, the answer is judged again
-    cause    the judge's name for the slip, "too-much-memory"
+    cause    the judge's name for the mistake, "too-much-memory"
     because  the verdict in words, Markdown; seconds: how long it took
     trusted  True if it was judged without a sandbox
     half     which of two things is right, "the bytes"; "" if none is, or if all is
@@ -100,7 +100,7 @@ KINDS = {
 
 
 class Store:
-    """Open for one grader at a time: `with store(folder) as known: known.keep(row)`."""
+    """Open for one grader at a time: `with store(folder) as known: known.keep(row)`. Not for two threads at once."""
 
     def __init__(self, connection: sqlite3.Connection):
         self._connection = connection
@@ -108,9 +108,9 @@ class Store:
             names = ", ".join(f'"{column.name}"' for column in fields(kind))
             keyed = ", ".join(f'"{name}"' for name in key)
             connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
-            there = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
+            columns = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
             for column in fields(kind):  # an older edition's table lacks the last ones
-                if column.name not in there:
+                if column.name not in columns:
                     default = json.dumps(column.default)
                     connection.execute(f"alter table {table} add {column.name} default '{default}'")
 
@@ -145,12 +145,13 @@ class Store:
     def _all(self, table: str) -> list:
         kind, key = KINDS[table]
         order = ", ".join(f'"{name}"' for name in key)
-        found = self._connection.execute(f"select * from {table} order by {order}")
-        return [_made(kind, [json.loads(value) for value in row]) for row in found]
+        rows = self._connection.execute(f"select * from {table} order by {order}")
+        return [kind(*map(_value, row)) for row in rows]
 
 
-def _made(kind: type, values: Sequence) -> Student | HandIn | Row:
-    return kind(*(tuple(value) if isinstance(value, list) else value for value in values))
+def _value(text: str) -> object:
+    value = json.loads(text)
+    return tuple(value) if isinstance(value, list) else value
 
 
 @contextmanager
@@ -159,7 +160,7 @@ def store(folder: Path) -> Iterator[Store]:
     grader has the store open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
-    with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE")) as connection:
+    with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False)) as connection:
         connection.execute("pragma secure_delete = on")
         connection.execute("pragma locking_mode = exclusive")
         try:

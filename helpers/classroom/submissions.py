@@ -3,12 +3,9 @@
 Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If there is
 something wrong with a hand-in, its `why_not` says so; the others go on.
 
-Names tell the layouts apart:
+The path of a file says whose it is: LAYOUTS has the patterns. A student's file may be a zip, either from `hand_in`,
+with a notebook and predictions.json, or any other.
 
-plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The outermost folder is the student,
-          except for folders named after a lesson ("02", "lesson 02"), and for a folder that holds all the others.
-          A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
-          no zone; they only say which of two notebooks is newer.
 Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
           kind of submission; or no folders, with the file's name in place of "/" (mod/assign/classes/downloader.php).
           The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet;
@@ -20,8 +17,10 @@ Canvas    "Download Submissions": `lovelaceada_LATE_12345_67890_02_copy_a_big_fi
 nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"). `timestamp.txt` beside it has
           the time, "2015-02-02 14:58:23.948203 America/Los_Angeles" ("Late submission plugin"); without a zone it is
           UTC (nbgrader.utils.parse_utc).
-
-A student's file may be a zip, either from `hand_in`, with a notebook and predictions.json, or any other.
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The outermost folder is the student,
+          except for folders named after a lesson ("02", "lesson 02"), and for a folder that holds all the others.
+          A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
+          no zone; they only say which of two notebooks is newer.
 """
 
 import json
@@ -29,7 +28,7 @@ import os
 import re
 import time
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -37,44 +36,59 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .reading import ENTRIES, NOTEBOOK, READ, CannotBeGraded, File, Folder, Reader, Zip, ZippedFolder, printable
+from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, printable
 from .store import HandIn, Student
 
+Parts = tuple[str, ...]  # of a path
+
+_MOODLE = r"(?P<name>[^/]*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+"
+_CANVAS = (
+    r"(?P<place>(?:(?P<name>[^/]*?)_)??(?P<late>LATE_)?(?P<id>[0-9]+|anon_[0-9A-Za-z]+)"
+    r"(?:_[0-9]+(?=_.)|(?=_(?:text|link)\.html\Z)))_(?P<file>[^/]+)"
+)
+LAYOUTS = [  # of the path below the folder of the class; if two students have the same key, the first keeps it
+    (layout, re.compile(pattern, re.S))
+    for layout, pattern in (
+        ("moodle", rf"(?P<place>{_MOODLE}[^/]*)/.*"),
+        ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
+        ("canvas", _CANVAS),
+        ("nbgrader", r"submitted/(?P<place>(?P<name>[^/]+))/.*"),
+        ("plain", r"(?P<place>(?P<name>[^/]+))/.*"),
+        ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
+        ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
+    )
+]
+STARTS = [  # of a part of the path by which a system gives itself away, wherever it lies
+    re.compile(rf"(?:^|(?<=/)){pattern}", re.S) for pattern in (_MOODLE, r"submitted(?=/[^/]+/[^/]+/)")
+]
+CANVAS = re.compile(_CANVAS, re.S)
+NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded", "feedback", "solution"}  # its folders
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
-NBGRADER = {"source", "source_with_tests", "release", "autograded", "feedback", "solution"}  # beside "submitted"
-LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # if two students have the same key, the earlier layout keeps it
 
-LEVELS = 10  # of folders above a student's
-KEY, HASH = 200, 8  # characters
-ENDS = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
-PREDICTED, VALUES, WORD = 1_000, 100, 200  # predictions; values in each; characters in each value
-LARGEST = 1e300
-SHOWN = 5  # names of files that aren't notebooks
+MAX_DEPTH = 10  # of folders above a student's
+KEY_LENGTH, HASH_LENGTH = 200, 8  # characters
+METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
+MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200  # predictions; values in each; characters in each value
+LARGEST_NUMBER = 1e300
+SHOWN_NAMES = 5  # names of files that aren't notebooks
 ZIP_IN_ZIP = "it is a zip of several hand-ins inside another zip; unpack the outer zip, and grade the folder"
 
-MOODLE = re.compile(r"(?P<place>(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+)_?(?P<file>.*)", re.S)
-CANVAS = re.compile(
-    r"(?P<place>(?:(?P<name>.*?)_)??(?P<late>LATE_)?(?P<id>[0-9]+|anon_[0-9A-Za-z]+)"
-    r"(?:_[0-9]+(?=_.)|(?=_(?:text|link)\.html\Z)))_(?P<file>.+)",
-    re.S,
-)
 NUMBERED = re.compile(r"([0-9]{2})_")
 LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
 VERSION = re.compile(r"(?:-(?:Copy)?| ?\()([0-9]{1,4})\)?\Z")
 CHECKED = re.compile(rb"""exercise\((?:\\"|')([0-9]{2}\.\w{1,60})(?:\\"|')\)\.check""")
 EDITION = re.compile(rb'"zero_copy"\s{0,9}:\s{0,9}(\{[^{}]{0,999}\})')
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
-ASKED = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
+PREDICTION = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
 
-@dataclass(frozen=True)
-class Found:
+class Submission(NamedTuple):
     """A student's last notebook for a lesson. `notebook` reads it again, within limits, or raises CannotBeGraded."""
 
     student: Student
@@ -82,227 +96,210 @@ class Found:
     notebook: Callable[[], bytes]
 
 
-def found(collected: Path) -> Iterator[Found]:
+def submissions(collected: Path) -> Iterator[Submission]:
     """Each student x lesson with a hand-in, once, sorted by the students' keys.
 
     A notebook is read when its turn comes, and isn't kept. The last notebook that a student handed in for a lesson
     counts: by time, if that is known, then by the number that Canvas or a browser put after its name, then by name.
     Raises FileNotFoundError if `collected` doesn't exist; ValueError if it is neither a folder nor a zip.
     """
-    reader = Reader()
-    handed_in = _Class(reader)
+    path = Path(os.path.realpath(collected))
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
+    sorter = _Sorter()
     try:
-        handed_in.collect(Path(collected))
+        if path.is_dir():
+            sorter.sort(_Tree(path.name, listed(path)))
+        else:
+            sorter.sort_zip(File((), path, of_class=True))
+    except OSError as error:
+        raise ValueError(f"{collected}: it cannot be read: {error.strerror}; {EXPECTED}") from None
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
-    return _all(handed_in, reader)
+    return _read_all(sorter)
 
 
-def _all(handed_in: "_Class", reader: Reader) -> Iterator[Found]:
+def _read_all(sorter: "_Sorter") -> Iterator[Submission]:
     with ExitStack() as stack:
-        for zipped in handed_in.zips:
-            stack.enter_context(reader.holding(zipped))
-        for key, owner in sorted(_keyed(filter(_is_student, handed_in.owners.values())).items()):
-            reader.left = READ
-            yield from _hand_ins(owner, key, reader)
+        for zipped in sorter.zips:
+            stack.enter_context(sorter.reader.holding(zipped))
+        for key, owner in sorted(_keyed(filter(_is_student, sorter.owners.values())).items()):
+            sorter.reader.left = STUDENT_SIZE
+            yield from _of_owner(owner, key, sorter.reader)
 
 
-# --- whose a file is, by the names alone ----------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """A notebook or a zip, with the name that the student gave it; `late` if the name says so."""
+# --- whose a file is, by its path alone -----------------------------------------------------------------------
+class _Upload(NamedTuple):
+    """A student's file, with the name that the student gave it; `late` if the layout says so."""
 
     file: File
     name: str
-    late: bool = False
-    timestamp: File | None = None
+    late: bool
 
 
 @dataclass(eq=False)
 class _Owner:
-    """A student, by the layout's name, and the student's files; `others` are a few names of other files."""
+    """A student, by the layout's name, with all that the student uploaded; `at` is where it lies."""
 
     layout: str
     key: str
     name: str
     place: str
-    at: tuple[str, ...]
-    pieces: list[_Piece] = field(default_factory=list)
-    predictions: dict[tuple[str, ...], File] = field(default_factory=dict)  # by their folder
-    others: list[str] = field(default_factory=list)
-    trouble: str = ""
+    at: Parts
+    uploads: list[_Upload] = field(default_factory=list)
 
-    def add(self, file: File, name: str = "", late: bool = False, timestamp: File | None = None) -> None:
-        name = name or file.name
-        if _is_hand_in(name):
-            self.pieces += [_Piece(file, name, late, timestamp)] if len(self.pieces) <= ENTRIES else []
-        elif name == PREDICTIONS and len(self.predictions) < ENTRIES:
-            self.predictions[file.parts[:-1]] = file
-        else:
-            self.trouble = self.trouble or file.trouble
-            self.others += [name] if len(self.others) <= SHOWN else []
+    @property
+    def hand_ins(self) -> list[_Upload]:
+        return [upload for upload in self.uploads if _is_hand_in(upload.name)]
+
+    @property
+    def others(self) -> list[_Upload]:
+        return [upload for upload in self.uploads if not _is_hand_in(upload.name)]
+
+    @property
+    def trouble(self) -> str | None:
+        return next((upload.file.trouble for upload in self.others if upload.file.trouble), None)
+
+    def named(self, name: str) -> dict[Parts, File]:
+        """The student's files with this name, by their folder."""
+        return {upload.file.parts[:-1]: upload.file for upload in self.uploads if upload.name == name}
 
 
-class _Class:
+class _Tree:
+    """The files in a folder or a zip, and which of its folders hold several students' files.
+
+    Paths in it begin with the folder's own name, because that may be one of Moodle's or nbgrader's.
+    """
+
+    def __init__(self, name: str, members: Listing):
+        self.root = (name,)
+        self.members = [((name, *parts), file) for parts, file in members]
+        self.hand_ins: dict[Parts, list[str]] = defaultdict(list)  # in each folder
+        self.folders: dict[Parts, set[str]] = defaultdict(set)  # in each folder
+        self.starts: set[Parts] = set()  # where a part of the path gives Moodle or nbgrader away
+        self.above: set[Parts] = set()  # the folders above those
+        self.is_of_class = cache(self._is_of_class)
+        self.is_from_canvas = cache(lambda folder: any(map(CANVAS.fullmatch, self.hand_ins[folder])))
+        for parts, file in self.members:
+            if file and _is_hand_in(parts[-1]):
+                self.hand_ins[parts[:-1]].append(parts[-1])
+            for depth in range(min(len(parts) - bool(file), MAX_DEPTH + 2)):
+                self.folders[parts[:depth]].add(parts[depth])
+            path = _path(parts, file)
+            for start in filter(None, (pattern.search(path) for pattern in STARTS)):
+                depth = path.count("/", 0, start.start())
+                self.starts.add(parts[: depth + 1])
+                self.above.update(parts[:above] for above in range(min(depth, MAX_DEPTH) + 1))
+
+    def depth(self, parts: Parts, file: File | None) -> int:
+        """How many of the folders above a file, or of a folder's own parts, are the class's."""
+        most = min(len(parts) - bool(file), MAX_DEPTH + 1)
+        return next((n for n in range(most) if not self.is_of_class(parts[: n + 1])), most)
+
+    def _is_of_class(self, folder: Parts) -> bool:
+        if folder == self.root:
+            return folder not in self.starts
+        if folder[-1] in NBGRADER and (*folder[:-1], SUBMITTED) in self.starts:
+            return False
+        beside = len(self.hand_ins[folder[:-1]]) + len(self.folders[folder[:-1]]) - 1
+        return self.has_several(folder, alone=not beside)
+
+    def has_several(self, folder: Parts, alone: bool) -> bool:
+        """True for a folder of several students, False for a student's. `alone` if there is nothing beside it."""
+        if folder in self.starts:
+            return False
+        if folder in self.above:
+            return True
+        if hand_ins := self.hand_ins[folder]:
+            users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
+            return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
+        if alone:
+            lessons = [_is_lesson(name) and not self._holds_folders((*folder, name)) for name in self.folders[folder]]
+            return not all(lessons)
+        return _is_lesson(folder[-1]) and self._holds_folders(folder)
+
+    def _holds_folders(self, folder: Parts) -> bool:
+        return bool(self.folders[folder]) and not self.hand_ins[folder]
+
+    def matched(self, folder: Parts, path: str) -> tuple[str, re.Match] | None:
+        """The layout of a path below one of the class's folders, and what its pattern finds."""
+        fits = {"moodle", "plain"}
+        if (*folder, SUBMITTED) in self.starts and path.partition("/")[0] in NBGRADER:
+            fits = {"nbgrader"}
+        elif self.is_from_canvas(folder):
+            fits.add("canvas")
+        matches = ((layout, pattern.fullmatch(path)) for layout, pattern in LAYOUTS if layout in fits)
+        return next(((layout, match) for layout, match in matches if match), None)
+
+
+class _Sorter:
     """Sorts files by student; `zips` are the zips on the disk that hold several students' files."""
 
-    def __init__(self, reader: Reader):
-        self.reader = reader
-        self.zips: list[Zip] = []
+    def __init__(self) -> None:
+        self.reader = Reader()
+        self.zips: list[File] = []
         self.owners: dict[tuple[str, str, str], _Owner] = {}
 
-    def collect(self, collected: Path) -> None:
-        path = Path(os.path.realpath(collected))
-        if not path.exists():
-            raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
-        if path.is_dir():
-            folder, name = Folder((), path), path.name
-        else:
-            self.zips = [Zip(File((), path), of_class=True)]
-            folder, name = self.reader.unzipped(self.zips[0]), path.stem
-        try:
-            files, folders = folder.children()
-        except OSError as error:
-            raise CannotBeGraded(f"it cannot be read: {error.strerror}") from None
-        if MOODLE.fullmatch(name):
-            self._of_student(folder, name)
-        elif self.zips and any(file.name == PREDICTIONS for file in files):
-            self._of_student(folder, _named_after(path.name))
-        elif name == SUBMITTED and _have_folders(folders):
-            self._of_nbgrader(folder)
-        else:
-            self._of_class(folder, LEVELS)
+    def sort_zip(self, zipped: File) -> None:
+        """Sorts the zip that was collected: the class's; or a student's, with predictions beside the notebook."""
+        self.zips.append(zipped)
+        members = self.reader.unzipped(zipped)
+        tree = _Tree(_stem(zipped.at.name), members)
+        if any(parts == (PREDICTIONS,) for parts, _ in members):
+            tree = _Tree(NUMBERED.sub("", _stem(zipped.at.name), count=1), members)
+            tree.starts.add(tree.root)
+        self.sort(tree)
 
-    def _of_class(self, folder: Folder | ZippedFolder, levels: int) -> None:
-        """Sorts a folder that has students' files and folders in it."""
-        files, folders = folder.children()
-        hand_ins = [file.name for file in files if _is_hand_in(file.name)]
-        alone = len(hand_ins) + len(folders) == 1
-        canvas = any(map(CANVAS.fullmatch, hand_ins))
-        nbgrader = any(map(_is_submitted, folders))
-        for file in files:
-            if named := MOODLE.fullmatch(file.name):
-                self._moodle(named, named["place"], file.parts).add(file, named["file"])
-            elif canvas and (named := CANVAS.fullmatch(file.name)):
-                owner = self._owner("canvas", named["id"], named["name"] or named["id"], named["place"], file.parts)
-                owner.add(file, named["file"], late=bool(named["late"]))
-            elif not self._is_class_zip(file, alone, levels) and (_is_hand_in(file.name) or file.trouble):
-                self._plain(_named_after(file.name), file.parts).add(file)
-        for inside in folders:
-            if nbgrader and inside.name in NBGRADER:
-                continue
-            if _is_submitted(inside):
-                self._of_nbgrader(inside)
-            elif levels and _is_of_class(inside, inside.name, alone):
-                self._of_class(inside, levels - 1)
-            else:
-                self._of_student(inside, inside.name)
+    def sort(self, tree: _Tree, at: Parts = ()) -> None:
+        """Gives each file to its owner. The tree lies `at` this place below the collected folder."""
+        for parts, file in tree.members:
+            depth = tree.depth(parts, file)
+            path = _path(parts[depth:], file)
+            if match := path and tree.matched(parts[:depth], path):
+                layout, found = match
+                if layout == "plain" and "/" not in path and (inside := self._class_zip(file, tree, parts[:depth])):
+                    if not file.inside:
+                        self.sort(inside, file.parts)
+                        continue
+                    file = replace(file, trouble=ZIP_IN_ZIP)
+                named = found.groupdict()
+                end = depth + 1 + path.count("/", 0, found.start("place"))
+                key = named.get("id") or named["name"]
+                owner = self._owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
+                if file:
+                    owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
+            elif file and file.trouble and path.rpartition("/")[0] in ("", SUBMITTED):
+                name = _stem(file.name)
+                self._owner("plain", name, name, name, file.parts).uploads.append(_Upload(file, file.name, False))
 
-    def _is_class_zip(self, file: File, alone: bool, levels: int) -> bool:
-        """True for a zip of several students' files, which it then sorts too."""
+    def _class_zip(self, file: File, tree: _Tree, folder: Parts) -> _Tree | None:
+        """What is in a zip of several students' files; None for any other file in a folder of the class."""
         if not file.name.lower().endswith(".zip"):
-            return False
-        zipped = Zip(file, of_class=True)
-        self.reader.left = READ
+            return None
+        zipped = replace(file, of_class=True)
+        self.reader.left = STUDENT_SIZE
         try:
-            inside = self.reader.unzipped(zipped)
+            inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
         except CannotBeGraded:
-            return False
-        if not levels or not _is_of_class(inside, _stem(file.name), alone):
-            return False
-        if file.inside:
-            self._plain(_named_after(file.name), file.parts).add(replace(file, trouble=ZIP_IN_ZIP))
-        else:
-            self.zips.append(zipped)
-            self._of_class(inside, levels - 1)
-        return True
+            return None
+        alone = len(tree.hand_ins[folder]) + len(tree.folders[folder]) == 1
+        if not inside.has_several(inside.root, alone):
+            return None
+        self.zips += [] if file.inside else [zipped]
+        return inside
 
-    def _of_student(self, folder: Folder | ZippedFolder, name: str) -> None:
-        named = MOODLE.fullmatch(name)
-        owner = self._moodle(named, name, folder.parts) if named else self._plain(name, folder.parts)
-        for file in folder.below():
-            owner.add(file)
-
-    def _of_nbgrader(self, submitted: Folder | ZippedFolder) -> None:
-        """Sorts a folder that has a folder for each student, which has a folder for each assignment."""
-        files, students = submitted.children()
-        for file in files:
-            if file.trouble:
-                self._owner("nbgrader", file.name, file.name, file.name, file.parts).add(file)
-        for student in students:
-            owner = self._owner("nbgrader", student.name, student.name, student.name, student.parts)
-            inside = list(student.below())
-            timestamps = {file.parts[:-1]: file for file in inside if file.name == TIMESTAMP}
-            for file in inside:
-                if file.name != TIMESTAMP:
-                    owner.add(file, timestamp=timestamps.get(file.parts[: len(student.parts) + 1]))
-
-    def _moodle(self, named: re.Match, place: str, at: tuple[str, ...]) -> _Owner:
-        return self._owner("moodle", named["id"] or named["name"], named["name"], place, at)
-
-    def _plain(self, name: str, at: tuple[str, ...]) -> _Owner:
-        return self._owner("plain", name, name, name, at)
-
-    def _owner(self, layout: str, key: str, name: str, place: str, at: tuple[str, ...]) -> _Owner:
+    def _owner(self, layout: str, key: str, name: str, place: str, at: Parts) -> _Owner:
         """The owner of these names, made if need be. Students who share a key but not a name are two owners."""
         return self.owners.setdefault((layout, key, name), _Owner(layout, key, name, place, at))
 
 
+def _path(parts: Parts, file: File | None) -> str:
+    """A path as the patterns expect it: a folder's ends in "/"."""
+    return "/".join(parts) + ("/" if parts and not file else "")
+
+
 def _is_hand_in(name: str) -> bool:
     return name.lower().endswith((".ipynb", ".zip"))
-
-
-def _named_after(file: str) -> str:
-    """The student's name in a file's name, where `hand_in` puts the lesson first."""
-    stem = _stem(file)
-    return (NUMBERED.sub("", stem, count=1) if file.lower().endswith(".zip") else stem) or file
-
-
-def _is_submitted(folder: Folder | ZippedFolder) -> bool:
-    with suppress(OSError):
-        return folder.name == SUBMITTED and _have_folders(folder.children()[1])
-    return False
-
-
-def _have_folders(folders: Iterable[Folder | ZippedFolder]) -> bool:
-    for folder in folders:
-        with suppress(OSError):
-            if folder.children()[1]:
-                return True
-    return False
-
-
-def _is_of_class(folder: Folder | ZippedFolder, name: str, alone: bool) -> bool:
-    """True for a folder of several students, False for a student's. `alone` if there is nothing beside the folder."""
-    if MOODLE.fullmatch(name):
-        return False
-    if _is_of_system(folder, LEVELS):
-        return True
-    try:
-        files, folders = folder.children()
-    except OSError:
-        return False
-    hand_ins = [file.name for file in files if _is_hand_in(file.name)]
-    if hand_ins:
-        users = [named and (named["id"], named["name"]) for named in map(CANVAS.fullmatch, hand_ins)]
-        return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
-    if alone:
-        lessons = [_is_lesson(inside.name) and not _is_of_class(inside, inside.name, False) for inside in folders]
-        return not all(lessons)
-    return bool(folders) and _is_lesson(name)
-
-
-def _is_of_system(folder: Folder | ZippedFolder, levels: int) -> bool:
-    """True if there is a folder from Moodle or nbgrader in it."""
-    try:
-        files, folders = folder.children()
-    except OSError:
-        return False
-    return (
-        any(MOODLE.fullmatch(inside.name) for inside in (*files, *folders))
-        or any(map(_is_submitted, folders))
-        or (levels > 0 and any(_is_of_system(inside, levels - 1) for inside in folders))
-    )
 
 
 def _are_of_several(hand_ins: Sequence[str]) -> bool:
@@ -318,7 +315,7 @@ def _is_lesson(name: str) -> bool:
 
 def _is_student(owner: _Owner) -> bool:
     """False for a hidden folder without a notebook, such as `.git`."""
-    return bool(owner.pieces or owner.trouble or not owner.key.startswith("."))
+    return bool(owner.hand_ins or owner.trouble or not owner.key.startswith("."))
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
@@ -327,146 +324,118 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
     A key that only has to be put into Unicode's normal form C, like names from macOS, gets no hash.
     """
     keyed: dict[str, _Owner] = {}
-    for owner in sorted(owners, key=_claim):
-        key = printable(owner.key, KEY)
-        told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
-        digest = sha256(told_apart).hexdigest()
-        hashed = (f"{(key or 'student')[: KEY - 1 - n]}-{digest[:n]}" for n in range(HASH, len(digest) + 1))
-        wanted = (key, *hashed) if _is_kept(owner.key) else hashed
-        keyed[next(candidate for candidate in wanted if candidate not in keyed)] = owner
+    for owner in sorted(owners, key=_precedence):
+        key = printable(owner.key, KEY_LENGTH)
+        if _is_changed(owner.key) or key in keyed:
+            told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
+            digest = sha256(told_apart).hexdigest()
+            hashed = (
+                f"{(key or 'student')[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1)
+            )
+            key = next(candidate for candidate in hashed if candidate not in keyed)
+        keyed[key] = owner
     return keyed
 
 
-def _claim(owner: _Owner) -> tuple:
+def _precedence(owner: _Owner) -> tuple:
     """A sort key that puts the students who keep their keys first."""
-    return (
-        not _is_kept(owner.key),
-        LAYOUTS.index(owner.layout),
-        printable(owner.key, KEY) != owner.key,
-        owner.key,
-        owner.name,
-    )
+    layouts = [layout for layout, _ in LAYOUTS]
+    normalized = printable(owner.key, KEY_LENGTH) != owner.key
+    return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
 
 
-def _is_kept(key: str) -> bool:
-    return printable(key, KEY) == unicodedata.normalize("NFC", key) != ""
+def _is_changed(key: str) -> bool:
+    return not key or printable(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
-@dataclass(eq=False)
-class _Notebook:
-    """A student's notebook for a lesson, or whatever is there instead. In the order of `order`, the last counts."""
-
-    file: File
-    lesson: str = ""
-    why_not: str = ""
-    digest: str = ""
-    edition: str = ""
-    commit: str = ""
-    predictions: dict[str, Any] = field(default_factory=dict)
-    when: str = ""
-    late: bool = False
-    order: tuple = (0.0, 0, "")  # in its zip, if it is in a zip
+Candidate = tuple[tuple, HandIn, File]  # what sorts it: the last counts; and where its notebook is
 
 
-def _hand_ins(owner: _Owner, key: str, reader: Reader) -> Iterator[Found]:
+def _of_owner(owner: _Owner, key: str, reader: Reader) -> Iterator[Submission]:
     student = Student(key, printable(owner.name) or key, place=printable(owner.place))
-    by_lesson: dict[str, list[_Notebook]] = {}
-    for notebook in sorted(_notebooks(owner, reader), key=lambda one: one.order):
-        by_lesson.setdefault(notebook.lesson, []).append(notebook)
-    for lesson, (*others, notebook) in sorted(by_lesson.items()):
-        hand_in = HandIn(
-            student=key,
-            lesson=lesson,
-            file=_path(notebook.file),
-            digest=notebook.digest,
-            when=notebook.when,
-            late=notebook.late,
-            edition=notebook.edition,
-            why_not=notebook.why_not,
-            predictions=notebook.predictions,
-            commit=notebook.commit,
-            others=tuple(_path(other.file) for other in others),
-        )
-        yield Found(student, hand_in, partial(_again, notebook))
+    by_lesson: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in sorted(_candidates(owner, reader), key=lambda one: one[0]):
+        by_lesson[candidate[1].lesson].append(candidate)
+    for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
+        hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
+        yield Submission(student, hand_in, partial(_notebook, hand_in, file))
 
 
-def _again(notebook: _Notebook) -> bytes:
-    if notebook.why_not:
-        raise CannotBeGraded(notebook.why_not)
-    data = Reader().read(notebook.file, NOTEBOOK, "notebook")
-    if sha256(data).hexdigest() != notebook.digest:
+def _notebook(hand_in: HandIn, file: File) -> bytes:
+    if hand_in.why_not:
+        raise CannotBeGraded(hand_in.why_not)
+    data = Reader().read(file, NOTEBOOK_SIZE, "notebook")
+    if sha256(data).hexdigest() != hand_in.digest:
         raise CannotBeGraded("the file has changed since it was found; grade again")
     return data
 
 
-def _notebooks(owner: _Owner, reader: Reader) -> Iterator[_Notebook]:
+def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
-    why_not = ""
-    if not owner.pieces:
-        why_not = owner.trouble or _no_notebook(owner.others)
-    elif len(owner.pieces) > ENTRIES:
-        why_not = f"there are more than {ENTRIES:,} notebooks in it; hand in one for each lesson"
+    hand_ins, why_not = owner.hand_ins, ""
+    if not hand_ins:
+        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.others])
+    elif len(hand_ins) > ZIP_ENTRIES:
+        why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
-        yield _Notebook(File(owner.at, Path()), why_not=why_not)
+        file = File(owner.at, Path())
+        yield (), _hand_in(file, why_not=why_not), file
         return
-    for piece in owner.pieces:
-        when, seconds = _when(owner, piece, reader)
-        name = _stem(piece.name)
-        for notebook in _in_piece(owner, piece, reader):
-            notebook.order = (seconds, _version(name), *notebook.order, not notebook.why_not, name)
-            notebook.when, notebook.late = when, piece.late
-            yield notebook
+    predictions, timestamps = owner.named(PREDICTIONS), owner.named(TIMESTAMP) if owner.layout == "nbgrader" else {}
+    for upload in hand_ins:
+        timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
+        when, seconds = _when(upload.file, timestamp, owner.layout, reader)
+        stem = _stem(upload.name)
+        for order, hand_in, file in _in_upload(upload, predictions, reader):
+            order = (seconds, _version(stem), order, not hand_in.why_not, stem)
+            yield order, replace(hand_in, when=when, late=upload.late), file
 
 
-def _in_piece(owner: _Owner, piece: _Piece, reader: Reader) -> Iterator[_Notebook]:
+def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[Candidate]:
     """The notebook, or all notebooks in the zip."""
-    if not piece.name.lower().endswith(".zip"):
-        yield _read(piece.file, piece.name, owner.predictions, reader)
+    if not upload.name.lower().endswith(".zip"):
+        yield (0.0, 0, ""), _read(upload.file, upload.name, predictions, reader), upload.file
         return
-    zipped = Zip(piece.file)
     try:
-        with reader.holding(zipped):
-            files = list(reader.unzipped(zipped).below())
+        with reader.holding(upload.file):
+            files = [file for _, file in reader.unzipped(upload.file) if file]
             notebooks = [file for file in files if file.name.lower().endswith(".ipynb")]
-            predictions = {file.parts[:-1]: file for file in files if file.name == PREDICTIONS}
+            inside = {file.parts[:-1]: file for file in files if file.name == PREDICTIONS}
             if not notebooks:
                 raise CannotBeGraded(_no_notebook([file.name for file in files]))
             for file in notebooks:
-                notebook = _read(file, file.name, predictions, reader)
-                notebook.order = (file.changed or 0.0, _version(_stem(file.name)), _stem(file.name))
-                yield notebook
+                stem = _stem(file.name)
+                yield (file.changed or 0.0, _version(stem), stem), _read(file, file.name, inside, reader), file
     except CannotBeGraded as error:
-        yield _Notebook(piece.file, _numbered(piece.name), str(error))
+        yield (0.0, 0, ""), _hand_in(upload.file, _numbered(upload.name), why_not=str(error)), upload.file
 
 
-def _read(file: File, name: str, predictions: Mapping[tuple[str, ...], File], reader: Reader) -> _Notebook:
-    notebook = _Notebook(file, _numbered(name))
+def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Reader) -> HandIn:
+    lesson = _numbered(name)
     try:
-        data = reader.read(file, NOTEBOOK, "notebook")
+        data = reader.read(file, NOTEBOOK_SIZE, "notebook")
     except CannotBeGraded as error:
-        notebook.why_not = str(error)
-        return notebook
-    notebook.digest = sha256(data).hexdigest()
-    notebook.edition, notebook.commit = _edition(data)
-    notebook.lesson = notebook.lesson or _checked(data)
+        return _hand_in(file, lesson, why_not=str(error))
+    lesson = lesson or _checked(data)
+    edition, commit = _edition(data)
+    hand_in = _hand_in(file, lesson, digest=sha256(data).hexdigest(), edition=edition, commit=commit)
     if not data:
-        notebook.why_not = "the notebook is empty"
-    elif not notebook.lesson:
-        notebook.why_not = "it has no exercise from any lesson"
-    elif beside := predictions.get(file.parts[:-1]):
-        notebook.predictions = _predicted(beside, notebook.lesson, reader)
-    return notebook
+        return replace(hand_in, why_not="the notebook is empty")
+    if not lesson:
+        return replace(hand_in, why_not="it has no exercise from any lesson")
+    beside = predictions.get(file.parts[:-1])
+    return replace(hand_in, predictions=_predicted(beside, lesson, reader) if beside else {})
+
+
+def _hand_in(file: File, lesson: str = "", **more: str) -> HandIn:
+    return HandIn("", lesson, printable("/".join(file.parts), 1_000), **more)
 
 
 def _no_notebook(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name, 60) for name in names[:SHOWN])
-    more = ", …" if len(names) > SHOWN else ""
+    shown = ", ".join(printable(name, 60) for name in names[:SHOWN_NAMES])
+    more = ", …" if len(names) > SHOWN_NAMES else ""
     return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
-
-
-def _path(file: File) -> str:
-    return printable("/".join(file.parts), 1_000)
 
 
 def _stem(name: str) -> str:
@@ -479,18 +448,18 @@ def _version(stem: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _when(owner: _Owner, piece: _Piece, reader: Reader) -> tuple[str, float]:
+def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tuple[str, float]:
     """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown.
 
     Plain folders in a zip have only the seconds, which put a student's notebooks in order.
     """
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
-        if piece.timestamp:
-            moment = _moment(reader.read(piece.timestamp, 1_000).decode())
+        if timestamp:
+            moment = _moment(reader.read(timestamp, 1_000).decode())
             return moment.isoformat(), moment.timestamp()
-        if owner.layout == "plain" and piece.file.changed:
-            moment = datetime.fromtimestamp(piece.file.changed).astimezone()
-            return "" if piece.file.inside else moment.isoformat(timespec="seconds"), piece.file.changed
+        if layout == "plain" and file.changed:
+            moment = datetime.fromtimestamp(file.changed).astimezone()
+            return "" if file.inside else moment.isoformat(timespec="seconds"), file.changed
     return "", 0.0
 
 
@@ -533,11 +502,11 @@ def _checked(notebook: bytes) -> str:
 
 def _edition(notebook: bytes) -> tuple[str, str]:
     """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
-    found = EDITION.findall(notebook[:ENDS]) + EDITION.findall(notebook[-ENDS:])
+    found = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
     with suppress(ValueError, RecursionError):
         named = json.loads(found[-1]) if found else {}
         edition, commit = (named.get(name) for name in ("edition", "commit"))
-        if _is_word(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
+        if _is_text(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
             return edition, commit
     return "", ""
 
@@ -547,22 +516,22 @@ def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
     with suppress(CannotBeGraded, ValueError, RecursionError):
         handed_in = json.loads(reader.read(file, MiB))
         if isinstance(handed_in, dict):
-            known = (key for key in handed_in if ASKED.fullmatch(key) and key.startswith(f"{lesson}."))
+            known = (key for key in handed_in if PREDICTION.fullmatch(key) and key.startswith(f"{lesson}."))
             predicted = {key: handed_in[key] for key in known if _is_prediction(handed_in[key])}
-            return dict(list(predicted.items())[:PREDICTED])
+            return dict(list(predicted.items())[:MAX_PREDICTIONS])
     return {}
 
 
 def _is_prediction(value: Any) -> bool:
     if isinstance(value, dict):
-        return len(value) <= VALUES and all(_is_word(name) and _is_number(of) for name, of in value.items())
+        return len(value) <= MAX_VALUES and all(_is_text(name) and _is_number(of) for name, of in value.items())
     values = value if isinstance(value, list) else [value]
-    return len(values) <= VALUES and all(_is_word(item) or _is_number(item) for item in values)
+    return len(values) <= MAX_VALUES and all(_is_text(item) or _is_number(item) for item in values)
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= WORD and value.isprintable()
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= TEXT_LENGTH and value.isprintable()
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER

@@ -15,16 +15,16 @@ from .store import Store, Student
 OUTCOMES = ("right", "half right", "not yet", "not attempted", "not graded")
 
 
-def summary(known: Store, course: Course, written: Sequence[Path]) -> str:
+def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
-    found, folder = joined(known, course), written[0].parent
-    counts = Counter(grade.standing for grade in found if grade.exercise)
+    grades, folder = joined(records, course), written[0].parent
+    counts = Counter(grade.standing for grade in grades if grade.exercise)
     needs: dict[str, dict[str, dict[str, None]]] = {}
-    for need, line, of in _needs(found, known, course):
+    for need, line, of in _needs(grades, records, course):
         needs.setdefault(need, {}).setdefault(one_line(line), {})[of] = None
     return text(
         "graded.txt.j2",
-        students=len({grade.student for grade in found}),
+        students=len({grade.student for grade in grades}),
         answers=sum(counts[outcome] for outcome in OUTCOMES),
         counts=[f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]],
         needs=needs,
@@ -33,27 +33,27 @@ def summary(known: Store, course: Course, written: Sequence[Path]) -> str:
     ).rstrip()
 
 
-def _needs(found: Sequence[Grade], known: Store, course: Course) -> Iterator[tuple[str, str, str]]:
+def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[tuple[str, str, str]]:
     """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
     names: dict[str, set[Student]] = {}
-    for grade in found:
+    for grade in grades:
         who = _who(grade.student)
         names.setdefault(one_line(grade.student.name).casefold(), set()).add(grade.student)
         if grade.outcome == "missing" and not grade.by_teacher:
             yield "missing", who, grade.lesson
         if not grade.is_settled:
-            yield "ungraded", f"{who}, {grade.file}: {short(plain(grade.because), 300)}", grade.exercise
+            yield "ungraded", f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}", grade.exercise
         if grade.late:
-            yield "late", f"{who}, {grade.file}", grade.lesson
-    students = {grade.student.key: grade.student for grade in found}
-    for hand_in in known.hand_ins():
+            yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
+    students = {grade.student.key: grade.student for grade in grades}
+    for hand_in in records.hand_ins():
         if hand_in.others:
             line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
             yield "several", line, hand_in.lesson
     for twins in names.values():
         if len(twins) > 1:
             yield "twins", ", ".join(sorted(map(_who, twins))), ""
-    yield from (("strays", line, "") for line in strays(known, course))
+    yield from (("strays", line, "") for line in strays(records, course))
 
 
 def _who(student: Student) -> str:

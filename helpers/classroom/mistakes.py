@@ -6,9 +6,9 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from .. import folders
 from ..teach.words import short
@@ -17,32 +17,32 @@ from .store import HandIn
 
 HELPERS = folders.ROOT / "helpers"
 OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
-WORD = re.compile(r"\w+|[^\w\s]")
+TOKEN = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
 IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
 
 
-@dataclass(frozen=True)
-class Slip:
-    """A cause that answers to an exercise have in common, and as an example what the check said about one of them."""
+class Mistake(NamedTuple):
+    """What answers to an exercise have in common, and as an example what the check said about one of them."""
 
-    cause: str
+    words: str
     count: int
     example: str
 
-    @property
-    def words(self) -> str:
-        return IN_WORDS.get(self.cause, self.cause.replace("-", " ")) or "no cause given"
 
-
-def slips(grades: Iterable[Grade]) -> list[Slip]:
-    """The slips in those answers to one exercise that are "not yet", the commonest first."""
-    by_cause: dict[str, list[Grade]] = {}
+def mistakes(grades: Iterable[Grade]) -> list[Mistake]:
+    """The mistakes in those answers to one exercise that are "not yet", the commonest first."""
+    by_cause: dict[str, Counter[str]] = {}
     for grade in grades:
         if grade.outcome == "not yet":
-            by_cause.setdefault(grade.cause, []).append(grade)
-    found = [Slip(cause, len(answers), _commonest(answers)) for cause, answers in by_cause.items()]
-    return sorted(found, key=lambda slip: (-slip.count, slip.cause))
+            sentence = impersonal(grade.row.because, grade.exercise)
+            by_cause.setdefault(grade.row.cause, Counter())[sentence] += 1
+    found = []
+    for cause, sentences in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0])):
+        words = IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given"
+        commonest = min(sentences, key=lambda sentence: (-sentences[sentence], sentence))
+        found.append(Mistake(words, sentences.total(), commonest))
+    return found
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
@@ -51,7 +51,7 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
     counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
     for grade in grades:
         if not grade.is_settled and (grade.student.key, grade.lesson) not in ungraded:
-            counts["answer", impersonal(grade.because, grade.exercise)] += 1
+            counts["answer", impersonal(grade.row.because, grade.exercise)] += 1
     return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
@@ -61,23 +61,17 @@ def impersonal(text: str, exercise: str = "") -> str:
     Drops the message of an error and the line of code after it. Elsewhere, it keeps words from our own sentences or the
     exercise, Python's own names, and numbers of up to five digits; everything else becomes "…".
     """
-    known = _words(exercise)
 
-    def kept(found: re.Match[str]) -> str:
-        word = found[0]
-        return word if word in known or re.fullmatch("[0-9]{1,5}", word) else LEFT_OUT
+    def shown(token: re.Match[str]) -> str:
+        is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
+        return token[0] if is_ours else LEFT_OUT
 
     text = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(text.split()))
-    return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, WORD.sub(kept, text)), 300)
-
-
-def _commonest(grades: Iterable[Grade]) -> str:
-    counts = Counter(impersonal(grade.because, grade.exercise) for grade in grades)
-    return min(counts, key=lambda sentence: (-counts[sentence], sentence))
+    return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, TOKEN.sub(shown, text)), 300)
 
 
 @cache
-def _words(exercise: str) -> frozenset[str]:
+def _our_words(exercise: str) -> frozenset[str]:
     texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT]
     for file in OURS:
         texts += _strings(file)
@@ -85,7 +79,7 @@ def _words(exercise: str) -> frozenset[str]:
     if exercise and folder.exists():
         texts += _strings(folder / "check.py")
         texts += [(folder / name).read_text(encoding="utf-8") for name in ("prompt.md", "starter.py")]
-    return frozenset(WORD.findall(" ".join(texts)))
+    return frozenset(TOKEN.findall(" ".join(texts)))
 
 
 @cache

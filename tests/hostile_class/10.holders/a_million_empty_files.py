@@ -1,5 +1,0 @@
-# a million files with nothing in them
-# expect: crashed
-def find(session, mapping):
-    for number in range(10**6):
-        open(f"{number}", "wb").close()
