@@ -103,13 +103,8 @@ def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout
     verdict = task.verdict(attempt, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
     fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
     fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
-<<<<<<< HEAD
-    code = short(made.texts[made.file].strip().expandtabs(4), SHOWN)
-    return fields | {"cell": int(made.file[6:-1]), "code": code}
-=======
-    name = (attempt.code or attempt.steps[-1]).co_filename  # "<cell 31>"
-    return fields | {"cell": int(name[6:-1]), "code": short(attempt.texts[name].strip().expandtabs(4), SHOWN_LENGTH)}
->>>>>>> classroom
+    code = short(attempt.texts[attempt.file].strip().expandtabs(4), SHOWN_LENGTH)
+    return fields | {"cell": int(attempt.file[6:-1]), "code": code}
 
 
 def as_given(task: Exercise, commit: str) -> Exercise:
