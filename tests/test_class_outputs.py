@@ -342,6 +342,7 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
     small(tmp_path, Student("ada", "Ada"), hand_in, *rows, said=said)
     (path,) = (tmp_path / "feedback").iterdir()
     text = " ".join(BeautifulSoup(path.read_text(), "html.parser").main.get_text().split())
+    assert "Measured: 9\N{NO-BREAK SPACE}MiB anonymous" in path.read_text()
     for words in (
         "Not yet: target is <b>short</b>",
         "Measured: 9 MiB anonymous",
@@ -383,7 +384,7 @@ def test_what_was_not_assigned_is_left_out(tmp_path: Path):
 # --- the summary ----------------------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     said = Course(
-        students={"bob": "Bob"}, overrides={("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (1.0, "")}
+        students={"bob": "Bob"}, overrides={("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (12.0, "")}
     )
     twins = [
         Student("1", "Ada \x1b[31m"),
@@ -399,6 +400,7 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     assert text.splitlines()[0] == "4 students, 6 answers: 1 right, 2 half right, 3 not graded."
     for need, line in (
         ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
+        ("More points than ", "cy, 12 of 10 (02.report)"),
         ("Late, but graded: ", "Ada [31m (1), Ada/02 .ipynb (02)"),
         ("Several notebooks for a lesson, ", "cy: cy/02-1.ipynb counts, not cy/02.ipynb, cy/02 (1).ipynb (02)"),
         ("Students of one name: ", "Ada [31m (1), ada [31m (2)"),

@@ -72,6 +72,7 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     write_folder(FOLDER, edition_files)
     lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
+        f"Lessons: {', '.join(sorted({match[1] for name in files if (match := OF_A_LESSON.match(name))}))}",
         f"SHA-256: {digest}",
     ]
     changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]

@@ -1,5 +1,6 @@
 """Pages and texts from templates that escape everything, and the page of feedback for each student."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
@@ -23,12 +24,18 @@ LEADS = {
     "missing": "Not handed in.",
 }
 
+
+def units_kept(text: str) -> str:
+    """The text with no line break between a number and its unit: "282 MiB"."""
+    return re.sub(r"(?<=[0-9]) (?=(?:[KMGT]iB|B|bytes|s|ms|%)(?![\w/]))", "\N{NO-BREAK SPACE}", text)
+
+
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 # HTML from a line of our Markdown, in which the output of a student's code is escaped; and from several lines of it.
-_ENVIRONMENT.filters |= {"line": lambda text: words.inline(one_line(text)), "paragraphs": words.paragraphs}
-_ENVIRONMENT.filters |= {"number": number, "one_line": one_line}
+_ENVIRONMENT.filters |= {"line": lambda text: words.inline(units_kept(one_line(text))), "paragraphs": words.paragraphs}
+_ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": units_kept}
 
 
 def page(template: str, heading: str, course: Course, **values: object) -> str:

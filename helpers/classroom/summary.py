@@ -9,7 +9,7 @@ from .course import Course
 from .grades import Grade, strays
 from .grades import grades as joined
 from .pages import text
-from .plain import one_line
+from .plain import number, one_line
 from .store import Store, Student
 
 OUTCOMES = ("right", "half right", "not yet", "not attempted", "not graded")
@@ -43,6 +43,8 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
             yield "missing", who, grade.lesson
         if not grade.is_settled:
             yield "ungraded", f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}", grade.exercise
+        if grade.points > grade.most:
+            yield "bonus", f"{who}, {number(grade.points)} of {number(grade.most)}", grade.exercise
         if grade.late:
             yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
