@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import ipywidgets
 import matplotlib.style
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
 from ..folders import write_whole
@@ -44,8 +42,7 @@ ABSENT = Kind("absent", "#ebebeb", "#8a8a8a", None)
 UNKNOWN = ABSENT._replace(word="kinds not measured here")
 KINDS: Mapping[str, Kind] = {"anonymous": ANONYMOUS, "file": FILE, "shared": SHARED}
 PREDICTED = {"color": INK, "linestyle": (0, (4, 2.5)), "linewidth": 1.1}
-MARKS = (("o", INK, "-"), ("s", "#8a5a9e", "-"), ("^", "#6b6b6b", "-"), ("D", "#9a9a9a", "-"))
-FAR = 20  # use a log scale if a line is this many times another: it bends straight lines and hides crossings
+MARKS = (("o", INK), ("s", "#8a5a9e"), ("^", "#6b6b6b"), ("D", "#9a9a9a"))
 
 LOOK = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is the same on every machine
@@ -86,11 +83,10 @@ LOOK = {
     "figure.facecolor": "white",
     "figure.dpi": 96,
 }
-_FILLER = {"no description has been provided for this image", "a plot of the data", "alternative text goes here"}
 
 
 def look() -> Any:
-    """A context that overrides the notebook's matplotlib style: `with look(): fig = Figure(...)`."""
+    """Overrides the notebook's matplotlib style: `@look()` above a function that draws, or `with look(): …`."""
     return matplotlib.style.context(["default", LOOK])
 
 
@@ -150,15 +146,14 @@ class Picture:
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """`fig` with its alternative text and caption. ValueError if the alternative text says nothing.
+    """`fig` with its alternative text and caption. ValueError for an alternative text of fewer than three words.
 
     The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
-    see it. The caption appears below the picture, for everybody.
+    see it; `words.told` puts it together. The caption appears below the picture, for everybody.
     """
-    told = " ".join(alt.split())
-    if len(told.split()) < 3 or told.lower().rstrip(".") in _FILLER:
+    if len(alt.split()) < 3:
         raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")
-    return Picture(fig, told, " ".join(caption.split()))
+    return Picture(fig, " ".join(alt.split()), " ".join(caption.split()))
 
 
 @dataclass(eq=False)
@@ -180,29 +175,30 @@ class Interactive(Lasting):
         self.renew()
 
 
-def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callable[[Any], Picture]) -> Interactive:
-    """A slider over the keys of `words`, labelled with its values, and the picture `drawn` for the chosen key.
+def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any], Picture]) -> Interactive:
+    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key.
 
     On paper, the picture for `first`; in a notebook that is opened again, the last. Each picture is drawn once, when
     it's first needed.
     """
-    kept = cache(drawn)
+    picture_of = cache(draw)
+    shown = picture_of(first)
     widget = ipywidgets.SelectionSlider(
-        options=[(said, key) for key, said in words.items()],
+        options=[(word, key) for key, word in words.items()],
         value=first,
-        description=description,
+        description=label,
         style={"description_width": "initial"},
         layout={"width": "28em", "max_width": "100%"},
     )
-    page = ipywidgets.HTML(kept(first)._repr_html_())
-    shown = Interactive(ipywidgets.VBox([widget, page]), kept(first))
+    page = ipywidgets.HTML(shown._repr_html_())
+    both = Interactive(ipywidgets.VBox([widget, page]), shown)
 
     def moved(change: dict[str, Any]) -> None:
-        shown.draw(kept(change["new"]))
-        page.value = shown._repr_html_()
+        both.draw(picture_of(change["new"]))
+        page.value = both._repr_html_()
 
     widget.observe(moved, "value")
-    return shown
+    return both
 
 
 def legend(fig: Figure, *keys: Any) -> None:
@@ -224,16 +220,3 @@ def guessed(kind: Kind) -> dict[str, Any]:
 def paint(kind: Kind) -> dict[str, Any]:
     """A kind's look as keywords for a patch or a filled area; the edge colours the hatch."""
     return {"facecolor": kind.face, "edgecolor": kind.edge, "hatch": kind.hatch}
-
-
-def vertical(ax: Axes, values: Sequence[float], far: bool, above: float) -> None:
-    """A vertical axis for `values`, from 0 or, if they are `far` apart, logarithmic. `above`: the part left free."""
-    if far:
-        bottom = min(values) / 1.5
-        ax.set_yscale("log")
-        ax.set_ylim(bottom, bottom * (max(values) / bottom) ** (1 / (1 - above)))
-        ax.yaxis.set_major_locator(LogLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, max(values) / (1 - above))
-        ax.yaxis.set_major_locator(MaxNLocator(5))
