@@ -14,7 +14,7 @@ def told(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
 
 
 def amount(value: float | None, unit: str) -> str:
-    """`in_words`, and more units: a "share" of 0.25 is "25 %", a "time" of 0.02 s is "20 ms", and 31 "ns" are "31 ns"."""
+    """`in_words`, for more units: a "share" of 0.25 is "25 %", a "time" of 0.02 s "20 ms"; 31 of "ns" are "31 ns"."""
     if value is None or unit in ("bytes", "count", "seconds"):
         return in_words(value, unit)
     if unit == "share":

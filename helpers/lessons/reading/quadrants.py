@@ -16,10 +16,11 @@ from ...units import NOT_MEASURED, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
 TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a bar with its text, below, between two
+Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
 
 @look()
-def quadrants(comparisons: Mapping[tuple[str, str], Comparison | Mapping[str, Recording]], caption: str = "") -> Picture:
+def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
     """Time as one bar per method, in two rows and two columns of panels. Each panel marks its fastest method.
 
     Compare methods within a panel: each panel has its own scale, from 0, and says so. The keys are pairs of row and
