@@ -23,6 +23,16 @@ def sheet(height: float) -> tuple[Figure, Axes]:
     return fig, ax
 
 
+def key_rows(keys: Sequence[Any]) -> list[list[Any]]:
+    """The keys of a legend in rows that fit the page, each to be put below the last by `legend(fig, *row, down=…)`."""
+    rows: list[list[Any]] = []
+    for key in keys:
+        if not rows or sum(54 + width(each.get_label()) for each in (*rows[-1], key)) > WIDE:
+            rows.append([])
+        rows[-1].append(key)
+    return rows
+
+
 def banded(ax: Axes, left: float, top: float, wide: float, tall: float, kind: Kind) -> None:
     """A white box for text. The band at its top has the look of the memory that the box stands for."""
     ax.add_patch(Rectangle((left, top), wide, tall, facecolor="white", edgecolor=INK, linewidth=1))

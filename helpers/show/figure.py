@@ -201,9 +201,10 @@ def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any
     return both
 
 
-def legend(fig: Figure, *keys: Any) -> None:
-    """Puts one row of keys at the top, in the order given."""
-    fig.legend(handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, 1))
+def legend(fig: Figure, *keys: Any, down: float = 0, **options: Any) -> None:
+    """Puts one row of keys at the top, or `down` pixels below it, in the order given."""
+    top = 1 - down / (96 * fig.get_figheight())
+    fig.legend(handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, top), **options)
 
 
 def key(kind: Kind) -> Patch:
