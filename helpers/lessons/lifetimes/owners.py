@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from ...show.boxes import WIDE, pointed, sheet
+from ...show.boxes import LINE, PAD, key_rows, pointed, sheet
 from ...show.figure import (
     ABSENT,
     ANONYMOUS,
@@ -21,6 +21,7 @@ from ...show.figure import (
     Kind,
     Picture,
     key,
+    legend,
     look,
     paint,
     picture,
@@ -30,19 +31,20 @@ from ...show.fitting import wrapped
 from ...units import in_words
 from .keeps import Box, Tie, boxes_of
 
-TOLD: dict[Tie, str] = {
+MEANING: dict[Tie, str] = {
     "kept": "keeps alive",
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
 MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
-WIDEST, LINE, PAD, BETWEEN, BAND, KEYS = 224, 15, 7, 14, 9, 28  # the page's pixels
+WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
 Written = list[tuple[str, dict[str, Any]]]
 
 
+@look()
 def owners(caption: str = "", /, **named: Any) -> Picture:
     """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
 
@@ -69,21 +71,19 @@ def _drawn(boxes: list[Box]) -> Figure:
     lines = {box: _lines(box, width) for box in boxes}
     row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
     files = {root: wrapped(root.file, width - 2 * PAD) for root in roots if root.file}
-    keys = _keys(boxes)
+    keys = key_rows(_keys(boxes))
     height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
-    with look():
-        fig, ax = sheet(height)
-        for index, handles in enumerate(keys):
-            place = (0.005, 1 - index * KEYS / height)
-            fig.legend(handles=handles, ncols=len(handles), loc="upper left", bbox_to_anchor=place, handlelength=2.6)
-        placed, top = _Placed(ax, width, gaps, row, lines), KEYS * len(keys) + 4
-        for root in roots:
-            placed.tree(root, top)
-            top += row * len(root.sources())
-            if root in files:
-                top = placed.file(files[root], top - BETWEEN)
-        return fig
+    fig, ax = sheet(height)
+    for index, row_of_keys in enumerate(keys):
+        legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
+    placed, top = _Placed(ax, width, gaps, row, lines), KEYS * len(keys) + 4
+    for root in roots:
+        placed.tree(root, top)
+        top += row * len(root.sources())
+        if root in files:
+            top = placed.file(files[root], top - BETWEEN)
+    return fig
 
 
 class _Placed:
@@ -160,17 +160,14 @@ def _gap(boxes: list[Box], steps: int, least: float) -> float:
     return max([least, *(label + 10 for label in labels)])
 
 
-def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
-    """The legend: the arrows and the kinds of memory that occur, in one row if they fit."""
-    ties = [tie for tie in TOLD if any(box.to and box.tie == tie for box in boxes)]
+def _keys(boxes: list[Box]) -> list[Line2D | Patch]:
+    """The legend: the arrows and the kinds of memory that occur."""
+    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
     arrows = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=TOLD[tie])
+        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=MEANING[tie])
         for tie in ties
     ]
-    kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
-    if sum(width_of(handle.get_label()) + 60 for handle in (*arrows, *kinds)) < WIDE:
-        return [[*arrows, *kinds]] * bool(arrows or kinds)
-    return [arrows, kinds]
+    return [*arrows, *(key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory))]
 
 
 def _kind(box: Box) -> Kind:
