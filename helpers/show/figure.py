@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import ipywidgets
 import matplotlib.style
-import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from PIL import Image
@@ -104,17 +102,12 @@ class Picture:
 
         SVG would be three to five times as large: it stores letters as outlines, and 400 points per panel.
         """
+        full, small = io.BytesIO(), io.BytesIO()
         with look():
-            usual, small = self.figure.dpi, io.BytesIO()
-            try:
-                self.figure.set_dpi(240)
-                canvas = FigureCanvasAgg(self.figure)
-                canvas.draw()
-                full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-            finally:
-                self.figure.set_dpi(usual)
-            full.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", dpi=(240, 240))
-            return small.getvalue()
+            self.figure.savefig(full, format="png", dpi=240, pil_kwargs={"compress_level": 0})
+        colours = Image.open(full).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        colours.save(small, "PNG", dpi=(240, 240))
+        return small.getvalue()
 
     @property
     def svg(self) -> bytes:
