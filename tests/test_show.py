@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from pictures import HERE, NO_KINDS, SIZE, arrows, assert_fits, comparison, recording, rectangles, texts, unsplit
 from PIL import Image
-from pictures import HERE, NO_KINDS, SIZE, arrows, assert_fits, comparison, rectangles, recording, texts, unsplit
 
 from helpers import lasting
 from helpers.lessons.copying.recorded import recorded_table

@@ -45,7 +45,7 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
     text = path.read_bytes()[8:start]
     end = 8 + len(text.rstrip())
-    assert f"length of the header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: " in shown.alt
+    assert f"header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: " in shown.alt
     with TensorFile(path) as file:
         places = [shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
                   for name, one in file.entries.items()]  # fmt: skip
