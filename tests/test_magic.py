@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.utils.capture import capture_output
 
 from helpers.measure import Recording, sampler
-from helpers.show.magic import ITS_OWN, Raised
+from helpers.show.magic import LOCAL_NAME, Raised
 from helpers.units import MiB
 
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="kinds of memory are told apart on Linux")
@@ -214,7 +214,7 @@ def test_a_cell_that_is_no_cell_is_a_syntax_error(run, cell: str, words: list[st
 
 
 def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
-    assert run("%%measure\nsize += 1").printed.rstrip().endswith(f"{ITS_OWN}.")
+    assert run("%%measure\nsize += 1").printed.rstrip().endswith(f"{LOCAL_NAME}.")
     late = "def late():\n    size = size + 1"
     assert run(late, "%%measure\nlate()").printed.rstrip().endswith("not associated with a value")
 

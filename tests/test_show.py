@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from pictures import HERE, NO_KINDS, SIZE, arrows, assert_fits, comparison, recording, rectangles, texts, unsplit
 from PIL import Image
@@ -27,7 +27,7 @@ from helpers.measure.recording import IO, Faults, Switches
 from helpers.measure.sharing import Shares, Sharing
 from helpers.show import bars, copy_paths, curves, shared_table, table
 from helpers.show.curves import POINTS, thinned
-from helpers.show.figure import ABSENT, ANONYMOUS, FILE, KINDS, PREDICTED, Interactive, picture
+from helpers.show.figure import ANONYMOUS, FILE, KINDS, PREDICTED, Interactive, picture
 from helpers.units import MiB
 
 MOVES = {"read/write": ["read", "chunks"], "map": ["mmap"], "in kernel": ["sendfile"]}
@@ -65,20 +65,13 @@ def test_html_of_a_picture():
     assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
 
 
-def test_the_same_data_gives_the_same_bytes_whatever_the_notebook_has_set(copied):
+def test_the_same_data_gives_the_same_bytes_whatever_the_notebook_has_set(copied, tmp_path):
     first = curves(copied, {"read": SIZE})
-    assert first.png and first.svg
+    assert first.png
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "hatch.linewidth": 5}):
         again = curves(copied, {"read": SIZE})
-        assert (again.png, again.svg) == (first.png, first.svg)
-
-
-def test_a_picture_is_saved_as_png_or_svg(copied, tmp_path):
-    shown = curves(copied)
-    shown.save(tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes() == shown.png
-    with pytest.raises(ValueError, match=r"'curves.jpg': use the suffix .png or .svg"):
-        shown.save(tmp_path / "curves.jpg")
+        again.save(tmp_path / "again.png")
+    assert (tmp_path / "again.png").read_bytes() == first.png
 
 
 def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
@@ -87,12 +80,6 @@ def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
     assert dict(matplotlib.rcParams) == before
     code = "import sys, helpers.show; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_kinds_differ_in_grey_and_in_more_than_colour():
-    grey = sorted(np.dot(to_rgb(kind.face), (0.299, 0.587, 0.114)) for kind in (*KINDS.values(), ABSENT))
-    assert min(np.diff(grey)) > 0.08
-    assert len({kind.hatch for kind in KINDS.values()}) == 3
 
 
 def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.MonkeyPatch):

@@ -76,8 +76,6 @@ LOOK = {
     "legend.borderpad": 0,
     "legend.borderaxespad": 0.35,
     "legend.columnspacing": 1.6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "zero-copy",  # the same drawing makes the same bytes
     "figure.facecolor": "white",
     "figure.dpi": 96,
 }
@@ -109,14 +107,6 @@ class Picture:
         colours.save(small, "PNG", dpi=(240, 240))
         return small.getvalue()
 
-    @property
-    def svg(self) -> bytes:
-        """The same picture as vectors, for slides; larger than the PNG."""
-        with look():
-            buffer = io.BytesIO()
-            self.figure.savefig(buffer, format="svg", metadata={"Date": None})
-            return buffer.getvalue()
-
     def __repr__(self) -> str:
         return self.alt
 
@@ -131,11 +121,8 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a .png or .svg, completely or not at all; ValueError for any other suffix."""
-        path = Path(path)
-        if path.suffix not in (".png", ".svg"):
-            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        write_whole(path, self.png if path.suffix == ".png" else self.svg)
+        """Writes a PNG, completely or not at all."""
+        write_whole(Path(path), self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
