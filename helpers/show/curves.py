@@ -31,7 +31,7 @@ from .figure import (
     paint,
     picture,
 )
-from .words import by_name, checked, ended, peaks, told, with_machine
+from .words import alt_text, by_name, checked, ended, peaks, with_machine
 
 POINTS = 400  # per panel: more than its pixels on the page
 
@@ -76,7 +76,7 @@ def curves(
     kinds += [UNKNOWN] * (len(split) < len(methods))
     guess = [Patch(label="anonymous, as you predicted", **guessed(ANONYMOUS))] * bool(guesses)
     legend(fig, *map(key, kinds), *guess)
-    return picture(fig, told("Memory over time, one panel per method", rows), with_machine(caption, methods))
+    return picture(fig, alt_text("Memory over time, one panel per method", rows), with_machine(caption, methods))
 
 
 def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
@@ -87,10 +87,10 @@ def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple
     if len(times) <= points:
         return times, stack
     total = stack.sum(axis=0)
-    kept = {0, len(times) - 1, *stack.argmax(axis=1)}
+    indices = {0, len(times) - 1, *stack.argmax(axis=1)}
     for stretch in np.array_split(np.arange(len(times)), (points - len(stack) - 2) // 2):
-        kept |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
-    index = np.array(sorted(kept))
+        indices |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
+    index = np.array(sorted(indices))
     return times[index], stack[:, index]
 
 
@@ -118,32 +118,27 @@ def _panels(texts: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[F
     rows = -(-len(texts) // columns)
     width, height = (PAGE, 1.05) if columns > 1 else (0.72 * PAGE, 1.7)
     left, right, keys, below, gap = 0.52, 0.12, 0.22, 0.26, 0.3
-    lines = [[1 + text.count("\n") for text in (title, note)] for title, note, _ in texts.values()]
-    heads = []  # per row: the space above its panels, and how much of it is notes
-    for row in range(rows):
-        titles, notes = map(max, zip(*lines[row * columns : (row + 1) * columns], strict=True))
-        heads.append((0.155 * notes + 0.165 * titles + 0.14, 0.155 * notes))
-    total = keys + sum(head for head, _ in heads) + rows * (height + below) + 0.14
+    titles, notes = (max(1 + text[part].count("\n") for text in texts.values()) for part in (0, 1))
+    note_height = 0.155 * notes
+    head = note_height + 0.165 * titles + 0.14
+    total = keys + rows * (head + height + below) + 0.14
     across = (width - left - right - (columns - 1) * gap) / columns
     fig = Figure(figsize=(width, total))
-    panels: list[Axes] = []
-    for index, (title, note, well) in enumerate(texts.values()):
-        row, column = divmod(index, columns)
-        y = total - keys - sum(head for head, _ in heads[: row + 1]) - row * (height + below) - height
-        place = (left + column * (across + gap)) / width, y / total, across / width, height / total
-        ax = fig.add_axes(place, sharex=panels[0] if panels else None, sharey=panels[0] if panels else None)
-        ax.set_title(title, pad=72 * (heads[row][1] + 0.08))
+    panels = list(fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    fig.subplots_adjust(left / width, (below + 0.14) / total, 1 - right / width, 1 - (keys + head) / total,
+                        gap / across, (head + below) / height)  # fmt: skip
+    for ax in panels[len(texts) :]:
+        ax.remove()
+    for index, (ax, (title, note, well)) in enumerate(zip(panels, texts.values(), strict=False)):
+        ax.set_title(title, pad=72 * (note_height + 0.08))
         ax.annotate(
-            note, (0, 1), xytext=(0, 72 * (heads[row][1] + 0.04)), xycoords="axes fraction",
+            note, (0, 1), xytext=(0, 72 * (note_height + 0.04)), xycoords="axes fraction",
             textcoords="offset points", color=QUIET if well else WARNING, va="top",
         )  # fmt: skip
-        ax.tick_params(labelleft=column == 0, labelbottom=index + columns >= len(texts))
-        if column == 0:
-            ax.set_ylabel("MiB")
-        if row == rows - 1:
-            ax.set_xlabel(x_label, labelpad=2)
-        panels.append(ax)
-    return fig, panels
+        ax.tick_params(labelbottom=index + columns >= len(texts))
+        ax.set_ylabel("MiB" if index % columns == 0 else "")
+        ax.set_xlabel(x_label if index // columns == rows - 1 else "", labelpad=2)
+    return fig, panels[: len(texts)]
 
 
 def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:

@@ -62,11 +62,11 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
         ax = fig.add_subplot(place)
         _draw(ax, rows, meter, units, chosen)
         ax.set_xlabel(label.lower(), labelpad=2)
-    said = {position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}." for position in rows}
-    others = " ".join(said[position] for position in rows if position != chosen)
-    alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {said[chosen]} {others}"
+    sentences = {position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}." for position in rows}
+    others = " ".join(sentences[position] for position in rows if position != chosen)
+    alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {sentences[chosen]} {others}"
     recordings = {position: one for position, one in results.items() if isinstance(one, Recording)}
-    caption = f"{caption} {said[chosen]}"
+    caption = f"{caption} {sentences[chosen]}"
     return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
 
 

@@ -129,7 +129,7 @@ def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
     """`fig` with its alternative text and caption. ValueError for an alternative text of fewer than three words.
 
     The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
-    see it; `words.told` puts it together. The caption appears below the picture, for everybody.
+    see it; `words.alt_text` puts it together. The caption appears below the picture, for everybody.
     """
     if len(alt.split()) < 3:
         raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator, NullLocator
 
 from .figure import MARKS, PAGE, PREDICTED, Picture, legend, look, picture
-from .words import amount, told
+from .words import alt_text, amount
 
 Lines = Mapping[str, Mapping[float, float]]
 LOG_FROM = 20  # so many times as high as another line: a scale from 0 would press that one flat
@@ -71,7 +71,7 @@ def lines(
         keys.append(Line2D([], [], label=f"{name}: {words}", **PREDICTED))
         rows[f"Dashed, {name}"] = [words]
     legend(fig, *keys)
-    return picture(fig, told(f"{title}, by {by}", rows), caption)
+    return picture(fig, alt_text(f"{title}, by {by}", rows), caption)
 
 
 def _scale(ax: Axes, lowest: float, highest: list[float], unit: str) -> None:

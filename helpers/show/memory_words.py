@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from .boxes import LINE, pointed, sheet, shortened
 from .figure import INK, QUIET, Picture, look, picture
 from .fitting import MONO, width, wrapped
-from .words import told
+from .words import alt_text
 
 WORD = 8  # bytes
 LEFT, ACROSS, EACH, BOX, LANE = 116, 130, 4, 46, 9  # the page's pixels; EACH words side by side
@@ -84,7 +84,7 @@ def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None 
         ]
         for row, words in rows.items()
     }
-    return picture(fig, told("Memory in words of eight bytes", texts), caption)
+    return picture(fig, alt_text("Memory in words of eight bytes", texts), caption)
 
 
 def _line(place: Place) -> Place:

@@ -12,7 +12,7 @@ from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, Kind, Picture, guessed, key, legend, look, paint, picture
-from .words import by_name, checked, ended, told, with_machine
+from .words import alt_text, by_name, checked, ended, with_machine
 
 # Times, calls and faults aren't memory, so they get a look of their own.
 OTHER = Kind("", "#b9b4c4", "#6c6680", None)
@@ -89,7 +89,7 @@ def bars(
         numbers = [f"{METERS[m].title.replace(',', '')} {in_words(run.meter(m), METERS[m].unit)}" for m in shown]
         guess = f"you predicted {in_words(guesses[name], METERS[shown[0]].unit)}" if name in guesses else ""
         rows[name] = [*numbers, ended(run), guess]
-    return picture(fig, told("Bars, one per method", rows), with_machine(caption, methods))
+    return picture(fig, alt_text("Bars, one per method", rows), with_machine(caption, methods))
 
 
 def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:

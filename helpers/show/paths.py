@@ -12,7 +12,7 @@ from ..measure.recording import Comparison, Recording
 from ..units import NOT_MEASURED, in_words
 from .boxes import LINE, lent, pointed, sheet
 from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, paint, picture
-from .words import by_name, count, ended, faults, told, with_machine
+from .words import alt_text, by_name, count, ended, faults, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
@@ -81,7 +81,7 @@ def copy_paths(
     mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
     legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
     opening = "What is copied between disk, page cache and user memory, one row per method"
-    return picture(fig, told(opening, rows), with_machine(caption, methods))
+    return picture(fig, alt_text(opening, rows), with_machine(caption, methods))
 
 
 def copies(recording: Recording, move: Move, size: int, written: bool = True) -> float | None:

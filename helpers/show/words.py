@@ -8,7 +8,7 @@ from ..units import NOT_MEASURED, digits, in_words
 from .figure import KINDS, UNKNOWN
 
 
-def told(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
+def alt_text(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
     """An alternative text: what the picture is, then a sentence for each row: "name: part, part."; "" is left out."""
     return " ".join([f"{opening}.", *(f"{name}: {', '.join(filter(None, parts))}." for name, parts in rows.items())])
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened
 from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, picture
 from ...show.fitting import width, wrapped
-from ...show.words import told
+from ...show.words import alt_text
 from ...units import NOT_MEASURED, in_words
 
 Chain = Mapping[str, float | None]
@@ -55,7 +55,7 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
         rows[f"{way}, from {first}"] = [*steps, f"in all: {total}"]
     disk = any("disk" in chain for chain in ways.values())
     legend(fig, key(ANONYMOUS), key(FILE), *[key(ABSENT._replace(word="no memory"))] * disk)
-    return picture(fig, told("What is copied on the way to the object, one row per way", rows), caption)
+    return picture(fig, alt_text("What is copied on the way to the object, one row per way", rows), caption)
 
 
 def kinds(chain: Chain) -> dict[str, Kind]:

@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 from ...show.boxes import LINE, WIDE, sheet
 from ...show.figure import ANONYMOUS, FILE, QUIET, Picture, key, legend, look, paint, picture
 from ...show.fitting import width, wrapped
-from ...show.words import told
+from ...show.words import alt_text
 
 KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the scale below, between bars, a bar
 LABEL = 190  # at most
@@ -42,7 +42,7 @@ def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
         ax.plot((left + part * across,) * 2, (foot, foot + 4), color=QUIET, linewidth=0.7)
     legend(fig, key(FILE._replace(word="borrowed")), key(ANONYMOUS._replace(word="owned")))
     parts = {name: [words[name], f"{percent(1 - fraction)} owned"] for name, fraction in rows.items()}
-    return picture(fig, told("Bars from 0 to 100 %, split into borrowed and owned", parts), caption)
+    return picture(fig, alt_text("Bars from 0 to 100 %, split into borrowed and owned", parts), caption)
 
 
 def percent(fraction: float) -> str:

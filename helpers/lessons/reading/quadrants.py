@@ -11,7 +11,7 @@ from ...measure.recording import Comparison, Recording
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
 from ...show.fitting import width
 from ...show.meters import OTHER
-from ...show.words import count, ended, faults, told, with_machine
+from ...show.words import alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
@@ -62,7 +62,7 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
             recordings[f"{row}, {column}, {name}"] = run
             texts[f"{row}, {column}, {name}"] = [time, *_costs(run), ended(run)]
     opening = "Time as one bar per method, in four panels, each with its own scale"
-    return picture(fig, told(opening, texts), with_machine(caption, recordings))
+    return picture(fig, alt_text(opening, texts), with_machine(caption, recordings))
 
 
 def _fastest(runs: Mapping[str, Recording]) -> str | None:
