@@ -88,7 +88,7 @@ def test_a_crossing_is_said_and_marked(methods, words: str):
 
 def test_lines_that_coincide_but_for_noise_do_not_cross():
     noisy = ways(1e-6, 1.001e-3)
-    noisy["copy on write"] |= {0.8: 0.99e-3, 0.9: 1.005e-3, 1.0: 0.995e-3}
+    noisy["copy on write"] |= {0.8: 0.99e-3, 0.9: 0.995e-3, 1.0: 1.005e-3}
     assert "from there" not in in_sentence(noisy)
 
 

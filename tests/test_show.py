@@ -117,7 +117,9 @@ def test_kinds_are_stacked_on_one_scale():
 
 @pytest.mark.parametrize("count", [1, 2, 4, 10])
 def test_any_number_of_panels_fits(count: int):
-    shown = curves(comparison(*(recording(f"method number {i} of many", 1 + i) for i in range(count))))
+    names = [f"method number {i} of many" for i in range(count)]
+    names[-1] += ", under a name of several lines, so that nobody can miss it"
+    shown = curves(comparison(*(recording(name, 1 + i) for i, name in enumerate(names))))
     boxes = [ax.get_position() for ax in shown.figure.axes]
     assert len(boxes) == count and len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
     assert_fits(shown)

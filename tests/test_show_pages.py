@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.patches import PathPatch
-from pictures import HERE, texts
+from pictures import HERE, assert_fits, keys, texts
 
 from helpers.measure.cache import PageCache
 from helpers.measure.film import Film, Step
@@ -199,6 +199,14 @@ def test_maps_by_name_are_outlined_where_they_differ_from_before():
     assert len(lines) == 4 and "changed" in texts(shown)
     assert (lines[:, :2].min(axis=0) < cell[:2]).all() and (lines[:, 2:].max(axis=0) > cell[2:]).all()
     assert not len(boxes(page_film(now, before=now), INK))
+
+
+def test_a_long_legend_has_two_rows():
+    states = pages(16, ANONYMOUS=[1], FORKED=[2], SWAPPED=[3], SHARED=[4], FILE=[5])
+    dirty = replace(cached(16, [2]), dirty=1, dirty_pages=np.arange(16) == 2)
+    shown = page_film({"mine": states, "file": dirty}, before={"mine": pages(16)})
+    assert len(shown.figure.legends) == 2 and len(keys(shown)) == 8
+    assert_fits(shown)
 
 
 def test_a_film_needs_a_step():
