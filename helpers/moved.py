@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 NAMES = {  # that lessons imported from `measure` and `show`, by the module that has them
-    "lessons.copying.lines": "lines",
     "lessons.copying.recorded": "recorded_table",
     "lessons.copying.sweep": "sweep",
     "lessons.dispatch.calls": "call_costs mix_costs",
@@ -36,6 +35,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
     "measure.twins": "crate_refusal refusal",
 }
 MODULES = {
+    "helpers.lessons.copying.lines": "helpers.show.lines",
     "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
     "helpers.measure.crates": "helpers.measure.twins",
     "helpers.serve.arriving": "helpers.serve.uploads",

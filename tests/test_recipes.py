@@ -22,8 +22,6 @@ LINES = {step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1] for ste
 @pytest.mark.parametrize(
     "typed",
     [
-        ["keep", "publish", "go back", "publish"],
-        ["keep", "publish", "go back", "go back", "publish"],
         ["keep", "go back", "publish", "go back"],
         ["keep", "keep", "go back", "go back", "publish", "publish", "go back"],
     ],

@@ -2,12 +2,13 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import FancyArrowPatch, Rectangle
-from test_show_ideas import arrows, assert_fits, texts
+from matplotlib.patches import Rectangle
+from pictures import arrows, assert_fits, keys, rectangles, texts
 
 from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
 from helpers.lessons.formats.copy_budget import copy_budget, kinds
@@ -15,21 +16,15 @@ from helpers.lessons.formats.file_layout import file_layout
 from helpers.lessons.formats.fractions import fractions, percent
 from helpers.show import gallery
 from helpers.show.boxes import shortened
-from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Picture
+from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Kind, Picture
 from helpers.show.fitting import width
 from helpers.units import MiB
 
-LOOKS = {kind: (kind.face, kind.hatch) for kind in (ANONYMOUS, FILE, ABSENT)}
 
-
-def drawn(shown: Picture, kind) -> list[Rectangle]:
+def drawn(shown: Picture, kind: Kind) -> list[Rectangle]:
     """The rectangles that look like one kind of memory, in face and hatch."""
-    found = [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle) and one.get_fill()]
-    return [one for one in found if (to_hex(one.get_facecolor()), one.get_hatch()) == LOOKS[kind]]
-
-
-def keys(shown: Picture) -> list[str]:
-    return [text.get_text() for text in shown.figure.legends[0].get_texts()]
+    filled = [one for one in rectangles(shown) if one.get_fill()]
+    return [one for one in filled if (to_hex(one.get_facecolor()), one.get_hatch()) == (kind.face, kind.hatch)]
 
 
 def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object) -> bytes:
@@ -43,17 +38,14 @@ def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object)
 
 
 # --- the bytes of a file ----------------------------------------------------------------------------------------
-
-
-def test_a_file_from_its_first_byte_to_its_last(tmp_path):
+def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     path = tmp_path / "model.safetensors"
     save({"weight": np.zeros((16, 16), "f4"), "bias": np.zeros(16, "f4"), "empty": np.zeros((0, 3), "f4")}, path)
     shown = file_layout(path, "A model.")
     start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
     text = path.read_bytes()[8:start]
-    spaces = len(text) - len(text.rstrip())
-    assert f"the length of the header, {len(text)}; bytes 8 to {start - spaces} are the header" in shown.alt
-    assert f"; then {spaces} of padding. " in shown.alt
+    end = 8 + len(text.rstrip())
+    assert f"header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: " in shown.alt
     with TensorFile(path) as file:
         places = [shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
                   for name, one in file.entries.items()]  # fmt: skip
@@ -61,14 +53,12 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path):
     assert shown.alt.count("borrowed in place") == 2 and shown.alt.count("no bytes") == 1
     assert shown.caption == f"A model. {path.stat().st_size / 1024:.3g} KiB in all; boxes not to scale."
     assert {"length", "header", "padding", "weight", "F32 [16, 16]", "borrowed in place"} <= set(texts(shown))
-    assert any(words.startswith('{"') and words in text.decode() for words in texts(shown))
     assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
-    assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(memoryview(path.read_bytes())).alt
-    assert shown.alt == file_layout(memoryview(np.fromfile(path, np.uint8)[None])).alt
+    assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(np.fromfile(path, np.uint8)[None].data).alt
     assert_fits(shown)
 
 
-def test_what_the_reader_copies_is_marked_by_hatch_and_word_and_nothing_else_is(tmp_path):
+def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     path = tmp_path / "odd.safetensors"
     path.write_bytes(
         raw(("flags", "BOOL", [3], 3), ("w", "F32", [2], 8), ("none", "F64", [0], 0), ("half", "F16", [1], 2),
@@ -80,27 +70,25 @@ def test_what_the_reader_copies_is_marked_by_hatch_and_word_and_nothing_else_is(
         copied, entries = set(file.copied), file.entries
     assert copied and copied < set(entries)
     for name, one in entries.items():
-        (told,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
-        assert ("misaligned: copied" in told) == (name in copied)
-        assert (f"({one.begin:,} isn't a multiple of" in told) == (name in copied)
-    assert texts(shown).count("misaligned: copied") - 1 == len(copied) == len(drawn(shown, ANONYMOUS))
+        (words,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
+        assert (f"misaligned: copied ({one.begin:,} isn't a multiple of" in words) == (name in copied)
+    assert len(copied) == len(drawn(shown, ANONYMOUS))
     assert keys(shown) == ["length and header", "borrowed in place", "misaligned: copied"]
     assert_fits(shown)
 
 
-@pytest.mark.parametrize("count", [0, 1, 9, 10, 40])
-def test_many_tensors_are_summed_up_after_the_eighth(count):
+@pytest.mark.parametrize("count", [0, 9, 10])
+def test_many_tensors_are_summed_up_after_the_eighth(count: int):
     names = [(f"model.layers.{i}.self_attention.query_projection.weight", "F32", [4], 16) for i in range(count)]
     shown = file_layout(raw(*names, pad=3))
     boxes = [text for text in texts(shown) if text.startswith("model.layers.")]
     assert len(boxes) == (count if count <= 9 else 8)
     assert (f"and {count - 8} more" in texts(shown)) == (count > 9)
     assert all("…" in words and words.endswith("weight") for words in boxes)
-    assert all(name in shown.alt for name, *_ in names[:8])
     assert_fits(shown)
 
 
-def test_the_rest_tells_its_kinds_its_bytes_and_what_of_it_is_copied():
+def test_the_box_for_the_rest_says_its_types_and_how_many_are_copied():
     first = [(f"a{i}", "F32", [1], 4) for i in range(8)]
     odd = [*first, ("b", "U8", [1], 1), ("c", "F16", [2], 4), ("d", "F64", [1], 8), ("e", "F64", [0], 0)]
     shown = file_layout(raw(*odd, pad=-int.from_bytes(raw(*odd)[:8], "little") % 8))
@@ -111,15 +99,14 @@ def test_the_rest_tells_its_kinds_its_bytes_and_what_of_it_is_copied():
 
 
 @pytest.mark.filterwarnings("error::UserWarning")  # if the font lacks a glyph
-def test_names_of_any_letters_and_numbers_of_any_size():
+def test_names_of_any_letters_and_length_fit():
     shown = file_layout(raw(("new\nline", "F32", [1], 4), ("权重", "F32", [1] * 40, 4), ("", "F32", [], 4),
-                            __metadata__={"note": "héllo 权" * 40}))  # fmt: skip
-    assert r"new\nline" in texts(shown) and not any("\n" in text for text in texts(shown))
-    assert shown.png
+                            ("long" * 10**5, "F32", [1], 4), __metadata__={"note": "héllo 权" * 40}))  # fmt: skip
+    assert r"new\nline" in texts(shown) and shown.png
     assert_fits(shown)
 
 
-def test_no_picture_of_a_damaged_file(tmp_path):
+def test_no_picture_of_a_damaged_file(tmp_path: Path):
     damaged = raw(("a", "F32", [1], 4)) + b"more"
     path = tmp_path / "damaged.safetensors"
     path.write_bytes(damaged)
@@ -128,15 +115,10 @@ def test_no_picture_of_a_damaged_file(tmp_path):
     assert caught.value.rule == "file length" and caught.value.path is None
     with pytest.raises(SafetensorsError, match=r"damaged\.safetensors: the last"):
         file_layout(path)
-    path.write_bytes(b"")
-    with pytest.raises(SafetensorsError):
-        file_layout(path)
-    with pytest.raises(FileNotFoundError):
-        file_layout(tmp_path / "nothing")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere a file of zeros takes its room")
-def test_a_file_is_not_read_beyond_its_header(tmp_path):
+def test_a_file_is_not_read_beyond_its_header(tmp_path: Path):
     path = tmp_path / "sparse.safetensors"
     small, data = raw(("a", "U8", [2**36], 0)), 2**36
     header = small[8:].replace(b"[0,0]", b"[0,%d]" % data)
@@ -150,12 +132,6 @@ def test_a_file_is_not_read_beyond_its_header(tmp_path):
         file_layout(path)
 
 
-def test_a_header_that_is_nearly_all_one_name():
-    shown = file_layout(raw(("long" * 10**6, "F32", [1], 4)))
-    assert len([text for text in texts(shown) if "…" in text]) == 2
-    assert_fits(shown)
-
-
 def test_what_is_too_long_loses_its_middle():
     assert shortened("short", 100) == "short"
     cut = shortened("model.layers.0.weight", 80, bold=True)
@@ -163,15 +139,8 @@ def test_what_is_too_long_loses_its_middle():
 
 
 # --- copies on the way ------------------------------------------------------------------------------------------
-
 WAYS = {
-    "json.loads(path.read_text())": {
-        "disk": MiB,
-        "page cache": MiB,
-        "bytes": MiB,
-        "long text": MiB,
-        "list": 4 * MiB,
-    },
+    "json.loads(path.read_text())": {"disk": MiB, "page cache": MiB, "bytes": MiB, "long text": MiB, "list": 4 * MiB},
     "np.frombuffer(read())": {"disk": MiB, "page cache": MiB, "bytes": MiB, "array": 0},
     "mapping": {"page cache": MiB, "mapping": 0, "array": 0},
 }
@@ -180,15 +149,9 @@ WAYS = {
 def test_every_copy_has_its_arrow_and_its_bytes_and_every_loan_its_word():
     shown = copy_budget(WAYS, "Three ways.")
     assert len(arrows(shown)) == 6 and texts(shown).count("copied") == 6 and texts(shown).count("lent") == 3
-    assert texts(shown).count("1 MiB") == 5 and texts(shown).count("4 MiB") == 1
-    assert {"7 MiB copied: 7 × the disk's 1 MiB", "2 MiB copied: 2 × the disk's 1 MiB"} <= set(texts(shown))
-    assert "nothing copied" in texts(shown)
-    for words in (
-        "json.loads(path.read_text()), from disk: copied (1 MiB) to page cache, copied (1 MiB) to bytes, copied (1 MiB)"
-        " to long text, copied (4 MiB) to list; 7 MiB copied: 7 × the disk's 1 MiB.",
-        "mapping, from page cache: lent to mapping, lent to array; nothing copied.",
-    ):
-        assert words in shown.alt
+    assert {"7 MiB copied: 7 × the disk's 1 MiB", "nothing copied"} <= set(texts(shown))
+    assert "copied to long text (1 MiB), copied to list (4 MiB), in all: 7 MiB copied" in shown.alt
+    assert "mapping, from page cache: lent to mapping, lent to array, in all: nothing copied." in shown.alt
     assert shown.caption == "Three ways." and keys(shown) == ["anonymous", "file-backed", "no memory"]
     assert len(drawn(shown, ANONYMOUS)) == 5 and len(drawn(shown, FILE)) == 5 and len(drawn(shown, ABSENT)) == 2
     assert_fits(shown)
@@ -198,7 +161,7 @@ def test_what_is_made_is_no_copy():
     shown = copy_budget({"parsed": {"page cache": MiB, "text": MiB, "objects": 4 * MiB}}, made=["objects"])
     assert texts(shown).count("copied") == texts(shown).count("made") == 1
     assert "1 MiB copied, 4 MiB made: 5 × the page cache's 1 MiB" in texts(shown)
-    assert "copied (1 MiB) to text, objects made (4 MiB); 1 MiB copied, 4 MiB made" in shown.alt
+    assert "copied to text (1 MiB), objects made (4 MiB)" in shown.alt
     assert_fits(shown)
 
 
@@ -207,12 +170,12 @@ def test_a_place_that_bytes_are_lent_to_is_the_memory_that_they_lie_in():
     assert [*kinds(WAYS["mapping"]).values()] == [FILE, FILE, FILE]
 
 
-def test_what_was_not_measured_and_what_is_next_to_nothing():
+def test_copies_that_were_not_measured_and_copies_of_next_to_nothing():
     shown = copy_budget({"a name that is far too long for a line " * 4: {"page cache": MiB, "x": None},
                          "header only": {"page cache": MiB, "dict": 80, "array": 0}})  # fmt: skip
-    assert "copied (not measured here) to x; copied: not measured here." in shown.alt
-    assert {"?", "80 B copied", "80 B"} <= set(texts(shown)) and "no memory" not in texts(shown)
-    unknown, known = [one for one in arrows(shown) if isinstance(one, FancyArrowPatch)]
+    assert "copied to x (not measured here), in all: copied: not measured here." in shown.alt
+    assert {"?", "80 B copied", "80 B"} <= set(texts(shown))
+    unknown, known = arrows(shown)
     assert unknown.get_edgecolor() != known.get_edgecolor()
     assert_fits(shown)
 
@@ -221,20 +184,16 @@ def test_what_was_not_measured_and_what_is_next_to_nothing():
     ("ways", "words"),
     [
         ({}, "at least one way"),
-        ({"a": {"disk": 1}}, "'a' has 1 places; a chain needs 2 to 5"),
-        ({"a": dict.fromkeys("bcdefg", 1)}, "'a' has 6 places"),
-        ({"a": {"disk": 1, "b": -1}}, "'a' copies -1 bytes into 'b'; it should be a number from 0 up"),
-        ({"a": {"disk": 1, "b": float("nan")}}, "'a' copies nan bytes"),
+        ({"a": {"disk": 1}}, "'a' needs 2 to 5 places"),
+        ({"a": {"disk": 1, "b": -1}}, "each with bytes from 0 up, not {'disk': 1, 'b': -1}"),
     ],
 )
-def test_ways_that_are_none(ways, words):
+def test_copy_budget_rejects_bad_chains(ways, words: str):
     with pytest.raises(ValueError, match=words):
         copy_budget(ways)
 
 
 # --- borrowed and owned -----------------------------------------------------------------------------------------
-
-
 def test_the_parts_of_a_bar():
     rows = {"json.loads": 0.0, "a parser that borrows the strings without any escape": 0.94, "safetensors": 1}
     shown = fractions(rows, "Three loaders.")
@@ -242,119 +201,75 @@ def test_the_parts_of_a_bar():
     whole = borrowed[-1].get_width()
     assert [one.get_width() / whole for one in borrowed] == pytest.approx([0, 0.94, 1])
     assert [one.get_width() / whole for one in owned] == pytest.approx([1, 0.06, 0])
-    assert {"0 % borrowed", "94 % borrowed", "100 % borrowed"} <= set(texts(shown))
-    assert keys(shown) == ["borrowed", "owned"]
-    assert "json.loads: 0 % borrowed, 100 % owned. a parser that" in shown.alt
-    assert "escape: 94 % borrowed, 6 % owned. safetensors: 100 % borrowed, 0 % owned." in shown.alt
-    assert shown.caption == "Three loaders."
-    assert_fits(shown)
-
-
-def test_many_rows():
-    shown = fractions({f"row {i}": i / 20 for i in range(21)})
-    assert "row 5: 25 % borrowed, 75 % owned." in shown.alt
+    assert "94 % borrowed" in texts(shown) and "escape: 94 % borrowed, 6 % owned. safetensors: 100 %" in shown.alt
+    assert keys(shown) == ["borrowed", "owned"] and shown.caption == "Three loaders."
     assert_fits(shown)
 
 
 @pytest.mark.parametrize(
-    ("fraction", "words"),
-    [
-        (0, "0 %"),
-        (0.001, "under 1 %"),
-        (0.01, "1 %"),
-        (0.5, "50 %"),
-        (0.9999, "over 99 %"),
-        (0.99, "99 %"),
-        (1, "100 %"),
-    ],
+    ("fraction", "words"), [(0, "0 %"), (0.001, "under 1 %"), (0.01, "1 %"), (0.9999, "over 99 %"), (1, "100 %")]
 )
-def test_a_little_is_not_nothing(fraction, words):
+def test_a_little_is_not_nothing(fraction: float, words: str):
     assert percent(fraction) == words
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ({}, "at least one row"),
-        ({"a": 94}, "the fraction of 'a' is 94; it should be from 0 to 1"),
-        ({"a": float("nan")}, "the fraction of 'a' is nan"),
-    ],
-)
-def test_rows_that_are_none(rows, words):
-    with pytest.raises(ValueError, match=words):
+@pytest.mark.parametrize("rows", [{}, {"a": 94}, {"a": float("nan")}])
+def test_fractions_rejects_what_is_no_fraction(rows):
+    with pytest.raises(ValueError, match="at least one row, each with a fraction from 0 to 1, not"):
         fractions(rows)
 
 
 # --- small pictures ---------------------------------------------------------------------------------------------
-
-
 def digits(count: int, height: int = 8, across: int = 8) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 17, (count, height, across), np.uint8)
-
-
-def frames(shown: Picture) -> list[Rectangle]:
-    return [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle)]
 
 
 def test_each_picture_has_its_words_and_the_wrong_ones_a_frame_and_a_sign():
     images, read = digits(12), [3, 7, 1, "8, not 9", *range(8)]
     images[5] //= 4  # a faint one stays faint
     shown = gallery(images, read, wrong=[3], caption="Twelve.")
-    assert shown.alt == (
-        "12 pictures of 8 by 8 pixels, with the words: 3; 7; 1; 8, not 9; 0; 1; 2; 3; 4; 5; 6; 7."
-        " Marked as wrong: picture 4 (8, not 9)."
-    )
+    assert "12 pictures of 8 by 8 pixels, with the words: 3; 7; 1; 8, not 9; 0;" in shown.alt
+    assert shown.alt.endswith("Marked as wrong: picture 4 (8, not 9).")
     assert texts(shown).count("✗ 8, not 9") == 1 and len(texts(shown)) == 12
-    heavy = [one for one in frames(shown) if one.get_linewidth() > 2]
-    assert len(frames(shown)) == 12 and heavy == [frames(shown)[3]] and to_hex(heavy[0].get_edgecolor()) == WARNING
-    pictures = shown.figure.axes[0].images
-    for image, seen, frame in zip(images, pictures, frames(shown), strict=True):
+    heavy = [one for one in rectangles(shown) if one.get_linewidth() > 2]
+    assert heavy == [rectangles(shown)[3]] and to_hex(heavy[0].get_edgecolor()) == WARNING
+    for image, seen, frame in zip(images, shown.figure.axes[0].images, rectangles(shown), strict=True):
         assert np.array_equal(seen.get_array(), image) and seen.get_clim() == (0, 16)
         assert seen.get_cmap()(0.0)[:3] == (1, 1, 1)  # no ink is white
         left, right, bottom, top = seen.get_extent()
-        assert (left, right, top, bottom) == pytest.approx(
-            (frame.get_x(), frame.get_x() + frame.get_width(), frame.get_y(), frame.get_y() + frame.get_height())
-        )
+        assert (left, right, top, bottom) == pytest.approx(frame.get_bbox().extents[[0, 2, 1, 3]])
         assert bottom > top  # y grows downwards, and the first row of pixels is at the top
     assert_fits(shown)
 
 
 def test_bools_say_the_same_as_numbers():
-    images, read = digits(4), np.array([1, 2, 3, 4])
-    truth = np.array([1, 0, 3, 0])
+    images, read, truth = digits(4), np.array([1, 2, 3, 4]), np.array([1, 0, 3, 0])
     assert gallery(images, read, read != truth).alt == gallery(images, read, [1, 3]).alt
-    assert "Marked as wrong: picture 2 (2), picture 4 (4)." in gallery(images, read, read != truth).alt
     assert "wrong" not in gallery(images, read, read != read).alt
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 24])
-@pytest.mark.parametrize("words", ["8", "read as 8, is a 9", "a line that is longer than any picture is wide, by far"])
-def test_any_number_of_pictures_with_short_and_long_words(count, words):
+@pytest.mark.parametrize("count", [1, 7, 24])
+@pytest.mark.parametrize("words", ["8", "a line that is longer than any picture is wide, by far"])
+def test_any_number_of_pictures_with_short_and_long_words(count: int, words: str):
     shown = gallery(digits(count, 6, 9), [words] * count, wrong=range(0, count, 2))
-    assert len(shown.figure.axes[0].images) == count and shown.figure.get_figheight() < 10
-    one = frames(shown)[0]
-    assert any("\n" in text for text in texts(shown)) == (len(words) > 20)
-    assert one.get_width() / one.get_height() == pytest.approx(9 / 6)
+    one = rectangles(shown)[0]
+    assert shown.figure.get_figheight() < 10 and one.get_width() / one.get_height() == pytest.approx(9 / 6)
     assert_fits(shown)
 
 
 @pytest.mark.parametrize(
-    ("images", "words", "wrong", "told"),
+    ("images", "words", "wrong", "complaint"),
     [
         (digits(2)[0], "ab", (), r"images of shape \(8, 8\); a gallery takes \(n, height, width\)"),
         (digits(25), "a" * 25, (), "n from 1 to 24"),
-        (digits(0), "", (), r"images of shape \(0, 8, 8\)"),
         (digits(2), "a", (), "1 words for 2 pictures"),
-        (digits(2), "ab", [2], "wrong has 2; the pictures are numbered from 0 to 1"),
-        (digits(2), "ab", [1.0], "wrong has 1.0; the pictures are numbered from 0 to 1"),
-        (digits(2), "ab", [-1], "wrong has -1"),
-        (digits(2), "ab", [True], r"bools of shape \(1,\); pass one for each of 2 pictures"),
+        (digits(2), "ab", [2], "index 2 is out of bounds"),
+        (digits(2), "ab", [True], "boolean index did not match"),
         (digits(2) - 5.0, "ab", (), "range from -5.0 to 11.0; use 0 and above"),
-        (digits(2) * np.nan, "ab", (), "pictures range from nan"),
     ],
 )
-def test_pictures_that_are_none(images, words, wrong, told):
-    with pytest.raises(ValueError, match=told):
+def test_gallery_rejects_what_it_cannot_show(images, words, wrong, complaint: str):
+    with pytest.raises((ValueError, IndexError), match=complaint):
         gallery(images, words, wrong)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of ideas: who keeps what alive, words of memory, where two ways cross. Their words, and whether they fit."""
+"""Pictures of live objects: who keeps what alive, and words of memory. Their words, and whether they fit."""
 
 import ctypes
 import gc
@@ -6,71 +6,28 @@ import mmap
 import re
 import sys
 import weakref
-from itertools import combinations, pairwise
+from itertools import pairwise
 from multiprocessing import shared_memory
 from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path as Path2D
-from matplotlib.text import Text
+from pictures import arrows, assert_fits, rectangles, texts
 
 from helpers.lessons.lifetimes.exports import exports
 from helpers.lessons.lifetimes.owners import owners
-from helpers.lessons.values.crossover import crossover, crossover_figure, reigns
 from helpers.show import memory_words
-from helpers.show.figure import Picture
-from helpers.units import MiB
 
 COUNTED = sys.implementation.name == "cpython"
 LINUX = sys.platform == "linux"
-
-
-def texts(shown: Picture) -> list[str]:
-    return [text.get_text() for text in shown.figure.findobj(Text) if text.get_text()]
-
-
-def arrows(shown: Picture) -> list[FancyArrowPatch]:
-    return [one for one in shown.figure.axes[0].patches if isinstance(one, FancyArrowPatch)]
 
 
 def line(arrow: FancyArrowPatch) -> np.ndarray:
     """(corners, 2): where an arrow runs, without its head."""
     path = arrow.get_path()
     return path.vertices[: np.flatnonzero(path.codes == Path2D.MOVETO)[1]]
-
-
-def _undrawn(shown: Picture) -> set[int]:
-    """The labels that matplotlib keeps for ticks beyond the axis, and never draws."""
-    axes = [axis for ax in shown.figure.axes for axis in (ax.xaxis, ax.yaxis)]
-    return {
-        id(tick.label1)
-        for axis in axes
-        for tick in axis.get_major_ticks()
-        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-    }
-
-
-def assert_fits(shown: Picture) -> None:
-    """Asserts that all text is inside the figure, and that none overlaps other text or the edge of a box."""
-    figure = shown.figure
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    words = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-    words = [text for text in words if id(text) not in _undrawn(shown)]
-    extents = [text.get_window_extent(canvas.get_renderer()).padded(-0.5) for text in words]
-    boxes = [one.get_window_extent() for one in figure.axes[0].patches if isinstance(one, Rectangle)]
-    page = figure.bbox
-    for text, extent in zip(words, extents, strict=True):
-        inside = page.x0 <= extent.x0 and extent.x1 <= page.x1 and page.y0 <= extent.y0 and extent.y1 <= page.y1
-        assert inside, f"{text.get_text()!r} leaves the page"
-        for box in boxes:
-            within = box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 and extent.y1 <= box.y1
-            assert within or not box.overlaps(extent), f"{text.get_text()!r} lies over the edge of a box"
-    for (one, first), (other, second) in combinations(zip(words, extents, strict=True), 2):
-        assert not first.overlaps(second), f"{one.get_text()!r} lies over {other.get_text()!r}"
 
 
 # --- who keeps what alive ---------------------------------------------------------------------------------------
@@ -249,14 +206,14 @@ OBJECT = {
 
 def test_words_and_what_they_point_to():
     shown = memory_words(OBJECT, "An object.", at={"Scale": DATA, "vtable of Scale": TABLE})
-    assert shown.alt == (
-        "Memory in words of eight bytes. fat pointer: data 0x7f1234567890, the address of Scale; vtable"
-        " 0x55d0aabbcc00, the address of vtable of Scale. Scale (at 0x7f1234567890): factor 0x4000000000000000."
-        " vtable of Scale (at 0x55d0aabbcc00): drop 0x7f0000001000; size 0x18 = 24; align 0x8; infer 0x7f0000002000."
-    )
+    for words in (
+        "fat pointer: data 0x7f1234567890 (the address of Scale), vtable 0x55d0aabbcc00 (the address of vtable of",
+        "Scale (at 0x7f1234567890): factor 0x4000000000000000.",
+        "size 0x18 = 24, align 0x8, infer 0x7f0000002000.",
+    ):
+        assert words in shown.alt
     assert {"+0", "+8", "+16", "+24", "0x4000000000000000", "infer"} <= set(texts(shown))
-    ends = [line(arrow) for arrow in arrows(shown)]
-    boxes = [one for one in shown.figure.axes[0].patches if isinstance(one, Rectangle)]
+    ends, boxes = [line(arrow) for arrow in arrows(shown)], rectangles(shown)
     assert len(ends) == 2 and len(boxes) == 7
     for path, start, end in zip(ends, (0, 1), (2, 3), strict=True):
         assert boxes[start].get_x() < path[0][0] < boxes[start].get_x() + boxes[start].get_width()
@@ -273,7 +230,7 @@ def test_many_words_long_names_and_a_word_that_points_to_itself():
     shown = memory_words(rows, at={"itself, under a name of many letters": DATA})
     assert len(arrows(shown)) == 4
     assert_fits(shown)
-    boxes = [one.get_bbox() for one in shown.figure.axes[0].patches if isinstance(one, Rectangle)]
+    boxes = [one.get_bbox() for one in rectangles(shown)]
     for arrow in arrows(shown):
         for (x0, y0), (x1, y1) in pairwise(line(arrow)):
             for box in boxes:
@@ -283,104 +240,14 @@ def test_many_words_long_names_and_a_word_that_points_to_itself():
 
 
 @pytest.mark.parametrize(
-    ("rows", "at", "words"),
+    ("rows", "words"),
     [
-        ({}, {}, "at least one row"),
-        ({"a": []}, {}, "'a' has no words"),
-        ({"a": [("b", 2**64)]}, {}, "'b' of 'a' is 18446744073709551616; a word is an int from 0"),
-        ({"a": [("b", -1)]}, {}, "'b' of 'a' is -1"),
-        ({"a": [("b", 1.5)]}, {}, "'b' of 'a' is 1.5"),
-        ({"a": [("b", 1)]}, {"c": 1}, "an address of 'c', but the rows are: a"),
+        ({}, "at least one row"),
+        ({"a": []}, "each with pairs of a name and a value"),
+        ({"a": [("b", 2**64)]}, "'b' of 'a' is 18446744073709551616; a word is an int from 0"),
+        ({"a": [("b", 1.5)]}, "'b' of 'a' is 1.5"),
     ],
 )
-def test_words_that_are_none(rows, at, words):
+def test_memory_words_rejects_what_is_no_word(rows, words: str):
     with pytest.raises(ValueError, match=words):
-        memory_words(rows, at=at)
-
-
-# --- where two ways cross ---------------------------------------------------------------------------------------
-
-CHANCES = [i / 10 for i in range(11)]
-
-
-def ways(start: float, end: float, always: float = 1e-3) -> dict[str, dict[float, float]]:
-    """Copy on write as a straight line from `start` to `end`, beside a copy that always takes the same time."""
-    return {
-        "copy always": dict.fromkeys(CHANCES, always),
-        "copy on write": {chance: start + chance * (end - start) for chance in CHANCES},
-    }
-
-
-@pytest.mark.parametrize(
-    ("methods", "words"),
-    [
-        (ways(1e-6, 1.08e-3), "copy on write is faster up to 93 %, copy always from there"),
-        (ways(1e-6, 0.5e-3), "copy on write is always faster"),
-        (ways(1e-6, 1.001e-3), "copy on write is always faster, but at 100 % copy always is as fast"),
-        (ways(1.1e-3, 2e-3), "copy always is always faster"),
-        (
-            ways(0.4e-3, 1.6e-3) | {"share": {chance: 0.9e-3 - 0.2e-3 * chance for chance in CHANCES}},
-            "copy on write is the fastest up to 36 %, share from there",
-        ),
-    ],
-)
-def test_the_crossing_in_words(methods, words):
-    shown = crossover_figure({MiB: methods})
-    assert f"1 MiB: {words}." in shown.alt and shown.caption == f"1 MiB: {words}."
-    marks = [line for line in shown.figure.axes[0].lines if line.get_markersize() == 9]
-    assert len(marks) == words.count("from there")
-    assert_fits(shown)
-
-
-def test_the_crossing_lies_where_the_lines_cross():
-    (first, second) = reigns(ways(1e-6, 1.08e-3))
-    assert (first.method, second.method) == ("copy on write", "copy always")
-    assert first.end == second.start == pytest.approx(999 / 1079)
-    noisy = ways(1e-6, 1.001e-3)
-    noisy["copy on write"] |= {0.8: 0.99e-3, 0.9: 1.005e-3, 1.0: 0.995e-3}  # the lines coincide: noise is no crossing
-    assert [reign.method for reign in reigns(noisy)] == ["copy on write"]
-
-
-def test_the_ends_and_the_other_sizes_are_told_and_the_prediction_is_dashed():
-    points = {"64 MiB": ways(1e-5, 2.5e-2, 2e-2), 1024: ways(1e-6, 2e-6, 2.5e-6)}
-    shown = crossover_figure(points, "64 MiB", {"64 MiB": 0.5})
-    assert "copy always: 20 ms at 0 %, 20 ms at 100 %. copy on write: 10 µs at 0 %, 25 ms at 100 %." in shown.alt
-    assert "Predicted crossing: 50 %. 1 KiB: copy on write is always faster." in shown.alt
-    (dashed,) = [line for line in shown.figure.axes[0].lines if line.is_dashed()]
-    assert set(dashed.get_xdata()) == {0.5} and "predicted 50 %" in texts(shown)
-    assert "predicted" not in " ".join(texts(crossover_figure(points, 1024, {"64 MiB": 0.5})))
-    assert shown.figure.axes[0].get_yscale() == "linear"
-    assert_fits(shown)
-    far = crossover_figure({1024: {"a": {0: 1.0, 1: 2.0}, "b": {0: 0.001, 1: 0.002}}})
-    assert far.figure.axes[0].get_yscale() == "log" and "logarithmic" in " ".join(texts(far))
-    assert_fits(far)
-
-
-def test_the_slider_walks_over_the_sizes():
-    points = {64 * MiB: ways(1e-5, 2.5e-2, 2e-2), "1 KiB": ways(1e-6, 2e-6, 2.5e-6)}
-    shown = crossover(points, 0.9, "Two ways.")
-    slider, page = shown.widget.children
-    assert [label for label, _ in slider.options] == ["1 KiB", "64 MiB"] and slider.value == 64 * MiB
-    assert page.value == shown.picture._repr_html_()
-    assert "Two ways. 64 MiB: copy on write is faster up to 80 %" in shown.picture.caption
-    before, slider.value = page.value, 1024
-    assert page.value == crossover_figure(points, 1024, 0.9, "Two ways.")._repr_html_() != before
-    assert page.value == shown.picture._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("points", "more", "words"),
-    [
-        ({}, {}, "at least one size"),
-        ({1024: {"a": {0: 1, 1: 2}}}, {}, "at 1 KiB there are 1"),
-        ({1024: {"a": {0: 1, 1: 2}, "b": {0: 1, 0.5: 2}}}, {}, r"'b' at 1 KiB was measured at \[0, 0.5\]"),
-        ({1024: {"a": {0: 1}, "b": {0: 1}}}, {}, "the same two or more"),
-        ({1024: {"a": {0: 1, 50: 2}, "b": {0: 1, 50: 2}}}, {}, "a probability of 50; it should be from 0 to 1"),
-        ({1024: {"a": {0: 1, 1: 0}, "b": {0: 1, 1: 2}}}, {}, "a time of 0 s"),
-        ({1024: ways(1, 2)}, {"predicted": 93}, "the predicted crossing is 93; it should be a probability"),
-        ({1024: ways(1, 2)}, {"chosen": "2 KiB"}, "nothing was measured at 2 KiB; there are: 1 KiB"),
-    ],
-)
-def test_points_that_make_no_crossing(points, more, words):
-    with pytest.raises(ValueError, match=words):
-        crossover_figure(points, **more)
+        memory_words(rows)

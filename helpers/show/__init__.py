@@ -1,11 +1,12 @@
 """Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
 `curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
-`copy_paths` what is copied how often · `dial` a slider over what was measured at each position of a knob ·
-`page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin · `memory_words` words and
-addresses · `gallery` small pictures, such as digits, and what a model took them for.
+`copy_paths` what is copied how often · `lines` several things by a number · `dial` a slider over what was measured at
+each position of a knob · `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
+`memory_words` words and addresses · `gallery` small pictures, such as digits, and what a model took them for.
 magic.py is `%measure`: curves and a table for a line of the reader's own code.
-`figure.picture` makes every picture, so each has its alternative text. What one lesson alone draws is in `lessons`.
+Every chart draws under `@look()` and returns `picture(fig, alt, caption)`, so each has its alternative text, which
+`words.alt_text` puts together. What one lesson alone draws is in `lessons`.
 """
 
 from .. import moved
@@ -13,6 +14,7 @@ from .curves import curves
 from .dial import dial
 from .explorer import page_explorer
 from .gallery import gallery
+from .lines import lines
 from .memory_words import memory_words
 from .meters import Table, bars, shared_table, table
 from .pages import page_film
@@ -26,6 +28,7 @@ __all__ = [
     "curves",
     "dial",
     "gallery",
+    "lines",
     "memory_words",
     "page_explorer",
     "page_film",

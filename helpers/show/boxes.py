@@ -23,23 +23,41 @@ def sheet(height: float) -> tuple[Figure, Axes]:
     return fig, ax
 
 
+def key_rows(keys: Sequence[Any]) -> list[list[Any]]:
+    """The keys of a legend in rows that fit the page, each to be put below the last by `legend(fig, *row, down=…)`."""
+    rows: list[list[Any]] = []
+    for key in keys:
+        if not rows or sum(54 + width(each.get_label()) for each in (*rows[-1], key)) > WIDE:
+            rows.append([])
+        rows[-1].append(key)
+    return rows
+
+
 def banded(ax: Axes, left: float, top: float, wide: float, tall: float, kind: Kind) -> None:
     """A white box for text. The band at its top has the look of the memory that the box stands for."""
     ax.add_patch(Rectangle((left, top), wide, tall, facecolor="white", edgecolor=INK, linewidth=1))
     ax.add_patch(Rectangle((left + 0.5, top + 0.5), wide - 1, BAND, linewidth=0, **paint(kind)))
 
 
-def pointed(ax: Axes, corners: Sequence[tuple[float, float]], color: str = INK, line: Any = "-") -> None:
+def pointed(
+    ax: Axes, corners: Sequence[tuple[float, float]], color: str = INK, line: Any = "-", linewidth: float = 1.3
+) -> None:
     """An arrow along the corners, with its head at the last; `line` is a line style of matplotlib."""
-    how = {"arrowstyle": "-|>,head_length=5,head_width=2.6", "joinstyle": "miter", "linewidth": 1.3}
+    how = {"arrowstyle": "-|>,head_length=5,head_width=2.6", "joinstyle": "miter", "linewidth": linewidth}
     ax.add_patch(FancyArrowPatch(path=Path(corners), color=color, linestyle=line, **how))
+
+
+def lent(ax: Axes, start: float, end: float, y: float, words: str, color: str) -> None:
+    """A dotted line between two places, for bytes that are lent and not copied, with words above it."""
+    ax.plot((start, end), (y, y), color=color, linewidth=1.3, linestyle=(0, (1.5, 1.5)))
+    ax.text((start + end) / 2, y - 4, words, ha="center", va="bottom", color=color)
 
 
 def shortened(text: str, room: float, size: float = 8.5, bold: bool = False, family: str | None = None) -> str:
     """Cuts the middle out of a line until it fits `room` pixels: names differ at their ends."""
     how = {"size": size, "bold": bold} | ({"family": family} if family else {})
-    kept, fitting = min(len(text), int(room)), text  # no letter is narrower than a pixel
-    while (len(fitting) > room or width(fitting, **how) > room) and kept > 2:
-        kept -= 1
-        fitting = f"{text[: kept // 2]}…{text[-(kept // 2) :]}"
-    return fitting
+    letters, line = min(len(text), int(room)), text  # no letter is narrower than a pixel
+    while (len(line) > room or width(line, **how) > room) and letters > 2:
+        letters -= 1
+        line = f"{text[: letters // 2]}…{text[-(letters // 2) :]}"
+    return line

@@ -3,12 +3,10 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
@@ -35,55 +33,53 @@ LOOKS: Mapping[PageState, Kind] = {  # a cell of several pages is filled in this
 DOT = 2.5
 WIDE = round(PAGE * 96 * DOT)
 LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # a cell and its gap: at most; at least for one page, for several
-OUTLINED = 15  # smaller cells get no outline: a thousand outlines hide their cells
 TALLEST = 840  # of a grid
-KEY, LETTER = 46, 14  # a row of the legend; a small letter
+LETTER = 14  # a small letter
 DIRTY = {"marker": "o", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 RARE = 0.2  # the least share of a cell that a state gets
 
 
-class Seen:
-    """What a picture shows of a page map or a page cache: the state of each page, and its name."""
+class States:
+    """What a grid shows of a page map or a page cache: each page's state, (pages,) of PageState or None; their names;
+    and how many pages are in each state that occurs."""
 
     def __init__(self, pages: PageMap | PageCache):
-        self.words = {state: state.words for state in LOOKS}
-        self.states, self.why, self.more, self.dirty = None, pages.why, [], None
+        self.reason = pages.why
         if isinstance(pages, PageMap):
-            self.states = pages.states
-            return
-        self.words |= {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
-        if pages.cached is not None:
-            self.states = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
-        self.more = [(pages.dirty, "dirty", pages.dirty_pages), (pages.writeback, "being written", None)]
-        self.dirty = pages.dirty_pages
+            self.names = {state: state.words for state in LOOKS}
+            self.pages, self.dirty, self.more = pages.states, None, []
+        else:
+            self.names = {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
+            self.pages, self.dirty = None, pages.dirty_pages
+            if pages.cached is not None:
+                self.pages = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(np.uint8)
+            self.more = [(pages.dirty, "dirty", pages.dirty_pages), (pages.writeback, "being written", None)]
+        self.counts: dict[PageState, int] = {}
+        if self.pages is not None:
+            self.counts = {state: n for state in LOOKS if (n := int(np.count_nonzero(self.pages == state)))}
 
-    @cached_property
-    def counts(self) -> dict[PageState, int]:
-        """How many pages are in each state that occurs; empty if not measured."""
-        return {} if self.states is None else {s: n for s in LOOKS if (n := int(np.count_nonzero(self.states == s)))}
+    def text(self, runs: int = 0, absent: bool = True) -> str:
+        """The parts in one line, or the reason that there are none."""
+        if self.pages is None:
+            return f"{NOT_MEASURED}: {self.reason}" if self.reason else NOT_MEASURED
+        return ", ".join(self.parts(runs, absent)) or "no pages"
 
-    def told(self, which: int = 0, absent: bool = True) -> str:
-        """The parts in one line, or why there are none."""
-        if self.states is None:
-            return f"{NOT_MEASURED}: {self.why}" if self.why else NOT_MEASURED
-        return ", ".join(self.parts(which, absent)) or "no pages"
-
-    def parts(self, which: int = 0, absent: bool = True) -> list[str]:
-        """The count of each state as text; with page numbers if its pages form at most `which` runs."""
+    def parts(self, runs: int = 0, absent: bool = True) -> list[str]:
+        """The count of each state as text; with page numbers if its pages form at most so many runs."""
         return [
-            f"{count:,} {self.words[state]}{self._numbers(self.states == state, which * (state != PageState.ABSENT))}"
+            f"{count:,} {self.names[state]}{self._numbers(self.pages == state, runs * (state != PageState.ABSENT))}"
             for state, count in self.counts.items()
-            if absent or state != PageState.ABSENT or count == len(self.states)
-        ] + [f"{count:,} {word}{self._numbers(where, which)}" for count, word, where in self.more if count]
+            if absent or state != PageState.ABSENT or count == len(self.pages)
+        ] + [f"{count:,} {word}{self._numbers(where, runs)}" for count, word, where in self.more if count]
 
     def _numbers(self, where: np.ndarray | None, most: int) -> str:
         """ " (page 5)", " (0 to 3, 7)"; "" for most pages, for more than `most` runs, and if nobody can tell."""
-        there = np.flatnonzero(where) if where is not None else ()
-        runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
-        if not 0 < 2 * len(there) <= len(self.states) or len(runs) > most:
+        numbers = np.flatnonzero(where) if where is not None else ()
+        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+        if not 0 < 2 * len(numbers) <= len(self.pages) or len(runs) > most:
             return ""
-        said = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
-        return f" ({'page ' if len(there) == 1 else ''}{said})"
+        words = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+        return f" ({'page ' if len(numbers) == 1 else ''}{words})"
 
 
 class Layout(NamedTuple):
@@ -108,87 +104,64 @@ class Layout(NamedTuple):
         return self.columns > self.rows == self.each == 1 and self.pitch >= 36
 
     @classmethod
-    def of(cls, seen: Seen, width: float) -> "Layout":
+    def of(cls, states: States, width: float) -> "Layout":
         """The largest cells that fit `width` dots. Columns are a power of two, so rows begin at round numbers."""
-        if seen.states is None or not len(seen.states):
+        if not states.counts:
             return cls(1, 1, 1, 160)
         each = 1
         while True:
-            cells, least = -(-len(seen.states) // each), LEAST if each == 1 else LEAST_OF_MANY
+            cells, least = -(-len(states.pages) // each), LEAST if each == 1 else LEAST_OF_MANY
             wanted = 2 ** max(4, math.ceil(math.log2(4 * cells) / 2))  # four times as wide as tall
             columns = min(wanted, 2 ** int(math.log2(width / least)))
-            made = cls(columns, -(-cells // columns), each, min(int(width) // columns, LARGEST))
-            if made.tall <= TALLEST:
-                return made
+            layout = cls(columns, -(-cells // columns), each, min(int(width) // columns, LARGEST))
+            if layout.tall <= TALLEST:
+                return layout
             each *= 2
 
 
-def changed(seen: Seen, before: Seen | None) -> np.ndarray | None:
+def changed(states: States, before: States | None) -> np.ndarray | None:
     """(pages,) bool: which pages changed state since `before`; None if none did, or if nobody can tell."""
-    if before is None or not seen.counts or before.states is None or len(before.states) != len(seen.states):
+    if before is None or not states.counts or before.pages is None or len(before.pages) != len(states.pages):
         return None
-    differ = before.states != seen.states
+    differ = before.pages != states.pages
     return differ if differ.any() else None
 
 
-def draw(ax: Axes, seen: Seen, layout: Layout, x: int, y: int, outlined: np.ndarray | None = None) -> None:
+def draw(ax: Axes, states: States, layout: Layout, x: int, y: int, outlined: np.ndarray | None = None) -> None:
     """Draws the grid with its corner at (x, y), and a line around the pages of `outlined`, (pages,) bool."""
-    side, index = layout.pitch - layout.gap, np.arange(-(-len(seen.states) // layout.each))
+    side, index = layout.pitch - layout.gap, np.arange(-(-len(states.pages) // layout.each))
     left, top = x + index % layout.columns * layout.pitch, y + index // layout.columns * layout.pitch
     bottoms = np.zeros(len(index))
-    for state, share in zip(LOOKS, _shares(seen.states, layout.each), strict=True):
+    for state, share in zip(LOOKS, _shares(states.pages, layout.each), strict=True):
         some, tops = share > 0, bottoms + share
         if some.any():
             boxes = left, top + np.rint(side * (1 - tops)), left + side, top + np.rint(side * (1 - bottoms))
             path = _rectangles(*(edge[some] for edge in boxes))
             ax.add_artist(PathPatch(path, linewidth=0, **paint(LOOKS[state])))
             bottoms = tops
-    if seen.dirty is not None:
-        some = np.add.reduceat(seen.dirty, index * layout.each) > 0
+    if states.dirty is not None:
+        some = np.add.reduceat(states.dirty, index * layout.each) > 0
         ax.plot(left[some] + side / 2, top[some] + side / 2, **DIRTY, markersize=0.35 * side / DOT)
     if outlined is not None:
         path = _outline(np.add.reduceat(outlined, index * layout.each) > 0, layout, x, y)
         ax.add_artist(PathPatch(path, linewidth=0, facecolor=INK, zorder=3))
 
 
-def panel(ax: Axes, seen: Seen, x: int, y: int, width: int, tall: int) -> None:
+def panel(ax: Axes, states: States, x: int, y: int, width: int, tall: int) -> None:
     """Says why there's no grid, in its place."""
     ax.add_artist(Rectangle((x, y), width, tall, linewidth=0, **paint(ABSENT)))
-    lines = textwrap.wrap(seen.told(), int(width / LETTER), max_lines=int(tall / 32), placeholder=" …")
+    lines = textwrap.wrap(states.text(), int(width / LETTER), max_lines=int(tall / 32), placeholder=" …")
     ax.text(x + width / 2, y + tall / 2, "\n".join(lines), ha="center", va="center", color=QUIET, fontsize=7.5)
 
 
-def keys(grids: Sequence[Seen], outlined: bool = False) -> list[list[Patch | Line2D]]:
-    """The legend's rows: each state that occurs, with every name that the grids use for it."""
-    words: dict[PageState, list[str]] = {state: [] for state in LOOKS}
-    for grid in grids:
-        for state in grid.counts:
-            words[state] += [grid.words[state]] * (grid.words[state] not in words[state])
-    shown = [key(LOOKS[state]._replace(word=" · ".join(said))) for state, said in words.items() if said]
-    shown += [Line2D([], [], label="dirty: not on the disk yet", **DIRTY)] * any(one.dirty is not None for one in grids)
-    shown += [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
-    rows: list[list[Patch | Line2D]] = [[]] * bool(shown)
-    for patch in shown:
-        if sum(54 + 6.1 * len(other.get_label()) for other in (*rows[-1], patch)) > PAGE * 96:
-            rows.append([])
-        rows[-1].append(patch)
-    return rows
-
-
-def legend(fig: Figure, rows: list[list[Patch | Line2D]]) -> None:
-    """Puts the legend at the top, KEY dots per row."""
-    for index, row in enumerate(rows):
-        top = 1 - index * KEY / (fig.get_figheight() * 96 * DOT)
-        fig.legend(handles=row, ncols=len(row), loc="upper left", bbox_to_anchor=(0.005, top))
-
-
-def canvas(tall: float) -> tuple[Figure, Axes]:
-    """A figure of the page's width whose axes count dots, from the top left."""
-    fig = Figure(figsize=(WIDE / DOT / 96, round(tall) / DOT / 96))
-    ax = fig.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, WIDE), ylim=(round(tall), 0))
-    ax.set_axis_off()
-    return fig, ax
+def keys(grids: Sequence[States], outlined: bool = False) -> list[Patch | Line2D]:
+    """The legend: each state that occurs, with every name that the grids use for it."""
+    shown: list[Patch | Line2D] = []
+    for state, kind in LOOKS.items():
+        if names := dict.fromkeys(grid.names[state] for grid in grids if state in grid.counts):
+            shown.append(key(kind._replace(word=" · ".join(names))))
+    shown += [Line2D([], [], label="dirty: not on the disk yet", **DIRTY)] * any(g.dirty is not None for g in grids)
+    return shown + [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
 
 
 def _shares(states: np.ndarray, each: int) -> np.ndarray:

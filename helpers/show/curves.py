@@ -31,11 +31,12 @@ from .figure import (
     paint,
     picture,
 )
-from .words import by_name, checked, ended, peaks, with_machine
+from .words import alt_text, by_name, checked, ended, peaks, with_machine
 
 POINTS = 400  # per panel: more than its pixels on the page
 
 
+@look()
 def curves(
     recordings: Comparison | Mapping[str, Recording] | Recording,
     predicted: Mapping[str, float | None] | None = None,
@@ -55,22 +56,27 @@ def curves(
     top = 1.15 * max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) / MiB
     unit, factor = ("ms", 1000) if longest < 1 else ("s", 1)
     end = longest * factor or 1
-    with look():
-        said = {name: _said(name, recording, top) for name, recording in methods.items()}
-        fig, panels = _panels(said, f"time, {unit}")
-        for ax, (name, recording) in zip(panels, methods.items(), strict=True):
-            _draw(ax, recording, factor, top)
-            if name in guesses:
-                _draw_guess(ax, guesses[name], end, top)
-        ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
-        ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(top / 4.5))))
-        ax.xaxis.set_major_locator(MaxNLocator(4 if len(panels) > 1 else 8))
-        split = [recording for recording in methods.values() if recording.anonymous is not None]
-        kinds = [ANONYMOUS, FILE] * bool(split) + [SHARED] * any(recording.peak.shared for recording in split)
-        kinds += [UNKNOWN] * (len(split) < len(methods))
-        guess = [Patch(label="anonymous, as you predicted", **guessed(ANONYMOUS))] * bool(guesses)
-        legend(fig, *map(key, kinds), *guess)
-        return picture(fig, _alt(methods, guesses), with_machine(caption, methods))
+    texts, rows = {}, {}
+    for name, recording in methods.items():
+        texts[name] = _text(name, recording, top)
+        words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in peaks(recording))
+        took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
+        guess = f"you predicted {in_words(guesses[name], 'bytes')} anonymous" if name in guesses else ""
+        rows[name] = [f"{words} at its peak", took, ended(recording), guess]
+    fig, panels = _panels(texts, f"time, {unit}")
+    for ax, (name, recording) in zip(panels, methods.items(), strict=True):
+        _draw(ax, recording, factor, top)
+        if name in guesses:
+            _draw_guess(ax, guesses[name], end, top)
+    ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
+    ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(top / 4.5))))
+    ax.xaxis.set_major_locator(MaxNLocator(4 if len(panels) > 1 else 8))
+    split = [recording for recording in methods.values() if recording.anonymous is not None]
+    kinds = [ANONYMOUS, FILE] * bool(split) + [SHARED] * any(recording.peak.shared for recording in split)
+    kinds += [UNKNOWN] * (len(split) < len(methods))
+    guess = [Patch(label="anonymous, as you predicted", **guessed(ANONYMOUS))] * bool(guesses)
+    legend(fig, *map(key, kinds), *guess)
+    return picture(fig, alt_text("Memory over time, one panel per method", rows), with_machine(caption, methods))
 
 
 def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
@@ -81,10 +87,10 @@ def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple
     if len(times) <= points:
         return times, stack
     total = stack.sum(axis=0)
-    kept = {0, len(times) - 1, *stack.argmax(axis=1)}
+    indices = {0, len(times) - 1, *stack.argmax(axis=1)}
     for stretch in np.array_split(np.arange(len(times)), (points - len(stack) - 2) // 2):
-        kept |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
-    index = np.array(sorted(kept))
+        indices |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
+    index = np.array(sorted(indices))
     return times[index], stack[:, index]
 
 
@@ -97,47 +103,42 @@ def _stack(recording: Recording) -> np.ndarray:
     return np.stack([empty if samples is None else np.maximum(samples, 0) for samples in series])
 
 
-def _said(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
+def _text(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
     """The text above a panel: the method and its visible peaks (or the largest); and whether the run went well."""
-    found = peaks(recording)
-    seen = [(value, word) for value, word in found if value >= 0.05 * top * MiB] or [max(found)]
-    words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in seen)
-    end = [ended(recording)] if recording.ended != "returned" else []
-    return textwrap.fill(name, 26), "\n".join(textwrap.wrap(words, 31, break_on_hyphens=False) + end), not end
+    all_peaks = peaks(recording)
+    visible = [(value, word) for value, word in all_peaks if value >= 0.05 * top * MiB] or [max(all_peaks)]
+    words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in visible)
+    lines = textwrap.wrap(words, 31, break_on_hyphens=False) + [ended(recording)] * bool(ended(recording))
+    return textwrap.fill(name, 26), "\n".join(lines), not ended(recording)
 
 
-def _panels(said: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[Figure, list[Axes]]:
+def _panels(texts: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[Figure, list[Axes]]:
     """Panels laid out in inches, so a long name can't squeeze them; each has its text above it."""
-    columns = {1: 1, 2: 2, 4: 2}.get(len(said), 3)
-    rows = -(-len(said) // columns)
+    columns = {1: 1, 2: 2, 4: 2}.get(len(texts), 3)
+    rows = -(-len(texts) // columns)
     width, height = (PAGE, 1.05) if columns > 1 else (0.72 * PAGE, 1.7)
     left, right, keys, below, gap = 0.52, 0.12, 0.22, 0.26, 0.3
-    lines = [[1 + text.count("\n") for text in (title, note)] for title, note, _ in said.values()]
-    heads = []  # per row: the space above its panels, and how much of it is notes
-    for row in range(rows):
-        titles, notes = map(max, zip(*lines[row * columns : (row + 1) * columns], strict=True))
-        heads.append((0.155 * notes + 0.165 * titles + 0.14, 0.155 * notes))
-    total = keys + sum(head for head, _ in heads) + rows * (height + below) + 0.14
+    titles, notes = (max(1 + text[part].count("\n") for text in texts.values()) for part in (0, 1))
+    note_height = 0.155 * notes
+    head = note_height + 0.165 * titles + 0.14
+    total = keys + rows * (head + height + below) + 0.14
     across = (width - left - right - (columns - 1) * gap) / columns
     fig = Figure(figsize=(width, total))
-    panels: list[Axes] = []
-    for index, (title, note, well) in enumerate(said.values()):
-        row, column = divmod(index, columns)
-        y = total - keys - sum(head for head, _ in heads[: row + 1]) - row * (height + below) - height
-        place = (left + column * (across + gap)) / width, y / total, across / width, height / total
-        ax = fig.add_axes(place, sharex=panels[0] if panels else None, sharey=panels[0] if panels else None)
-        ax.set_title(title, pad=72 * (heads[row][1] + 0.08))
+    panels = list(fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    fig.subplots_adjust(left / width, (below + 0.14) / total, 1 - right / width, 1 - (keys + head) / total,
+                        gap / across, (head + below) / height)  # fmt: skip
+    for ax in panels[len(texts) :]:
+        ax.remove()
+    for index, (ax, (title, note, well)) in enumerate(zip(panels, texts.values(), strict=False)):
+        ax.set_title(title, pad=72 * (note_height + 0.08))
         ax.annotate(
-            note, (0, 1), xytext=(0, 72 * (heads[row][1] + 0.04)), xycoords="axes fraction",
+            note, (0, 1), xytext=(0, 72 * (note_height + 0.04)), xycoords="axes fraction",
             textcoords="offset points", color=QUIET if well else WARNING, va="top",
         )  # fmt: skip
-        ax.tick_params(labelleft=column == 0, labelbottom=index + columns >= len(said))
-        if column == 0:
-            ax.set_ylabel("MiB")
-        if row == rows - 1:
-            ax.set_xlabel(x_label, labelpad=2)
-        panels.append(ax)
-    return fig, panels
+        ax.tick_params(labelbottom=index + columns >= len(texts))
+        ax.set_ylabel("MiB" if index % columns == 0 else "")
+        ax.set_xlabel(x_label if index // columns == rows - 1 else "", labelpad=2)
+    return fig, panels[: len(texts)]
 
 
 def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
@@ -151,7 +152,7 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
                 # The line keeps a spike thinner than a pixel visible.
                 ax.plot(times * factor, below + series, color=kind.edge, linewidth=0.8)
         below = below + series
-    if recording.ended != "returned" and len(times):
+    if ended(recording) and len(times):
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
 
 
@@ -167,14 +168,3 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
         ha="right", va="bottom" if inside else "top", color=INK, zorder=5,
         bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
     )  # fmt: skip
-
-
-def _alt(methods: Mapping[str, Recording], guesses: Mapping[str, float]) -> str:
-    told = []
-    for name, recording in methods.items():
-        words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in peaks(recording))
-        took = f", in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
-        end = f", {ended(recording)}" if recording.ended != "returned" else ""
-        guess = f"; you predicted {in_words(guesses[name], 'bytes')} anonymous" if name in guesses else ""
-        told.append(f"{name}: {words} at its peak{took}{end}{guess}.")
-    return f"Memory over time, one panel per method. {' '.join(told)}"

@@ -1,4 +1,4 @@
-"""A knob to turn: what was measured at each of its positions, and a slider that moves along them."""
+"""A slider over what was measured at each position of a knob."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,71 +9,65 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Recording
-from ..units import NOT_MEASURED, digits, in_words
+from ..units import NOT_MEASURED, digits
 from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
 from .fitting import width
-from .words import with_machine
+from .words import amount, with_machine
 
 Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
-Rows = Mapping[Position, Mapping[str, float | None]]
+Rows = Mapping[str, Mapping[str, float | None]]
 FRAME = {"left": 0.085, "right": 0.975, "wspace": 0.25}
 
 
 def dial(
     label: str, results: Mapping[Position, Measured], meters: Meters, caption: str = "", first: Position | None = None
 ) -> Interactive:
-    """`dial_figure` with a slider for the position; on paper, the picture of the `first` (default: the lowest).
+    """One to three panels, a meter each: a curve over the knob's positions, and a mark at the slider's.
 
     dial("Workers", recorded("09-workers", compare(…)), ["anonymous", "wall"])
     dial("Types", {1: {"a method": 31.0}, 4: {"a method": 48.0}}, {"a method": "ns"})
-    """
-    positions = _in_order(results)
-    words = {position: _word(position) for position in positions}
-    start = next(iter(positions)) if first is None else first
-    return slider(label, words, start, lambda chosen: dial_figure(label, positions, meters, chosen, caption))
-
-
-def dial_figure(
-    label: str, results: Mapping[Position, Measured], meters: Meters, chosen: Position, caption: str = ""
-) -> Picture:
-    """One to three panels, a meter each: a curve over the knob's positions, and a mark at the `chosen` position.
 
     `results` has for each position a Recording, or numbers by meter (None: not measured here). Numbers are put in
-    order; texts keep theirs. Positions are equally far apart, as on the slider.
-    `meters` are names in METERS, or {name: unit}: "bytes", "count", "seconds", or a text such as "ns".
-    Panels with the same unit have the same scale. The caption gives the chosen position's numbers.
-    ValueError for an unknown position, for an unknown meter, and if there are fewer than two positions.
+    order; texts keep theirs. Positions are equally far apart. `meters` are names in METERS, or {name: unit}: "bytes",
+    "count", "seconds", or a text such as "ns"; panels with the same unit have the same scale. On paper it's the picture
+    of the `first` position (default: the lowest). ValueError for an unknown position, for an unknown meter, and if
+    there are fewer than two positions.
     """
-    positions, units = _in_order(results), _units(meters)
-    if chosen not in positions:
-        raise ValueError(f"{label} has no position {chosen!r}; there are: {', '.join(map(_word, positions))}")
-    rows = {position: {meter: _value(one, meter) for meter in units} for position, one in positions.items()}
-    with look():
-        fig = Figure(figsize=(PAGE, 3.6 if len(units) > 2 else 2.4))
-        if len(units) > 2:
-            grid = fig.add_gridspec(2, 2, top=0.93, bottom=0.12, hspace=0.72, **FRAME)
-            places = [grid[:, 0], grid[0, 1], grid[1, 1]]
-        else:
-            grid = fig.add_gridspec(1, len(units), top=0.89, bottom=0.19, **FRAME)
-            places = [grid[0, column] for column in range(len(units))]
-        for place, meter in zip(places, units, strict=True):
-            _draw(fig.add_subplot(place), rows, meter, units, chosen)
-            fig.axes[-1].set_xlabel(label.lower(), labelpad=2)
-        said = {position: f"{label} {_word(position)}: {_told(rows, units, position)}." for position in rows}
-        others = " ".join(said[position] for position in rows if position != chosen)
-        alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {said[chosen]} {others}"
-        recordings = {_word(position): one for position, one in positions.items() if isinstance(one, Recording)}
-        caption = f"{caption} {said[chosen]}"
-        return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
+    texts = any(isinstance(position, str) for position in results)
+    in_order = results if texts else sorted(results)
+    positions = {_word(position): results[position] for position in in_order}
+    start = next(iter(positions), "") if first is None else _word(first)
+    words = {position: position for position in positions}
+    return slider(label, words, start, lambda at: _figure(label, positions, meters, at, caption))
 
 
-def _in_order(results: Mapping[Position, Measured]) -> dict[Position, Measured]:
+@look()
+def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen: str, caption: str) -> Picture:
     if len(results) < 2:
         raise ValueError(f"a slider needs two positions or more, not {len(results)}")
-    texts = any(isinstance(position, str) for position in results)
-    return dict(results if texts else sorted(results.items()))
+    if chosen not in results:
+        raise ValueError(f"{label} has no position {chosen}; there are: {', '.join(results)}")
+    units = _units(meters)
+    rows = {position: {meter: _value(one, meter) for meter in units} for position, one in results.items()}
+    fig = Figure(figsize=(PAGE, 3.6 if len(units) > 2 else 2.4))
+    if len(units) > 2:
+        grid = fig.add_gridspec(2, 2, top=0.93, bottom=0.12, hspace=0.72, **FRAME)
+        places = [grid[:, 0], grid[0, 1], grid[1, 1]]
+    else:
+        grid = fig.add_gridspec(1, len(units), top=0.89, bottom=0.19, **FRAME)
+        places = [grid[0, column] for column in range(len(units))]
+    for place, meter in zip(places, units, strict=True):
+        ax = fig.add_subplot(place)
+        _draw(ax, rows, meter, units, chosen)
+        ax.set_xlabel(label.lower(), labelpad=2)
+    sentences = {position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}." for position in rows}
+    others = " ".join(sentences[position] for position in rows if position != chosen)
+    alt = f"{'; '.join(map(_title, units))}, by {label.lower()}. Marked: {sentences[chosen]} {others}"
+    recordings = {position: one for position, one in results.items() if isinstance(one, Recording)}
+    caption = f"{caption} {sentences[chosen]}"
+    return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
 
 
 def _units(meters: Meters) -> dict[str, str]:
@@ -98,27 +92,23 @@ def _title(meter: str) -> str:
     return METERS[meter].title if meter in METERS else meter
 
 
-def _in_words(value: float | None, unit: str) -> str:
-    known = value is None or unit in ("bytes", "count", "seconds")
-    return in_words(value, unit) if known else f"{digits(value)} {unit}"
-
-
-def _told(rows: Rows, units: Mapping[str, str], position: Position) -> str:
+def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
     """The position's numbers, and how the first meter's compares with its lowest, unless it's the same everywhere."""
-    figures = [f"{_title(meter)} {_in_words(rows[position][meter], unit)}" for meter, unit in units.items()]
+    numbers = [f"{_title(meter)} {amount(rows[position][meter], unit)}" for meter, unit in units.items()]
     first = next(iter(units))
-    value, known = rows[position][first], [row[first] for row in rows.values() if row[first] is not None]
-    if value is not None and 0 < min(known) < max(known):
-        figures[0] += f" ({'its lowest' if value == min(known) else f'{value / min(known):.1f} times its lowest'})"
-    return "; ".join(figures)
+    value, measured = rows[position][first], [row[first] for row in rows.values() if row[first] is not None]
+    if value is not None and 0 < min(measured) < max(measured):
+        lowest = min(measured)
+        numbers[0] += f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"
+    return numbers
 
 
-def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: Position) -> None:
+def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
     unit, places = units[meter], {position: place for place, position in enumerate(rows)}
     ax.set_title(_title(meter))
     ax.set_xlim(-0.4, len(rows) - 0.6)
-    shown = list(rows)[:: _apart(rows, ax.get_position().width * PAGE * 96)]
-    ax.set_xticks([places[position] for position in shown], [_word(position) for position in shown])
+    labelled = list(rows)[:: _apart(list(rows), ax.get_position().width * PAGE * 96)]
+    ax.set_xticks([places[position] for position in labelled], labelled)
     points = {places[position]: row[meter] for position, row in rows.items() if row[meter] is not None}
     if not points:
         ax.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET)
@@ -133,7 +123,7 @@ def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: Po
     ax.set_ylim(0, 1.25 * highest)
     binary = MultipleLocator(2 ** math.ceil(math.log2(highest / 4)))
     ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(4, integer=unit == "count"))
-    ax.yaxis.set_major_formatter(lambda value, _: _in_words(value, unit))
+    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
     if places[chosen] in points:
         _mark(ax, places[chosen], points[places[chosen]], unit, color, len(rows))
 
@@ -144,15 +134,14 @@ def _mark(ax: Axes, place: int, value: float, unit: str, color: str, count: int)
     ax.plot(place, value, color=color, marker="o", **ring)
     side, shift = ("left", -3) if place < count / 4 else ("right", 3) if place >= 3 * count / 4 else ("center", 0)
     ax.annotate(
-        _in_words(value, unit), (place, 1), xytext=(shift, -1), xycoords=("data", "axes fraction"),
+        amount(value, unit), (place, 1), xytext=(shift, -1), xycoords=("data", "axes fraction"),
         textcoords="offset points", ha=side, va="top", fontweight="bold",
     )  # fmt: skip
 
 
-def _apart(rows: Rows, room: float) -> int:
+def _apart(words: list[str], room: float) -> int:
     """Label every position below the axis, or every second, third, …: as many as fit into `room` pixels."""
-    step = room / len(rows)
-    words = [_word(position) for position in rows]
+    step = room / len(words)
     for apart in range(1, len(words)):
         if all((width(a) + width(b)) / 2 + 8 <= apart * step for a, b in pairwise(words[::apart])):
             return apart

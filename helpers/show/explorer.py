@@ -15,7 +15,7 @@ from .figure import Interactive, Picture
 from .pages import page_film
 
 ADVICE = ("normal", "random", "sequential", "willneed")
-LAST = 12  # steps on paper: as many as fit on a page
+ON_PAPER = 12  # steps: as many as fit on a page
 LOGGED = 4  # actions named below the buttons
 
 
@@ -82,12 +82,12 @@ class _Panel:
         self.box.add_class("zc-explorer")
         self.shown, self.in_force = explorer.film[-2:][0], ADVICE[0]
         self._show(explorer.film[-1])
-        self.interactive = Interactive(self.box, page_film(explorer.film[-LAST:]))
+        self.interactive = Interactive(self.box, page_film(explorer.film[-ON_PAPER:]))
 
     def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> ipywidgets.Button:
-        made = ipywidgets.Button(description=name, tooltip=tooltip, layout={"width": "auto", "flex": "none"})
-        made.on_click(lambda _: self._do(action))
-        return made
+        button = ipywidgets.Button(description=name, tooltip=tooltip, layout={"width": "auto", "flex": "none"})
+        button.on_click(lambda _: self._do(action))
+        return button
 
     def _kind(self) -> str:
         return "shared" if self.explorer.shared else "private"
@@ -101,8 +101,8 @@ class _Panel:
         try:
             step = action()
         except Exception as error:  # shown where the reader looks, and the buttons stay usable
-            told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            self.message.value = f'<div role="alert"><strong>Not done.</strong> {escape(told)}</div>'
+            reason = getattr(error, "strerror", None) or str(error)
+            self.message.value = f'<div role="alert"><strong>Not done.</strong> {escape(reason)}</div>'
         else:
             self.message.value = ""
             self.interactive.draw(self._show(step))
@@ -123,10 +123,12 @@ class _Panel:
 
 def _advice(film: Film) -> str:
     """The advice in force, which a new mapping doesn't have; "willneed" is an order, and no advice for later."""
-    actions = [step.action for step in film]
-    since = actions[max(at for at, action in enumerate(actions) if action.startswith("map")) :]
-    given = [action.removeprefix("advise ") for action in since if action.startswith("advise ")]
-    return next((advice for advice in reversed(given) if advice in ADVICE[:3]), ADVICE[0])
+    for step in reversed(film):
+        if step.action.startswith("map"):
+            break
+        if (advice := step.action.removeprefix("advise ")) in ADVICE[:3]:
+            return advice
+    return ADVICE[0]
 
 
 def _maps(step: Step) -> dict[str, PageMap | PageCache]:
@@ -151,8 +153,8 @@ def _counters(step: Step, advice: str) -> str:
     }  # fmt: skip
     cost |= {"byte read": str(step.value)} if isinstance(step.value, int) else {}
     cached = None if step.cache.count is None else step.cache.count * step.mine.page_size
-    now = _kinds("my", step.mine) | {"page cache": in_words(cached, "bytes")}
-    now |= _kinds("child's", step.child) if step.child is not None else {}
+    now = _sizes("my", step.mine) | {"page cache": in_words(cached, "bytes")}
+    now |= _sizes("child's", step.child) if step.child is not None else {}
     now |= {"advice": advice}
     return (
         '<div role="status" class="zc-counters" style="line-height:1.6">'
@@ -160,20 +162,21 @@ def _counters(step: Step, advice: str) -> str:
     )
 
 
-def _kinds(whose: str, pages: PageMap) -> dict[str, str]:
+def _sizes(whose: str, pages: PageMap) -> dict[str, str]:
     """How much memory is anonymous and must be kept, and how much is lent by the page cache."""
-    kinds = {
-        "anonymous": (PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED),
-        "file-backed": (PageState.FILE, PageState.SHARED),
+    anonymous = pages.count(PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
+    lent = pages.count(PageState.FILE, PageState.SHARED)
+    return {
+        f"{whose} {kind}": in_words(count * pages.page_size, "bytes")
+        for kind, count in (("anonymous", anonymous), ("file-backed", lent))
     }
-    return {f"{whose} {kind}": in_words(pages.count(*of) * pages.page_size, "bytes") for kind, of in kinds.items()}
 
 
-def _listed(figures: dict[str, str]) -> str:
+def _listed(counters: dict[str, str]) -> str:
     return " · ".join(
         f'<span style="white-space:nowrap">{escape(name)} '
         f'<strong data-counter="{escape(name)}">{escape(words)}</strong></span>'
-        for name, words in figures.items()
+        for name, words in counters.items()
     )
 
 

@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,12 +12,8 @@ from typing import Any, NamedTuple
 
 import ipywidgets
 import matplotlib.style
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
 from ..folders import write_whole
@@ -44,8 +40,7 @@ ABSENT = Kind("absent", "#ebebeb", "#8a8a8a", None)
 UNKNOWN = ABSENT._replace(word="kinds not measured here")
 KINDS: Mapping[str, Kind] = {"anonymous": ANONYMOUS, "file": FILE, "shared": SHARED}
 PREDICTED = {"color": INK, "linestyle": (0, (4, 2.5)), "linewidth": 1.1}
-MARKS = (("o", INK, "-"), ("s", "#8a5a9e", "-"), ("^", "#6b6b6b", "-"), ("D", "#9a9a9a", "-"))
-FAR = 20  # use a log scale if a line is this many times another: it bends straight lines and hides crossings
+MARKS = (("o", INK), ("s", "#8a5a9e"), ("^", "#6b6b6b"), ("D", "#9a9a9a"))
 
 LOOK = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is the same on every machine
@@ -81,16 +76,13 @@ LOOK = {
     "legend.borderpad": 0,
     "legend.borderaxespad": 0.35,
     "legend.columnspacing": 1.6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "zero-copy",  # the same drawing makes the same bytes
     "figure.facecolor": "white",
     "figure.dpi": 96,
 }
-_FILLER = {"no description has been provided for this image", "a plot of the data", "alternative text goes here"}
 
 
 def look() -> Any:
-    """A context that overrides the notebook's matplotlib style: `with look(): fig = Figure(...)`."""
+    """Overrides the notebook's matplotlib style: `@look()` above a function that draws, or `with look(): …`."""
     return matplotlib.style.context(["default", LOOK])
 
 
@@ -108,25 +100,12 @@ class Picture:
 
         SVG would be three to five times as large: it stores letters as outlines, and 400 points per panel.
         """
+        full, small = io.BytesIO(), io.BytesIO()
         with look():
-            usual, small = self.figure.dpi, io.BytesIO()
-            try:
-                self.figure.set_dpi(240)
-                canvas = FigureCanvasAgg(self.figure)
-                canvas.draw()
-                full = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-            finally:
-                self.figure.set_dpi(usual)
-            full.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", dpi=(240, 240))
-            return small.getvalue()
-
-    @property
-    def svg(self) -> bytes:
-        """The same picture as vectors, for slides; larger than the PNG."""
-        with look():
-            buffer = io.BytesIO()
-            self.figure.savefig(buffer, format="svg", metadata={"Date": None})
-            return buffer.getvalue()
+            self.figure.savefig(full, format="png", dpi=240, pil_kwargs={"compress_level": 0})
+        colours = Image.open(full).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        colours.save(small, "PNG", dpi=(240, 240))
+        return small.getvalue()
 
     def __repr__(self) -> str:
         return self.alt
@@ -142,23 +121,19 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a .png or .svg, completely or not at all; ValueError for any other suffix."""
-        path = Path(path)
-        if path.suffix not in (".png", ".svg"):
-            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        write_whole(path, self.png if path.suffix == ".png" else self.svg)
+        """Writes a PNG, completely or not at all."""
+        write_whole(Path(path), self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """`fig` with its alternative text and caption. ValueError if the alternative text says nothing.
+    """`fig` with its alternative text and caption. ValueError for an alternative text of fewer than three words.
 
     The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
-    see it. The caption appears below the picture, for everybody.
+    see it; `words.alt_text` puts it together. The caption appears below the picture, for everybody.
     """
-    told = " ".join(alt.split())
-    if len(told.split()) < 3 or told.lower().rstrip(".") in _FILLER:
+    if len(alt.split()) < 3:
         raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")
-    return Picture(fig, told, " ".join(caption.split()))
+    return Picture(fig, " ".join(alt.split()), " ".join(caption.split()))
 
 
 @dataclass(eq=False)
@@ -180,34 +155,36 @@ class Interactive(Lasting):
         self.renew()
 
 
-def slider(description: str, words: Mapping[Any, str], first: Any, drawn: Callable[[Any], Picture]) -> Interactive:
-    """A slider over the keys of `words`, labelled with its values, and the picture `drawn` for the chosen key.
+def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any], Picture]) -> Interactive:
+    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key.
 
     On paper, the picture for `first`; in a notebook that is opened again, the last. Each picture is drawn once, when
     it's first needed.
     """
-    kept = cache(drawn)
+    picture_of = cache(draw)
+    shown = picture_of(first)
     widget = ipywidgets.SelectionSlider(
-        options=[(said, key) for key, said in words.items()],
+        options=[(word, key) for key, word in words.items()],
         value=first,
-        description=description,
+        description=label,
         style={"description_width": "initial"},
         layout={"width": "28em", "max_width": "100%"},
     )
-    page = ipywidgets.HTML(kept(first)._repr_html_())
-    shown = Interactive(ipywidgets.VBox([widget, page]), kept(first))
+    page = ipywidgets.HTML(shown._repr_html_())
+    both = Interactive(ipywidgets.VBox([widget, page]), shown)
 
     def moved(change: dict[str, Any]) -> None:
-        shown.draw(kept(change["new"]))
-        page.value = shown._repr_html_()
+        both.draw(picture_of(change["new"]))
+        page.value = both._repr_html_()
 
     widget.observe(moved, "value")
-    return shown
+    return both
 
 
-def legend(fig: Figure, *keys: Any) -> None:
-    """Puts one row of keys at the top, in the order given."""
-    fig.legend(handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, 1))
+def legend(fig: Figure, *keys: Any, down: float = 0, **options: Any) -> None:
+    """Puts one row of keys at the top, or `down` pixels below it, in the order given."""
+    top = 1 - down / (96 * fig.get_figheight())
+    fig.legend(handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, top), **options)
 
 
 def key(kind: Kind) -> Patch:
@@ -224,16 +201,3 @@ def guessed(kind: Kind) -> dict[str, Any]:
 def paint(kind: Kind) -> dict[str, Any]:
     """A kind's look as keywords for a patch or a filled area; the edge colours the hatch."""
     return {"facecolor": kind.face, "edgecolor": kind.edge, "hatch": kind.hatch}
-
-
-def vertical(ax: Axes, values: Sequence[float], far: bool, above: float) -> None:
-    """A vertical axis for `values`, from 0 or, if they are `far` apart, logarithmic. `above`: the part left free."""
-    if far:
-        bottom = min(values) / 1.5
-        ax.set_yscale("log")
-        ax.set_ylim(bottom, bottom * (max(values) / bottom) ** (1 / (1 - above)))
-        ax.yaxis.set_major_locator(LogLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, max(values) / (1 - above))
-        ax.yaxis.set_major_locator(MaxNLocator(5))

@@ -27,25 +27,25 @@ from .curves import curves
 from .meters import runs_table
 from .words import ended
 
-ITS_OWN = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
-NOT_THERE = {
+LOCAL_NAME = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
+NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
 }
 
 
-class InItsWords:
+class TextOnly:
     """IPython shows the text of such an error, and no line of ours."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
-class Raised(InItsWords, Exception):
+class Raised(TextOnly, Exception):
     """What the measured code raised, with the traceback from there."""
 
 
-class Interrupted(InItsWords, KeyboardInterrupt):
+class Interrupted(TextOnly, KeyboardInterrupt):
     """The reader has stopped the run."""
 
 
@@ -73,35 +73,35 @@ class Measuring(Magics):
         else. Interrupting ends them all.
         """
         words = arg_split(line, strict=False)
-        asked = Measuring.measure.parser.parse_args(words)
-        code = line.split(None, len(words) - len(asked.code))[-1] if asked.code else ""
+        options = Measuring.measure.parser.parse_args(words)
+        code = line.split(None, len(words) - len(options.code))[-1] if options.code else ""
         if cell is not None and code:
             raise UsageError(f"%%measure takes options only, not {code!r}: what a cell above makes is carried there")
         if not (cell or code).strip():
             raise UsageError("nothing to measure: write %measure f(x), or %%measure and code below it")
-        if asked.repeat < 1:
-            raise UsageError(f"-r is how many runs, 1 or more, not {asked.repeat}")
+        if options.repeat < 1:
+            raise UsageError(f"-r is how many runs, 1 or more, not {options.repeat}")
         number = len(self.shell.history_manager.input_hist_raw) - 1
         name = f"Cell In[{number}]" if cell else shorten(code, 60)
         function, assigned = self._function(f"# %%measure\n{cell}" if cell else code, number)
         for problem in not_carried(function, "the cell" if cell else "the line"):
             raise UsageError(problem)
-        options = {"interval": asked.interval, "timeout": asked.timeout, "heap": asked.heap, "objects": True}
+        limits = {"interval": options.interval, "timeout": options.timeout}
         try:
-            runs = compare({name: function}, repeat=asked.repeat, **options)
+            runs = compare({name: function}, repeat=options.repeat, heap=options.heap, objects=True, **limits)
         except (TypeError, ValueError, TimeoutError) as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
-        if not asked.quiet:
-            many = f"The fastest of {asked.repeat} runs, each in a fresh process." if asked.repeat > 1 else ""
+        if not options.quiet:
+            many = f"The fastest of {options.repeat} runs, each in a fresh process." if options.repeat > 1 else ""
             display(curves(runs, caption=many))
         if runs[name].ended == "raised":
             raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
-        if not asked.quiet:
+        if not options.quiet:
             display(runs_table(runs.runs[name]))
-        _say(runs[name], () if asked.quiet else assigned)
-        return runs[name] if asked.output else runs[name].value
+        _say(runs[name], () if options.quiet else assigned)
+        return runs[name] if options.output else runs[name].value
 
     def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
         """The code of that cell as a function that returns its last expression's value; and the names it assigns."""
@@ -119,24 +119,24 @@ class Measuring(Magics):
             text = self._as_in_the_notebook("".join(traceback.format_exception_only(error)))
             raise Raised(text + "\nUse asyncio.run(…)." * ("'await' outside" in text)) from None
         code = next(const for const in module.co_consts if isinstance(const, CodeType))
-        for name in sorted(NOT_THERE.keys() & global_names(code)):
+        for name in sorted(NOTEBOOK_ONLY.keys() & global_names(code)):
             if name == "get_ipython" or name not in self.shell.user_ns:
-                raise UsageError(NOT_THERE[name])
+                raise UsageError(NOTEBOOK_ONLY[name])
         assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
         return FunctionType(code, self.shell.user_ns), sorted(assigned)
 
     def _as_in_the_notebook(self, trace: str, assigned: Sequence[str] = ()) -> str:
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
 
-        def frame(found: re.Match) -> str:
-            file, line, within = found.groups()
+        def frame(match: re.Match) -> str:
+            file, line, within = match.groups()
             if not (place := self.shell.compile.format_code_name(file)):
-                return found[0]
+                return match[0]
             shown = f"\n    {linecache.getline(file, int(line)).strip()}" if within else ""
             return f"  {' '.join(place)}, line {line}{within.replace(', in measured', '')}{shown}"
 
         unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
-        own = f"\n{ITS_OWN}." if unbound and unbound[1] in assigned else ""
+        own = f"\n{LOCAL_NAME}." if unbound and unbound[1] in assigned else ""
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
 
 

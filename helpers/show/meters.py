@@ -12,7 +12,7 @@ from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, Kind, Picture, guessed, key, legend, look, paint, picture
-from .words import by_name, checked, ended, with_machine
+from .words import alt_text, by_name, checked, ended, with_machine
 
 # Times, calls and faults aren't memory, so they get a look of their own.
 OTHER = Kind("", "#b9b4c4", "#6c6680", None)
@@ -35,9 +35,9 @@ class Table:
 
 def table(comparison: Comparison | Mapping[str, Recording], *meters: str, caption: str = "") -> Table:
     """One row per method, one column per meter of METERS; by default, every meter that was measured."""
-    told = caption or "Growth during the call, one fresh process per method."
     methods = Comparison({name: [run] for name, run in comparison.items()})
-    return Table(with_machine(told, methods), *methods.table(*meters))
+    caption = caption or "Growth during the call, one fresh process per method."
+    return Table(with_machine(caption, methods), *methods.table(*meters))
 
 
 def runs_table(runs: Sequence[Recording], caption: str = "") -> Table:
@@ -60,6 +60,7 @@ def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
     return Table(caption or "Growth during the work, one row per process.", header, rows)
 
 
+@look()
 def bars(
     comparison: Comparison | Mapping[str, Recording],
     *meters: str,
@@ -76,14 +77,19 @@ def bars(
     guesses = checked(predicted, methods)
     first, *others = _grouped(meters or ("anonymous",))
     panels = [_Panel(first, methods, guesses), *(_Panel(names, methods, {}) for names in others)]
-    with look():
-        labels = [textwrap.fill(n if r.ended == "returned" else f"{n} ({r.ended})", 28) for n, r in methods.items()]
-        shown = [KINDS[name] for panel in panels for name in panel.meters if name in KINDS]
-        guess = [Patch(label=f"{panels[0].guess_of}, as you predicted", **guessed(panels[0].kind))] * bool(guesses)
-        fig = _drawn(panels, labels, above=0.5 if shown or guess else 0.26)
-        legend(fig, *map(key, shown), *guess)
-        alt = _alt(methods, [meter for panel in panels for meter in panel.meters], guesses)
-        return picture(fig, alt, with_machine(caption, methods))
+    shown = [name for panel in panels for name in panel.meters]
+    keys = [key(KINDS[name]) for name in shown if name in KINDS]
+    of = panels[0].kind.word or METERS[first[0]].title
+    keys += [Patch(label=f"{of}, as you predicted", **guessed(panels[0].kind))] * bool(guesses)
+    labels = [textwrap.fill(n if r.ended == "returned" else f"{n} ({r.ended})", 28) for n, r in methods.items()]
+    fig = _drawn(panels, labels, above=0.5 if keys else 0.26)
+    legend(fig, *keys)
+    rows = {}
+    for name, run in methods.items():
+        numbers = [f"{METERS[m].title.replace(',', '')} {in_words(run.meter(m), METERS[m].unit)}" for m in shown]
+        guess = f"you predicted {in_words(guesses[name], METERS[shown[0]].unit)}" if name in guesses else ""
+        rows[name] = [*numbers, ended(run), guess]
+    return picture(fig, alt_text("Bars, one per method", rows), with_machine(caption, methods))
 
 
 def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -101,26 +107,24 @@ class _Panel:
     """What one panel shows: each bar's values, guess and text, and the value that fills the panel's width."""
 
     def __init__(self, meters: tuple[str, ...], methods: Mapping[str, Recording], guesses: Mapping[str, float]):
-        self.meters, self.unit = meters, METERS[meters[0]].unit
-        self.kind = KINDS.get(meters[0], OTHER)
-        self.guess_of = self.kind.word or METERS[meters[0]].title
+        self.meters, self.unit, self.kind = meters, METERS[meters[0]].unit, KINDS.get(meters[0], OTHER)
         self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
-        self.values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
-        self.guesses = [guesses.get(name) for name in methods]
-        highest = max(sum(value or 0 for value in bar) for bar in self.values)
+        values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
+        highest = max(sum(value or 0 for value in bar) for bar in values)
         # A guess far above everything measured must not flatten the bars.
         self.end = max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) or 1
-        self.words = [self._words(bar, guess) for bar, guess in zip(self.values, self.guesses, strict=True)]
+        guesses_of = [guesses.get(name) for name in methods]
+        self.bars = [(bar, guess, self._words(bar, guess)) for bar, guess in zip(values, guesses_of, strict=True)]
 
     def _words(self, values: list[float | None], guess: float | None) -> str:
         """The numbers of one bar: those large enough to see, or the largest; then the guess."""
         measured = [value for value in values if value is not None]
-        seen = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]
-        words = " + ".join(in_words(value, self.unit) for value in seen) or NOT_MEASURED
+        visible = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]
+        words = " + ".join(in_words(value, self.unit) for value in visible) or NOT_MEASURED
         if guess is None:
             return words
-        told = f"{in_words(guess, self.unit)} {self.kind.word}".strip()
-        return f"{words} (you: {told}{' →' if guess > self.end else ''})"
+        number = f"{in_words(guess, self.unit)} {self.kind.word}".strip()
+        return f"{words} (you: {number}{' →' if guess > self.end else ''})"
 
 
 def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
@@ -130,7 +134,7 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
     """
     lines = [line for label in labels for line in label.splitlines()]
     left, each = 0.15 + 0.075 * max(map(len, lines)), 0.27 if len(lines) == len(labels) else 0.34
-    rooms = [0.2 + 0.075 * max(map(len, panel.words)) for panel in panels]
+    rooms = [0.2 + 0.075 * max(len(words) for _, _, words in panel.bars) for panel in panels]
     width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))  # long text makes a wider picture, never shorter bars
     height, across = above + each * len(labels) + 0.06, (width - left - sum(rooms)) / len(panels)
     fig = Figure(figsize=(width, height))
@@ -143,31 +147,16 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
         ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
         ax.spines["bottom"].set_visible(False)
         ax.grid(False)
-        for row, (values, guess) in enumerate(zip(panel.values, panel.guesses, strict=True)):
+        for row, (values, guess, words) in enumerate(panel.bars):
             at, thick = 0.0, (0.62 if guess is None else 0.38) * 0.27 / each
             middle = row if guess is None else row - 0.12 * 0.27 / each
             for meter, value in zip(panel.meters, values, strict=True):
                 ax.barh(middle, value or 0, thick, left=at, linewidth=0, **paint(KINDS.get(meter, OTHER)))
                 at += value or 0
             if guess is not None:
-                wide, corner = min(guess, 1.02 * panel.end), (0, middle + thick / 2)
-                tall = 0.24 * 0.27 / each
+                wide, corner, tall = min(guess, 1.02 * panel.end), (0, middle + thick / 2), 0.24 * 0.27 / each
                 ax.add_patch(Rectangle(corner, wide, tall, zorder=3, clip_on=False, **guessed(panel.kind)))
                 at = max(at, wide)
-            ax.annotate(
-                panel.words[row], (at, row), xytext=(4, -0.5), textcoords="offset points", va="center",
-                annotation_clip=False,
-            )  # fmt: skip
+            how = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+            ax.annotate(words, (at, row), xytext=(4, -0.5), **how)
     return fig
-
-
-def _alt(methods: Mapping[str, Recording], meters: list[str], guesses: Mapping[str, float]) -> str:
-    told = []
-    for name, recording in methods.items():
-        words = ", ".join(
-            f"{METERS[m].title.replace(',', '')} {in_words(recording.meter(m), METERS[m].unit)}" for m in meters
-        )
-        end = f", {ended(recording)}" if recording.ended != "returned" else ""
-        guess = f"; you predicted {in_words(guesses[name], METERS[meters[0]].unit)}" if name in guesses else ""
-        told.append(f"{name}: {words}{end}{guess}.")
-    return f"Bars, one per method. {' '.join(told)}"

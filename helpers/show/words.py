@@ -1,10 +1,36 @@
 """What pictures and their alternative texts say in the same words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..measure.recording import Comparison, Recording
+from ..units import NOT_MEASURED, digits, in_words
 from .figure import KINDS, UNKNOWN
+
+
+def alt_text(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
+    """An alternative text: what the picture is, then a sentence for each row: "name: part, part."; "" is left out."""
+    return " ".join([f"{opening}.", *(f"{name}: {', '.join(filter(None, parts))}." for name, parts in rows.items())])
+
+
+def amount(value: float | None, unit: str) -> str:
+    """`in_words`, for more units: a "share" of 0.25 is "25 %", a "time" of 0.02 s "20 ms"; 31 of "ns" are "31 ns"."""
+    if value is None or unit in ("bytes", "count", "seconds"):
+        return in_words(value, unit)
+    if unit == "share":
+        return f"{100 * value:.0f} %"
+    if unit == "time":
+        factor, name = next(
+            (each for each in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")) if not value or value >= 0.9995 * each[0]),
+            (1e-9, "ns"),
+        )
+        return f"{value / factor:.3g} {name}"
+    return f"{digits(value)} {unit}"
+
+
+def count(number: int | None, noun: str) -> str:
+    """ "1 call", "1,024 calls", "calls not measured here"."""
+    return f"{noun}s {NOT_MEASURED}" if number is None else f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dict[str, Recording]:
@@ -17,22 +43,28 @@ def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dic
 
 
 def checked(predicted: Mapping[str, float | None] | None, methods: Mapping[str, Recording]) -> dict[str, float]:
-    """The predictions that were made; ValueError for an unknown method, or a number below 0."""
-    made = {name: value for name, value in (predicted or {}).items() if value is not None}
-    for name, value in made.items():
+    """The predictions without those that are None; ValueError for an unknown method, or a number below 0."""
+    predictions = {name: value for name, value in (predicted or {}).items() if value is not None}
+    for name, value in predictions.items():
         if name not in methods:
             raise ValueError(f"a prediction for {name!r}, but the methods are: {', '.join(methods)}")
         if not 0 <= value < float("inf"):
             raise ValueError(f"the prediction for {name!r} is {value}; it should be a number from 0 up")
-    return made
+    return predictions
 
 
 def peaks(recording: Recording) -> list[tuple[int, str]]:
     """Each measured kind's peak in bytes, and its name; shared memory only if there was any."""
     if recording.anonymous is None:
         return [(recording.peak.resident or 0, f"resident ({UNKNOWN.word})")]
-    found = [(getattr(recording.peak, key), key, kind.word) for key, kind in KINDS.items()]
-    return [(value, word) for value, key, word in found if value or (value == 0 and key != "shared")]
+    of_kinds = [(getattr(recording.peak, key), key, kind.word) for key, kind in KINDS.items()]
+    return [(value, word) for value, key, word in of_kinds if value or (value == 0 and key != "shared")]
+
+
+def faults(recording: Recording) -> int | None:
+    """Minor and major faults together: each lent a page, and perhaps the pages around it."""
+    minor, major = recording.faults.minor, recording.faults.major
+    return None if minor is None or major is None else minor + major
 
 
 def ended(recording: Recording) -> str:

@@ -15,10 +15,10 @@ def recorded_table(name: str, *columns: str) -> Table:
     with open(RECORDED / name, encoding="utf-8", newline="") as file:
         caption = file.readline().removeprefix("#").strip()
         rows = list(csv.DictReader(file))
-    there = tuple(rows[0])
-    if unknown := [column for column in columns if column not in there]:
-        raise ValueError(f"{name} has no column {unknown[0]!r}; there are: {', '.join(there)}")
-    chosen = columns or there
+    header = tuple(rows[0])
+    if unknown := [column for column in columns if column not in header]:
+        raise ValueError(f"{name} has no column {unknown[0]!r}; there are: {', '.join(header)}")
+    chosen = columns or header
     return Table(caption, chosen, [tuple(_in_words(row[column]) for column in chosen) for row in rows])
 
 

@@ -3,22 +3,14 @@
 import math
 from collections.abc import Mapping
 
-from ...measure.recording import Comparison, Recording
+from ...measure.recording import Recording
 from ...show.dial import dial
 from ...show.figure import Interactive
-from ...units import in_words, size
+from ...units import in_words
 
 
-def sweep(results: Mapping[int | str, Recording] | Comparison, caption: str = "") -> Interactive:
-    """Time, peak anonymous memory and read calls by chunk size; the slider begins at the fastest size.
-
-    `results` has a recording for each chunk size, in bytes or as "64 KiB".
-    """
-    recordings = dict(sorted((size(chunk), recording) for chunk, recording in results.items()))
-    named = {in_words(chunk, "bytes"): recording for chunk, recording in recordings.items()}
-    return dial("Chunk size", named, ["wall", "anonymous", "read calls"], caption, fastest(named))
-
-
-def fastest(recordings: Mapping[str, Recording]) -> str:
-    """The name with the least wall time; the first name if time wasn't measured."""
-    return min(recordings, key=lambda name: math.inf if recordings[name].wall is None else recordings[name].wall)
+def sweep(results: Mapping[int, Recording], caption: str = "") -> Interactive:
+    """Time, peak anonymous memory and read calls by chunk size in bytes; the slider begins at the fastest size."""
+    named = {in_words(chunk, "bytes"): results[chunk] for chunk in sorted(results)}
+    fastest = min(named, key=lambda name: math.inf if named[name].wall is None else named[name].wall)
+    return dial("Chunk size", named, ["wall", "anonymous", "read calls"], caption, fastest)

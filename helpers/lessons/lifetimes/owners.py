@@ -1,5 +1,6 @@
 """What keeps what alive, drawn from live objects: views at the left, owners at the right, their files below."""
 
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -7,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from ...show.boxes import WIDE, pointed, sheet
+from ...show.boxes import LINE, PAD, key_rows, pointed, sheet
 from ...show.figure import (
     ABSENT,
     ANONYMOUS,
@@ -21,28 +22,29 @@ from ...show.figure import (
     Kind,
     Picture,
     key,
+    legend,
     look,
     paint,
     picture,
 )
-from ...show.fitting import width as width_of
-from ...show.fitting import wrapped
+from ...show.fitting import width, wrapped
 from ...units import in_words
 from .keeps import Box, Tie, boxes_of
 
-TOLD: dict[Tie, str] = {
+MEANING: dict[Tie, str] = {
     "kept": "keeps alive",
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
 MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
-WIDEST, LINE, PAD, BETWEEN, BAND, KEYS = 224, 15, 7, 14, 9, 28  # the page's pixels
+WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
 Written = list[tuple[str, dict[str, Any]]]
 
 
+@look()
 def owners(caption: str = "", /, **named: Any) -> Picture:
     """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
 
@@ -65,33 +67,31 @@ def _drawn(boxes: list[Box]) -> Figure:
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
     gaps = [_gap(boxes, columns - column, {2: 110, 3: 84}.get(columns, 40)) for column in range(1, columns)]
-    width = min(WIDEST, (672 - sum(gaps)) / columns)
-    lines = {box: _lines(box, width) for box in boxes}
+    wide = min(WIDEST, (672 - sum(gaps)) / columns)
+    lines = {box: _lines(box, wide) for box in boxes}
     row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
-    files = {root: wrapped(root.file, width - 2 * PAD) for root in roots if root.file}
-    keys = _keys(boxes)
+    files = {root: wrapped(root.file, wide - 2 * PAD) for root in roots if root.file}
+    keys = key_rows(_keys(boxes))
     height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
-    with look():
-        fig, ax = sheet(height)
-        for index, handles in enumerate(keys):
-            place = (0.005, 1 - index * KEYS / height)
-            fig.legend(handles=handles, ncols=len(handles), loc="upper left", bbox_to_anchor=place, handlelength=2.6)
-        placed, top = _Placed(ax, width, gaps, row, lines), KEYS * len(keys) + 4
-        for root in roots:
-            placed.tree(root, top)
-            top += row * len(root.sources())
-            if root in files:
-                top = placed.file(files[root], top - BETWEEN)
-        return fig
+    fig, ax = sheet(height)
+    for index, row_of_keys in enumerate(keys):
+        legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
+    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(keys) + 4
+    for root in roots:
+        placed.tree(root, top)
+        top += row * len(root.sources())
+        if root in files:
+            top = placed.file(files[root], top - BETWEEN)
+    return fig
 
 
 class _Placed:
     """Where everything goes: named objects in the first column, owners in the last."""
 
-    def __init__(self, ax: Axes, width: float, gaps: list[float], row: float, lines: dict[Box, Written]):
-        self.ax, self.width, self.row, self.lines = ax, width, row, lines
-        self.lefts = [4 + column * width + sum(gaps[:column]) for column in range(len(gaps) + 1)]
+    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, Written]):
+        self.ax, self.wide, self.row, self.lines = ax, wide, row, lines
+        self.lefts = [4 + column * wide + sum(gaps[:column]) for column in range(len(gaps) + 1)]
         self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
 
     def tree(self, box: Box, top: float, steps: int = 0) -> tuple[float, float]:
@@ -104,22 +104,22 @@ class _Placed:
             start, middle = self.tree(viewer, under, steps + 1)
             self._arrow(viewer, start, left, middle)
             under += self.row * len(viewer.sources())
-        return left + self.width, top + tall / 2
+        return left + self.wide, top + tall / 2
 
     def file(self, words: list[str], top: float) -> float:
         """Draws the file below an owner whose box ends at `top`. Returns where the next box may begin."""
-        left, middle, tall = self.lefts[-1], self.lefts[-1] + self.width / 2, LINE * len(words) + PAD
+        left, middle, tall = self.lefts[-1], self.lefts[-1] + self.wide / 2, LINE * len(words) + PAD
         pointed(self.ax, [(middle, top), (middle, top + 20)])
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
-        self.ax.add_patch(Rectangle((left, top + 20), self.width, tall, linewidth=0, **paint(ABSENT)))
+        self.ax.add_patch(Rectangle((left, top + 20), self.wide, tall, linewidth=0, **paint(ABSENT)))
         self.ax.text(middle, top + 20 + tall / 2, "\n".join(words), ha="center", va="center", linespacing=1.3)
         return top + 20 + tall + 10 + BETWEEN
 
     def _box(self, box: Box, left: float, top: float, tall: float) -> None:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
-        self.ax.add_patch(Rectangle((left, top), self.width, tall, **edge))
+        self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
         if box.memory:
-            right = left + self.width - BAND - 0.5
+            right = left + self.wide - BAND - 0.5
             self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(_kind(box))))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
@@ -135,7 +135,7 @@ class _Placed:
             self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
 
 
-def _lines(box: Box, width: float) -> Written:
+def _lines(box: Box, wide: float) -> Written:
     """A box's text, wrapped to its width, and the style of each line."""
     written: Written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
@@ -144,7 +144,7 @@ def _lines(box: Box, width: float) -> Written:
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
-    room = width - 2 * PAD - (BAND if box.memory else 0)
+    room = wide - 2 * PAD - (BAND if box.memory else 0)
     return [
         (line, how)
         for words, how in written
@@ -155,22 +155,19 @@ def _lines(box: Box, width: float) -> Written:
 def _gap(boxes: list[Box], steps: int, least: float) -> float:
     """Pixels before the column `steps` from the right edge: enough for the labels of its arrows."""
     into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
-    labels = [width_of(box.attribute) for box in into]
-    labels += [width_of(box.tie, SMALL) for box in into if box.tie != "kept"]
+    labels = [width(box.attribute) for box in into]
+    labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
     return max([least, *(label + 10 for label in labels)])
 
 
-def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
-    """The legend: the arrows and the kinds of memory that occur, in one row if they fit."""
-    ties = [tie for tie in TOLD if any(box.to and box.tie == tie for box in boxes)]
+def _keys(boxes: list[Box]) -> list[Line2D | Patch]:
+    """The legend: the arrows and the kinds of memory that occur."""
+    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
     arrows = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=TOLD[tie])
+        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=MEANING[tie])
         for tie in ties
     ]
-    kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
-    if sum(width_of(handle.get_label()) + 60 for handle in (*arrows, *kinds)) < WIDE:
-        return [[*arrows, *kinds]] * bool(arrows or kinds)
-    return [arrows, kinds]
+    return [*arrows, *(key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory))]
 
 
 def _kind(box: Box) -> Kind:
@@ -183,28 +180,28 @@ def _exports(count: int | None) -> str:
 
 def _alt(boxes: list[Box]) -> str:
     """One sentence for each object that nothing else leads to: its way to the owner."""
-    told: list[str] = []
-    seen: set[Box] = set()
+    arrows = {"kept": "->", "not counted": "-> (not counted)", "not kept": "-> (an address)"}
+    sentences: list[str] = []
+    named: set[Box] = set()
     for source in (box for box in boxes if not box.viewers):
-        said = f"{', '.join(source.names)}: {source.kind}, {source.role}"
-        said += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
-        for box, under in zip(way := list(source.way()), way[1:], strict=False):
-            arrow = "->" if box.tie == "kept" else f"-> ({box.tie})" if box.tie == "not counted" else "-> (an address)"
-            said += f" {arrow} {_short(under, under in seen)}"
-            seen.add(under)
-        told.append(f"{said}.")
-    return f"What keeps what alive, from view to owner. {' '.join(told)}"
+        words = f"{', '.join(source.names)}: {source.kind}, {source.role}"
+        words += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
+        for box, under in pairwise(source.way()):
+            words += f" {arrows[box.tie]} {_short(under, under in named)}"
+            named.add(under)
+        sentences.append(f"{words}.")
+    return f"What keeps what alive, from view to owner. {' '.join(sentences)}"
 
 
 def _short(box: Box, again: bool) -> str:
     """An object on the way; an owner's size and exports only the first time."""
-    name = f"{', '.join(box.names)}: " if box.names else ""
+    names = ", ".join(box.names)
     if again:
-        return f"the same {', '.join(box.names) or box.kind}"
+        return f"the same {names or box.kind}"
     size = f" of {in_words(box.span[1], 'bytes')}" if box.span and box.to is None else ""
-    return f"{name}{box.kind}{size}{_more(box)}"
+    return f"{names}: {box.kind}{size}{_more(box)}" if names else f"{box.kind}{size}{_more(box)}"
 
 
 def _more(box: Box) -> str:
-    told = ", ".join(filter(None, (_exports(box.count), box.gone)))
-    return f" ({told})" * bool(told) + f" -> {box.file}" * bool(box.file)
+    notes = ", ".join(filter(None, (_exports(box.count), box.gone)))
+    return f" ({notes})" * bool(notes) + f" -> {box.file}" * bool(box.file)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -16,6 +15,7 @@ DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
 FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
 
 
+@look()
 def load_chart(load: Load, caption: str = "") -> Picture:
     """Above: answers per second; a dotted line wherever something was done, and a cross for each tick with failures.
     Below: the models' files, each page counted once, and how much anonymous memory the workers have taken since the
@@ -23,19 +23,49 @@ def load_chart(load: Load, caption: str = "") -> Picture:
     load = replace(load, ticks=load.ticks.copy(), looks=load.looks.copy())  # it may be growing
     if not load.ticks:
         raise ValueError("nothing to show: nobody has asked yet")
-    with look():
-        fig = Figure(figsize=(PAGE, 3.6))
-        above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        fig.subplots_adjust(left=0.085, right=0.985, top=0.86, bottom=0.115, hspace=0.32)
-        _draw_answers(above, load)
-        _draw_memory(below, load)
-        above.set_xlim(0, load.ticks[-1].at)
-        below.set_xlabel("time, s")
-        keys = [key(FILE), key(ANONYMOUS)]
-        keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
-        keys += [Line2D([], [], label="failed", **FAILED)] * bool(load.failed)
-        legend(fig, *keys)
-        return picture(fig, _alt(load), f"{caption} Measured on {load.machine}.".strip())
+    rates = np.array([tick.answers / tick.took for tick in load.ticks])
+    end = load.ticks[-1].at
+    alt = (
+        f"A server under load for {end:.0f} s: {load.answers:,} answers; {load.failed:,} failed. Answers per second: "
+        f"a median of {np.sort(rates)[len(rates) // 2]:,.0f}, from {rates.min():,.0f} to {rates.max():,.0f}."
+    )
+    fig = Figure(figsize=(PAGE, 3.6))
+    above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    fig.subplots_adjust(left=0.085, right=0.985, top=0.86, bottom=0.115, hspace=0.32)
+    above.set_title("answers per second")
+    beside = np.ones(3)  # drawn: the mean of each tick and its neighbours
+    smooth = np.convolve(rates, beside)[1:-1] / np.convolve(np.ones(len(rates)), beside)[1:-1]
+    above.plot([tick.at for tick in load.ticks], smooth, color=INK, linewidth=1.3)
+    top = 1.25 * max(rates.max(), 1)
+    above.set(xlim=(0, end), ylim=(0, top))
+    failed = [tick.at for tick in load.ticks if tick.failed]
+    above.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
+    below.set_title("the models' files, and memory that all workers have taken since the beginning, MiB")
+    below.set_xlabel("time, s")
+    looks = [one for one in load.looks if one.anonymous is not None and one.file is not None]
+    if looks:
+        times = [one.at for one in looks]
+        file, anonymous = (np.array([getattr(one, kind) for one in looks]) for kind in ("file", "anonymous"))
+        taken = np.maximum(anonymous - anonymous[0], 0)
+        for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
+            below.fill_between(times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind))
+        below.set_ylim(0, 1.15 * max(file + taken) / MiB or 1)
+        least, most, grown = (in_words(size, "bytes") for size in (min(file), max(file), max(taken)))
+        memory = f"The models' files: {least} to {most}. Taken by all workers since the beginning: {grown} at most."
+    else:
+        below.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=below.transAxes, color=QUIET)
+        memory = f"Memory: {NOT_MEASURED}."
+    for at, what in load.marks:
+        above.axvline(at, **DONE)
+        above.annotate(what, (at, top), xytext=(2, -2), textcoords="offset points", va="top", fontsize=7.5, color=QUIET)
+        below.axvline(at, **DONE)
+    if load.marks:
+        alt += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
+    keys = [key(FILE), key(ANONYMOUS)]
+    keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
+    keys += [Line2D([], [], label="failed", **FAILED)] * bool(load.failed)
+    legend(fig, *keys)
+    return picture(fig, f"{alt} {memory}", f"{caption} Measured on {load.machine}.")
 
 
 def watched(loads: Iterable[Load]) -> Iterator[Load]:
@@ -49,57 +79,3 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
             display(load_chart(load, "It is running."))
         yield load
     clear_output(wait=True)
-
-
-def _draw_answers(ax: Axes, load: Load) -> None:
-    ax.set_title("answers per second")
-    rates = np.array([tick.answers / tick.took for tick in load.ticks])
-    ax.plot([tick.at for tick in load.ticks], _smooth(rates), color=INK, linewidth=1.3)
-    top = 1.25 * max(rates.max(), 1)
-    ax.set_ylim(0, top)
-    for at, what in load.marks:
-        ax.axvline(at, **DONE)
-        ax.annotate(what, (at, top), xytext=(2, -2), textcoords="offset points", va="top", fontsize=7.5, color=QUIET)
-    failed = [tick.at for tick in load.ticks if tick.failed]
-    ax.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
-
-
-def _smooth(values: np.ndarray) -> np.ndarray:
-    """The mean of each value and its neighbours."""
-    sums, counts = (np.convolve(each, np.ones(3))[1:-1] for each in (values, np.ones(len(values))))
-    return sums / counts
-
-
-def _draw_memory(ax: Axes, load: Load) -> None:
-    ax.set_title("the models' files, and memory that all workers have taken since the beginning, MiB")
-    seen = _seen(load)
-    if not seen:
-        ax.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET)
-        return
-    times, file, taken = (np.array(column) for column in zip(*seen, strict=True))
-    for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
-        ax.fill_between(times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind))
-    ax.set_ylim(0, 1.15 * max(file + taken) / MiB or 1)
-    for at, _ in load.marks:
-        ax.axvline(at, **DONE)
-
-
-def _seen(load: Load) -> list[tuple[float, int, int]]:
-    """For each look that saw memory: when, bytes of files, and bytes of anonymous memory beyond those of the first."""
-    looks = [one for one in load.looks if one.anonymous is not None and one.file is not None]
-    return [(one.at, one.file, max(0, one.anonymous - looks[0].anonymous)) for one in looks]
-
-
-def _alt(load: Load) -> str:
-    rates = sorted(tick.answers / tick.took for tick in load.ticks)
-    told = (
-        f"A server under load for {load.ticks[-1].at:.0f} s: {load.answers:,} answers; {load.failed:,} failed. "
-        f"Answers per second: a median of {rates[len(rates) // 2]:,.0f}, from {rates[0]:,.0f} to {rates[-1]:,.0f}."
-    )
-    if load.marks:
-        told += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
-    if seen := _seen(load):
-        _, file, taken = zip(*seen, strict=True)
-        low, high, most = (in_words(size, "bytes") for size in (min(file), max(file), max(taken)))
-        told += f" The models' files: {low} to {high}. Taken by all workers since the beginning: {most} at most."
-    return told
