@@ -397,7 +397,7 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
     small(tmp_path, *twins, *rows, ended, several, *settled, said=said)
     text = summarised(tmp_path, said)
-    assert text.splitlines()[0] == "4 students, 6 answers: 1 right, 2 half right, 3 not graded."
+    assert text.splitlines()[0] == "4 students, 6 answers: 2 right, 1 half right, 3 not graded."
     for need, line in (
         ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
         ("More points than ", "cy, 12 of 10 (02.report)"),
