@@ -21,7 +21,7 @@ from helpers.publish import HandoutError, LessonFailed, executed, handouts, less
 from helpers.publish import execute as execute_module
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
 from helpers.publish.lesson import body, read
-from helpers.whole_folder import write_folder
+from helpers.whole import write_folder
 
 pytestmark = pytest.mark.slow
 

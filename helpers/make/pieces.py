@@ -1,9 +1,10 @@
-"""Writes the other files: piece by piece, so no file is ever whole in memory; compares files that already exist."""
+"""Writes files piece by piece, so no file is ever whole in memory; compares files that already exist."""
 
 import errno
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -15,7 +16,7 @@ from tqdm import tqdm
 from .. import units
 from ..folders import generated
 from ..lasting import progress_bar
-from ..whole import check_room, followed, remove_abandoned, whole_file
+from ..whole import check_room, followed, whole_file
 
 
 @dataclass(frozen=True)
@@ -70,28 +71,34 @@ def make(*wanted: Made, by: str) -> None:
         for file in missing:
             bar.set_description(f"writing {file.path.name}", refresh=False)
             with whole_file(file.path, file.size) as out:
-                for piece in file.pieces():
+                for piece in _ahead(file):
                     out.write(piece)
                     bar.update(len(piece))
 
 
+def is_made(file: Made, bar: tqdm | None = None) -> bool:
+    """Does the file hold its pieces, and nothing else?"""
+    buffer = bytearray()
+    with file.path.open("rb") as there:
+        for piece in _ahead(file):
+            if len(buffer) != len(piece):
+                buffer = bytearray(len(piece))
+            if there.readinto(buffer) != len(piece) or buffer != memoryview(piece):
+                return False
+            if bar is not None:
+                bar.update(len(piece))
+        return not there.read(1)
+
+
 def _is_there(file: Made, by: str, bar: tqdm) -> bool:
-    bar.set_description(f"checking {file.path.name}", refresh=False)
-    return is_there(followed(file.path), by, lambda: _is_ours(file, bar), lambda: _begins_like_ours(file))
-
-
-def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_ours: Callable[[], bool]) -> bool:
-    """Is the file there, as `by` makes it? False if it has to be made: it's missing, or may be replaced.
-
-    A file may be replaced if it's in `folders.generated()` or begins like ours; for any other, FileExistsError.
-    `target` has its links resolved, so a link stays and its file is made.
-    """
+    """Is the file there? False if it has to be made: it's missing, or may be replaced. FileExistsError if it may not."""
+    target = followed(file.path)  # a link stays, and its file is made
     if not target.is_file():
         return False
-    remove_abandoned(target)
-    if is_ours():
+    bar.set_description(f"checking {file.path.name}", refresh=False)
+    if is_made(file, bar):
         return True
-    if not (target.is_relative_to(generated()) or begins_like_ours()):
+    if not (target.is_relative_to(generated()) or _begins_alike(file)):
         raise FileExistsError(
             errno.EEXIST,
             f"a file that {by} didn't make is in the way, and was left as it is; "
@@ -101,24 +108,25 @@ def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_our
     return False
 
 
-def _is_ours(file: Made, bar: tqdm) -> bool:
-    with file.path.open("rb") as there:
-        for piece in file.pieces():
-            found = np.frombuffer(there.read(len(piece)), np.uint8)
-            if not np.array_equal(found, np.frombuffer(piece, np.uint8)):
-                return False
-            bar.update(len(piece))
-        return not there.read(1)
-
-
-def _begins_like_ours(file: Made) -> bool:
+def _begins_alike(file: Made) -> bool:
+    """Is its first MiB that of the file to make? A few matching bytes prove nothing."""
     first = bytearray()
     for piece in file.pieces():
         first += memoryview(piece)
         if len(first) >= units.MiB:
             break
     with file.path.open("rb") as there:
-        return first.startswith(there.read(max(len(first), 64)))  # a few matching bytes prove nothing
+        return first.startswith(there.read(max(len(first), 64)))
+
+
+def _ahead(file: Made) -> Iterator[bytes | np.ndarray]:
+    """The pieces. While one is written or compared, a thread makes the next."""
+    pieces = iter(file.pieces())
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = pool.submit(next, pieces, None)
+            yield piece
 
 
 def _bar(files: Sequence[Made]) -> tqdm:

@@ -25,7 +25,7 @@ from ..lasting import progress_bar
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
-from ..whole_folder import write_folder
+from ..whole import write_folder
 from .lesson import (
     Edition,
     HandoutError,

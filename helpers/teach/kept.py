@@ -5,24 +5,21 @@ folder can't be written, values are kept in this kernel.
 """
 
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .. import folders, scratch
+from .. import folders
+from ..whole import alone
 from .notebook_files import content
 
-PATIENCE = 2.0  # seconds for another kernel to read, change and write
 _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 
 
 def read(name: str) -> dict[str, Any]:
     """Everything that is kept in `name`.json; {} if there is nothing, or nothing readable."""
     try:
-        with _alone():
+        with alone(folders.state()):
             return _on_disk(name) | _here.get(name, {})
     except OSError:
         return _here.get(name, {})
@@ -31,7 +28,7 @@ def read(name: str) -> dict[str, Any]:
 def keep(name: str, key: str, value: Any) -> bool:
     """Keeps a value; None forgets it. Returns False if it could be kept only in this kernel."""
     try:
-        with _alone():
+        with alone(folders.state()):
             everything = _on_disk(name) | {key: value}
             made = {k: v for k, v in everything.items() if v is not None}
             folders.write_whole(_path(name), json.dumps(made, indent=1, sort_keys=True) + "\n")
@@ -40,23 +37,6 @@ def keep(name: str, key: str, value: Any) -> bool:
         return False
     _here.get(name, {}).pop(key, None)
     return True
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Meanwhile no other kernel reads, changes or writes, unless a kernel takes longer than PATIENCE. Where there are
-    no locks, and two kernels keep something at the same moment, one value may be lost."""
-    folder, until = folders.state(), time.monotonic() + PATIENCE
-    with ExitStack() as stack:
-        while time.monotonic() < until:
-            try:
-                stack.callback(os.close, scratch.lock(folder))
-                break
-            except BlockingIOError:
-                time.sleep(0.005)
-            except OSError:  # Windows; a network file system without locks
-                break
-        yield
 
 
 def _path(name: str) -> Path:
