@@ -91,7 +91,7 @@ def is_made(file: Made, bar: tqdm | None = None) -> bool:
 
 
 def _is_there(file: Made, by: str, bar: tqdm) -> bool:
-    """Is the file there? False if it has to be made: it's missing, or may be replaced. FileExistsError if it may not."""
+    """False if the file has to be made: it's missing, or may be replaced. FileExistsError for any other."""
     target = followed(file.path)  # a link stays, and its file is made
     if not target.is_file():
         return False
