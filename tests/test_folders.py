@@ -16,7 +16,7 @@ from helpers.ideas.carts import MappedFile
 from helpers.ideas.kmers import KmerIndex
 from helpers.ideas.safetensors import ShardedFile, TensorFile
 from helpers.measure import Recording, drop_from_cache
-from helpers.publish.tidy import is_tidy, tidy
+from helpers.publish.tidy import tidy
 
 
 def test_folders_follow_the_environment_and_are_made(tmp_path, monkeypatch):
@@ -79,7 +79,7 @@ READERS = {
     "MappedFile": MappedFile, "TensorFile": TensorFile, "ShardedFile": ShardedFile,
     "Arena": partial(Arena.open, layout=""),
     "KmerIndex": lambda path: KmerIndex.of(path, 4, path.with_name("index")), "drop_from_cache": drop_from_cache,
-    "Recording": Recording.load, "tidy": tidy, "is_tidy": is_tidy,
+    "Recording": Recording.load, "tidy": tidy,
 }  # fmt: skip
 
 
