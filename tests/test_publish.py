@@ -433,7 +433,7 @@ def test_an_opening_that_lacks_something_is_named(build, gone: str, words: str):
 def test_a_refused_build_leaves_the_last_one_and_a_new_one_takes_its_place(build, tmp_path: Path):
     build(n02_x=sample_lessons.lesson())
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")}
-    with pytest.raises(HandoutError, match="(?s)a script.*loads x"):
+    with pytest.raises(HandoutError, match=r"(?s)a script.*loads x"):
         build(n02_x=sample_lessons.lesson(sample_lessons.shows("<script></script><img src='x' alt='A curve'>")))
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")} == before
     assert sorted(os.listdir(tmp_path)) == ["02_x.ipynb", "claims.toml", "handouts"]

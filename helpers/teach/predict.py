@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -94,19 +94,15 @@ class Prediction(Lasting):
 
         From now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report.
         """
-        value = self.value
-        if self.kind == "number":
-            measured = next(iter(measured.values())) if isinstance(measured, Mapping) else measured
-            text = self._number_beside("", value, measured)
-        elif self.kind == "numbers":
-            if not isinstance(measured, Mapping):
-                raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
-            text = self._numbers_beside(value or {}, measured)
-        elif self.kind == "choice":
-            text = _choice_beside(value, measured)
-        else:
-            text = _order_beside(value, measured)
-        shown = measured.values() if isinstance(measured, Mapping) else [measured]
+        if self.kind == "numbers" and not isinstance(measured, Mapping):
+            raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
+        shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
+        text = {
+            "number": lambda guess: self._number_beside("", guess, shown[0]),
+            "numbers": lambda guess: self._numbers_beside(guess or {}, measured),
+            "choice": lambda guess: _choice_beside(guess, measured),
+            "order": lambda guess: _order_beside(guess, measured),
+        }[self.kind](self.value)
         if self._after is None and any(each is not None for each in shown):
             kept.keep(LATE, self.key, [])
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
@@ -239,15 +235,12 @@ def predict(
     order: Sequence[str] | None = None,
     most: float | None = None,
 ) -> Prediction:
-    """Asks for a prediction; end a cell with it, or assign it and name it on the last line.
+    """Asks for a prediction, which is kept in the student's own folder; end a cell with it.
 
     predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for none), at most `most`
     predict("02.peaks", "How much …?", each=["read", "mmap"])  a number for each name
     predict("02.why", "Which …?", choices=["…", "…"])          one of several
     predict("02.fast", "Which is first?", order=["a", "b"])    all of them, in order
-
-    Every change is kept in the student's own folder, and is there again in the next kernel. Raises ValueError for a
-    question with two kinds of answer, with too few names, or with a repeated name.
     """
     kinds: dict[Kind, Sequence[str] | None] = {"numbers": each, "choice": choices, "order": order}
     given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
@@ -278,48 +271,69 @@ def _order_beside(guess: list[str] | None, measured: Any) -> str:
 
 
 # --- as inputs ------------------------------------------------------------------------------------------------
+STYLE = {"description_width": "initial"}
+
+
 def _inputs(prediction: Prediction) -> widgets.Widget:
     """The question, labelled inputs, and a line that says what is kept."""
+    boxes = {"choice": _choice_input, "order": _order_inputs}.get(prediction.kind, _number_inputs)(prediction)
     status = widgets.HTML(f"<em>{escape(prediction.kept)}</em>")
-
-    def say(text: str) -> None:
-        status.value = f"<em>{escape(text)}</em>"
-
-    make = {"number": _number_inputs, "numbers": _number_inputs, "choice": _choice_input, "order": _order_inputs}
-    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
-    box = widgets.VBox([question, *make[prediction.kind](prediction, say), status])
-    box.add_class("zc-inputs")
-    return box
-
-
-def _number_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
-    named = prediction.kind == "numbers"
-    value = prediction.value
-    unit = f", {prediction.unit}" if prediction.unit else ""
-    boxes = {}
-    for name in prediction.names or ("",):
-        number = (value or {}).get(name) if named else value
-        boxes[name] = widgets.Text(
-            "" if number is None else f"{number:.12g}",
-            description=f"{name or 'Your prediction'}{unit}",
-            continuous_update=False,
-            style={"description_width": "initial"},
-        )
 
     def changed(_: Any) -> None:
         try:
-            numbers = {name: _read(box.value, prediction.unit) for name, box in boxes.items()}
-            given = {name: number for name, number in numbers.items() if number is not None}
-            prediction.keep((given if named else given[""]) if given else None)
+            prediction.keep(_answer(prediction, [box.value for box in boxes]))
+            text = prediction.kept
         except ValueError as error:
-            say(f"{error} ({prediction.kept})")
-        else:
-            say(prediction.kept)
+            text = f"{error} ({prediction.kept})"
+        status.value = f"<em>{escape(text)}</em>"
 
-    for box in boxes.values():
+    for box in boxes:
         box.observe(changed, "value")
-    return list(boxes.values())
+    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
+    all_of_it = widgets.VBox([question, *boxes, status])
+    all_of_it.add_class("zc-inputs")
+    return all_of_it
+
+
+def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
+    """What the inputs say, None for nothing; ValueError if they don't say enough."""
+    if prediction.kind == "choice":
+        return values[0]
+    if prediction.kind == "order":
+        if left := [name for name in prediction.names if name not in values]:
+            raise ValueError(f"still to place: {', '.join(left)}")
+        return values
+    numbers = [_read(text, prediction.unit) for text in values]
+    if prediction.kind == "number":
+        return numbers[0]
+    return {name: number for name, number in zip(prediction.names, numbers, strict=True) if number is not None} or None
+
+
+def _number_inputs(prediction: Prediction) -> list[widgets.Widget]:
+    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
+    unit = f", {prediction.unit}" if prediction.unit else ""
+    value = prediction.value if prediction.kind == "numbers" else {"Your prediction": prediction.value}
+    numbers = {name: (value or {}).get(name) for name in prediction.names or ("Your prediction",)}
+    return [
+        widgets.Text(
+            "" if number is None else f"{number:.12g}",
+            description=f"{name}{unit}",
+            continuous_update=False,
+            style=STYLE,
+        )
+        for name, number in numbers.items()
+    ]
+
+
+def _choice_input(prediction: Prediction) -> list[widgets.Widget]:
+    names, value = prediction.names, prediction.value
+    return [widgets.RadioButtons(options=names, value=value, description="Your prediction", style=STYLE)]
+
+
+def _order_inputs(prediction: Prediction) -> list[widgets.Widget]:
+    options = [("choose", None), *((name, name) for name in prediction.names)]
+    places = enumerate(prediction.value or [None] * len(prediction.names), 1)
+    return [widgets.Dropdown(options=options, value=name, description=f"Place {i}", style=STYLE) for i, name in places]
 
 
 def _read(text: str, unit: str) -> float | None:
@@ -327,56 +341,11 @@ def _read(text: str, unit: str) -> float | None:
 
     A comma may only stand between thousands: "0,5" is refused, not taken for 5.
     """
-    found = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
     if not text.strip():
         return None
-    units = {name.lower(): factor for name, factor in SIZES.items()}
-    try:
-        number = float(re.sub("[, ]", "", found[1])) if found else None
-    except ValueError:
-        number = None
-    if number is None or (
-        found[2] and found[2].lower() != unit.lower() and not {found[2].lower(), unit.lower()} <= set(units)
-    ):
+    parts = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
+    units = {name.lower(): factor for name, factor in SIZES.items()} if unit in SIZES else {unit.lower(): 1}
+    written = (parts[2] or unit).lower() if parts else None
+    if written not in units:
         raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024")
-    written = found[2].lower() or unit.lower()
-    return number * units[written] / units[unit.lower()] if unit in SIZES else number
-
-
-def _choice_input(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    value = prediction.value
-    buttons = widgets.RadioButtons(
-        options=prediction.names,
-        value=value,
-        description="Your prediction",
-        style={"description_width": "initial"},
-    )
-
-    def changed(change: Any) -> None:
-        prediction.keep(change["new"])
-        say(prediction.kept)
-
-    buttons.observe(changed, "value")
-    return [buttons]
-
-
-def _order_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    value = prediction.value or [None] * len(prediction.names)
-    options = [("choose", None), *((name, name) for name in prediction.names)]
-    places = [
-        widgets.Dropdown(options=options, value=name, description=f"Place {i}", style={"description_width": "initial"})
-        for i, name in enumerate(value, 1)
-    ]
-
-    def changed(_: Any) -> None:
-        chosen = [place.value for place in places]
-        left = [name for name in prediction.names if name not in chosen]
-        if left:
-            say(f"still to place: {', '.join(left)} ({prediction.kept})")
-        else:
-            prediction.keep(chosen)
-            say(prediction.kept)
-
-    for place in places:
-        place.observe(changed, "value")
-    return places
+    return float(re.sub("[, ]", "", parts[1])) * units[written] / units[unit.lower()]
