@@ -421,12 +421,10 @@ def test_empty_stderr_and_links_to_the_web_are_fine(build):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("gone", "words"), [("# 00", "a first line"), ("15 minutes", "its duration"), ("You will learn", "a list after")]
-)
-def test_an_opening_that_lacks_something_is_named(build, gone: str, words: str):
+@pytest.mark.parametrize("gone", ["# 00", "15 minutes", "You will learn"])
+def test_an_opening_that_lacks_something_is_refused(build, gone: str):
     opening = new_markdown_cell(sample_lessons.OPENING.replace(gone, "x"), id="look-opening")
-    with pytest.raises(HandoutError, match=f"02_x.ipynb: the opening lacks .*{words}"):
+    with pytest.raises(HandoutError, match=r"02_x\.ipynb: the opening needs a first line"):
         build(n02_x=new_notebook(cells=[opening]))
 
 

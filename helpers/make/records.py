@@ -38,7 +38,7 @@ def records(
     escaped: float = 0.0,
     payload: int | str = "1 KiB",
 ) -> Path:
-    """A file of `count` records at `path` (a bare name goes into `folders.generated()`), on disk when the call returns.
+    """A file of `count` records at `path`; existing files and errors as in `random_file`.
 
     A record is a sensor: id (0, 1, 2, …), name (at most 24 ASCII letters: "copper heron 417"), lat, lon (degrees, six
     decimals), payload (that many random bytes, at most 64 KiB). The same seed gives the same records in each kind:
@@ -49,8 +49,6 @@ def records(
 
     escaped: the fraction of names, from 0.0 to 1.0, in which a quotation mark, a backslash or a line feed replaces a
     space. JSON writes each of these as two bytes. Nothing else changes.
-
-    Existing files and errors: as in `random_file`, and ValueError for a wrong argument.
     """
     path, seed, payload = place(path), checked_seed(seed), units.size(payload)
     if kind not in KINDS or not 0 <= escaped <= 1 or not 0 <= count < 2**32 or payload > MOST:

@@ -27,6 +27,7 @@ CAUSE = "[a-z]+(?:-[a-z]+)*"
 EXPECT = re.compile(rf"# expect: ({CAUSE})(, half)?")
 HINT = re.compile(rf"Hint ([12])(?:: ({CAUSE}(?:, {CAUSE})*))?")
 ON = re.compile(r"# on: (linux|darwin|win32)")
+CHECKS = re.compile(r"""exercise\(\s*["']([^"']+)["']\s*\)\s*\.check\(""")
 
 
 class Malformed(ValueError):
@@ -70,6 +71,11 @@ def keys() -> list[str]:
     """Every exercise by its key, "02.chunks", in the order of the lessons."""
     found = sorted(folder for folder in folders.EXERCISES.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._")
     return [f"{folder.parent.name}.{folder.name}" for folder in found]
+
+
+def checked_in(cell: str) -> list[str]:
+    """The keys of the exercises that a notebook's cell checks, as in `exercise("02.chunks").check(copy_small)`."""
+    return CHECKS.findall(cell)
 
 
 def front_matter(folder: Path) -> tuple[dict[str, Any], str]:

@@ -39,7 +39,7 @@ for runs_there in (inside, owners):
 class Exercise:
     """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
 
-    size      bytes of data that the check works on
+    size             bytes of data that the check works on
     solution_source  None in an edition for a class, where only the teacher has it
     """
 
