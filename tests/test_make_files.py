@@ -1,13 +1,9 @@
 """helpers.make: tensors, damaged files, records, DNA: the right bytes, always the same, and nobody's file is lost."""
 
-import errno
 import hashlib
 import json
-import os
 import re
-import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +11,7 @@ import pytest
 from helpers.folders import generated
 from helpers.ideas.safetensors import NAMES
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
-from helpers.make import DAMAGES, damaged, dna, record, records, sharded_model, tensor_file, tensors
+from helpers.make import DAMAGES, damaged, dna, record, records, sharded_model, tensor_file
 from helpers.make.records import KINDS, RECORD
 from helpers.measure import measure
 from helpers.units import KiB, MiB
@@ -39,10 +35,6 @@ def digest(path: Path) -> str:
 
 def identity(path: Path) -> tuple[int, int]:
     return path.stat().st_ino, path.stat().st_mtime_ns
-
-
-def free(monkeypatch, size: int) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=size))
 
 
 # What holds for all of them
@@ -159,10 +151,7 @@ def test_values_are_small_spread_and_no_nan(tmp_path):
     path = tensor_file(tmp_path / "a", {word: (word, (4, 1000)) for word in ("F64", "F32", "F16", "BOOL", "I8", "U64")})
     for word, values in read(path).items():
         if word.startswith("F"):
-            assert (
-                np.abs(values).max() <= (0.0501 if word == "F16" else 0.05)
-                and abs(values.mean()) < 0.005 < values.std() < 0.05
-            )
+            assert np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
             assert len(np.unique(values)) > 1000
         else:
             expected = {"BOOL": (0, 1), "I8": (-128, 127)}.get(word)
@@ -243,27 +232,7 @@ def test_a_right_shard_is_left_and_a_damaged_one_is_made_again():
     spoilt.write_bytes(good[:-1])
     sharded_model("m", "4 MiB")
     assert spoilt.read_bytes() == good
-    assert {path for path in before if identity(path) != before[path]} == {spoilt, folder / tensors.INDEX}
-
-
-def test_no_index_leads_to_shards_of_two_seeds(monkeypatch):
-    index, replace = sharded_model("m", "1 MiB", shards=3), os.replace
-    before = {path.name: digest(path) for path in index.parent.iterdir()}
-
-    def killed(old: str, new: str) -> None:
-        if "00002-of" in str(new):
-            raise KeyboardInterrupt
-        replace(old, new)
-
-    monkeypatch.setattr(os, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        sharded_model("m", "1 MiB", shards=3, seed=1)
-    left = {path.name for path in index.parent.iterdir() if digest(path) == before[path.name]}
-    assert left == {"model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}
-    assert len(names(index.parent)) == 3, "shards of two seeds, and no index that says they belong together"
-    monkeypatch.setattr(os, "replace", replace)
-    assert sharded_model("m", "1 MiB", shards=3) == index
-    assert {path.name: digest(path) for path in index.parent.iterdir()} == before
+    assert {path for path in before if identity(path) != before[path]} == {spoilt}
 
 
 def test_shards_of_another_count_go_where_all_is_generated(tmp_path):
@@ -273,28 +242,16 @@ def test_shards_of_another_count_go_where_all_is_generated(tmp_path):
     sharded_model(tmp_path / "m", "1 MiB", shards=4)
     with pytest.raises(FileExistsError):  # the index belongs to the other model
         sharded_model(tmp_path / "m", "1 MiB", shards=2)
-    assert len(names(tmp_path / "m")) == 5
 
 
-def test_room_for_all_shards_or_none(tmp_path, monkeypatch):
-    free(monkeypatch, 3 * MiB)
-    with pytest.raises(
-        OSError, match=r"sharded_model\(seed=0\) needs 3.99 MiB .*\(3,145,728 bytes\) are free"
-    ) as caught:
-        sharded_model(tmp_path / "m", "4 MiB")
-    assert caught.value.errno == errno.ENOSPC and names(tmp_path) == []
-
-
-def test_a_stranger_s_shard_stays_and_stops_it_before_anything_is_written(tmp_path):
+def test_a_stranger_s_shard_stays(tmp_path):
     (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "model-00001-of-00009.safetensors").write_text("my trained weights")
+    for name in ("model-00003-of-00004.safetensors", "model-00001-of-00009.safetensors"):
+        (tmp_path / "m" / name).write_text("my trained weights")
+    with pytest.raises(FileExistsError):
+        sharded_model(tmp_path / "m", "1 MiB")
     sharded_model(tmp_path / "m", "1 MiB", shards=2)
     assert (tmp_path / "m" / "model-00001-of-00009.safetensors").read_text() == "my trained weights"
-    (tmp_path / "n").mkdir()
-    (tmp_path / "n" / "model-00003-of-00004.safetensors").write_text("my trained weights")
-    with pytest.raises(FileExistsError):
-        sharded_model(tmp_path / "n", "1 MiB")
-    assert names(tmp_path / "n") == ["model-00003-of-00004.safetensors"]
 
 
 @pytest.mark.parametrize("shards", [0, 9])

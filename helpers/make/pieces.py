@@ -3,7 +3,7 @@
 import errno
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,11 @@ from zlib import crc32
 
 import numpy as np
 from numpy.random import SFC64, SeedSequence
-from tqdm import tqdm
 
 from .. import units
 from ..folders import generated
 from ..lasting import progress_bar
-from ..whole import check_room, followed, whole_file
+from ..whole import followed, whole_file
 
 
 @dataclass(frozen=True)
@@ -47,56 +46,37 @@ def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 
-def make(*wanted: Made, by: str) -> None:
-    """Makes each file, in this order, completely or not at all; `by` names the call in errors.
+def make(file: Made, by: str) -> None:
+    """Makes the file, completely or not at all; `by` names the call in errors.
 
-    If there are several files, the last is the index of the others. make() deletes an old index before it writes any
-    file, and writes the new index after all files, so no index mixes the files of two calls.
-
-    If a file already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
-    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays.
-    make() checks all that, and the room for all files, before it writes the first.
-
-    Errors: FileExistsError, FileNotFoundError (no such folder), IsADirectoryError, OSError with errno ENOSPC.
+    If it already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
+    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays:
+    FileExistsError. Other errors: as in `whole_file`.
     """
-    with _bar(wanted) as bar:
-        missing = [file for file in wanted if not _is_there(file, by, bar)]
-    if missing and len(wanted) > 1:
-        *others, index = wanted
-        missing = [*(file for file in others if file in missing), index]
-        check_room(index.path.parent, sum(file.size for file in missing), by)
-        if index.path.is_file():
-            followed(index.path).unlink()
-    with _bar(missing) as bar:
-        for file in missing:
-            bar.set_description(f"writing {file.path.name}", refresh=False)
-            with whole_file(file.path, file.size) as out:
-                for piece in _ahead(file):
-                    out.write(piece)
-                    bar.update(len(piece))
+    if not _is_there(file, by):
+        with whole_file(file.path, file.size) as out:
+            for piece in _pieces(file, "writing"):
+                out.write(piece)
 
 
-def is_made(file: Made, bar: tqdm | None = None) -> bool:
+def is_made(file: Made) -> bool:
     """Does the file hold its pieces, and nothing else?"""
     buffer = bytearray()
     with file.path.open("rb") as there:
-        for piece in _ahead(file):
+        for piece in _pieces(file, "checking"):
             if len(buffer) != len(piece):
                 buffer = bytearray(len(piece))
             if there.readinto(buffer) != len(piece) or buffer != memoryview(piece):
                 return False
-            if bar is not None:
-                bar.update(len(piece))
         return not there.read(1)
 
 
-def _is_there(file: Made, by: str, bar: tqdm) -> bool:
+def _is_there(file: Made, by: str) -> bool:
     """False if the file has to be made: it's missing, or may be replaced. FileExistsError for any other."""
     target = followed(file.path)  # a link stays, and its file is made
     if not target.is_file():
         return False
-    bar.set_description(f"checking {file.path.name}", refresh=False)
-    if is_made(file, bar):
+    if is_made(file):
         return True
     if not (target.is_relative_to(generated()) or _begins_alike(file)):
         raise FileExistsError(
@@ -119,16 +99,13 @@ def _begins_alike(file: Made) -> bool:
         return first.startswith(there.read(max(len(first), 64)))
 
 
-def _ahead(file: Made) -> Iterator[bytes | np.ndarray]:
-    """The pieces. While one is written or compared, a thread makes the next."""
-    pieces = iter(file.pieces())
-    with ThreadPoolExecutor(1) as pool:
+def _pieces(file: Made, doing: str) -> Iterator[bytes | np.ndarray]:
+    """The pieces, with a progress bar. While one is written or compared, a thread makes the next."""
+    title, pieces = f"{doing} {file.path.name}", iter(file.pieces())
+    bar = progress_bar(desc=title, total=file.size, unit="iB", unit_scale=True, unit_divisor=1024)
+    with bar, ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, pieces, None)
         while (piece := coming.result()) is not None:
             coming = pool.submit(next, pieces, None)
             yield piece
-
-
-def _bar(files: Sequence[Made]) -> tqdm:
-    total = sum(file.size for file in files)
-    return progress_bar(total=total, unit="iB", unit_scale=True, unit_divisor=1024)
+            bar.update(len(piece))

@@ -68,17 +68,11 @@ def sharded_model(
         "metadata": {"total_size": sum(_bytes(name, *each) for part in parts for name, each in part.items())},
         "weight_map": {tensor: name for name, part in zip(names, parts, strict=True) for tensor in sorted(part)},
     }
-    text = (json.dumps(index, indent=2) + "\n").encode()
-    wanted = [_file(folder / name, part, seed) for name, part in zip(names, parts, strict=True)]
-    is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
-    try:
-        make(*wanted, Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
-    except BaseException:
-        if is_new:
-            with suppress(OSError):  # finished shards stay for the next time
-                folder.rmdir()
-        raise
+    for name, part in zip(names, parts, strict=True):
+        make(_file(folder / name, part, seed), by=f"sharded_model(seed={seed})")
+    text = (json.dumps(index, indent=2) + "\n").encode()
+    make(Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
     if folder.resolve().is_relative_to(generated()):
         for left in set(folder.glob("model-*-of-*.safetensors")) - {folder / name for name in names}:
             left.unlink()
