@@ -24,7 +24,7 @@ from helpers.measure import Comparison, Explorer, NotMeasuredHere, compare, maps
 from helpers.measure.film import Film
 from helpers.measure.machine import here
 from helpers.publish.execute import kernel
-from helpers.teach import exercise, exercise_files, inside, kept, notebook_files, predict, recorded
+from helpers.teach import exercise, exercise_files, inside, notebook_files, predict, recorded, state
 from helpers.teach.exercises import is_attempted
 from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable
 from helpers.teach.predict import Prediction, _read
@@ -61,10 +61,10 @@ def peaks() -> Prediction:
     ids=lambda value: getattr(value, "kind", None),
 )
 def test_a_prediction_is_there_for_the_next_time(asked: Prediction, answer, line: str):
-    assert asked.value is None and asked.kept == "no prediction yet"
+    assert asked.value is None and asked.status == "no prediction yet"
     asked.keep(answer)
     again = Prediction(asked.key, asked.question, asked.kind, asked.unit, asked.names)
-    assert again.value == answer and again.kept == line
+    assert again.value == answer and again.status == line
     asked.keep(None)
     assert asked.value is None
 
@@ -112,10 +112,10 @@ def test_an_answer_to_an_older_question_is_ignored(a_student: Path):
 
 
 def test_two_kernels_that_keep_at_once_lose_nothing(a_student: Path):
-    script = "import sys; from helpers.teach import kept; [kept.keep('p', f'{sys.argv[1]}{i}', i) for i in range(40)]"
+    script = "import sys; from helpers.teach import state; [state.keep('p', f'{sys.argv[1]}{i}', i) for i in range(40)]"
     both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in "ab"]
     assert [one.wait(60) for one in both] == [0, 0]
-    assert len(kept.read("p")) == 80 and len(list(a_student.iterdir())) == 1
+    assert len(state.read("p")) == 80 and len(list(a_student.iterdir())) == 1
 
 
 @pytest.mark.parametrize("folder", ["{0}/file/inside", "~nobody-of-that-name/lessons"])
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(
 ):
     (a_student / "file").touch()
     monkeypatch.setenv("ZERO_COPY_STATE", folder.format(a_student))
-    monkeypatch.setattr("helpers.teach.kept._here", {})
+    monkeypatch.setattr("helpers.teach.state._here", {})
     peaks().keep({"read": 5})
     assert peaks().value == {"read": 5.0} and "until this kernel ends" in capsys.readouterr().out
 
@@ -134,7 +134,7 @@ def test_what_is_no_file_or_has_no_end_is_not_read(a_student: Path, monkeypatch:
     monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
     path = a_student / "predictions.json"
     for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(bytes(200_001))):
-        monkeypatch.setattr("helpers.teach.kept._here", {})
+        monkeypatch.setattr("helpers.teach.state._here", {})
         make(path)
         before = path.lstat()
         peaks().keep({"read": 5})
@@ -201,7 +201,7 @@ def test_a_prediction_after_its_measurement_is_late(a_student: Path):
     assert not asked.late, "nothing was changed"
     asked.keep({"read": 256})
     assert peaks().late and peaks().value == {"read": 256.0}
-    assert peaks().kept == "kept: read 256 MiB (late: made after the measurement was shown)"
+    assert peaks().status == "kept: read 256 MiB (late: made after the measurement was shown)"
     assert repr(asked.beside({"read": 256 * MiB})).endswith("(Late: made after the measurement was shown.)")
     assert "late: made after" in asked._repr_html_()
     assert json.loads((a_student / "predictions.json").read_text()) == {"t.peaks": {"read": 7.0}}
@@ -689,12 +689,12 @@ def test_in_a_notebook_the_source_travels_with_what_it_needs_of_other_cells(tmp_
 
 # --- nothing is lost, nothing is taken for something else ---------------------------------------------------------
 def test_what_is_kept_is_not_lost_by_one_failed_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
-    kept.keep("some", "a", 1)
+    state.keep("some", "a", 1)
     with monkeypatch.context() as broken:
-        broken.setattr(kept, "content", lambda path: (_ for _ in ()).throw(PermissionError("busy")))
-        assert kept.keep("some", "b", 2) is False
-        assert kept.read("some") == {"b": 2}
-    assert kept.read("some") == {"a": 1, "b": 2}
+        broken.setattr(state, "content", lambda path: (_ for _ in ()).throw(PermissionError("busy")))
+        assert state.keep("some", "b", 2) is False
+        assert state.read("some") == {"b": 2}
+    assert state.read("some") == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(("text", "number"), [("256", 256), ("1,024", 1024), ("0.5 GiB", 512), (".5", 0.5), ("", None)])

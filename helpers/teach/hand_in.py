@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .. import folders, kernel
-from . import answers, kept
+from . import answers, state
 from .exercise_files import checked_in
 from .exercises import Exercise, exercises
 from .notebook_files import NoNotebook, code_cells, content, read
@@ -54,7 +54,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     cells = code_cells(read(path))
     if path == mine or not mine:
         _is_saved({text.strip() for _, text in cells}, lesson)
-    predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
+    predictions = {key: value for key, value in state.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = folder / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
     clicked = {quiz.handed_in: quiz.clicked for quiz in quizzes(lesson) if quiz.clicked}
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"

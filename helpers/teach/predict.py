@@ -13,7 +13,7 @@ import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
 from ..units import SIZES, MiB, digits, in_unit
-from . import kept
+from . import state
 from .words import Said, inline, plain
 
 FILE = "predictions"
@@ -47,7 +47,7 @@ class Prediction(Lasting):
     @property
     def value(self) -> Value | None:
         """None if there is none yet; a number, {name: number} as far as given, the choice, or the names in order."""
-        return self._checked(after[0] if (after := self._after) else kept.read(FILE).get(self.key))
+        return self._checked(after[0] if (after := self._after) else state.read(FILE).get(self.key))
 
     @property
     def late(self) -> bool:
@@ -57,7 +57,7 @@ class Prediction(Lasting):
     @property
     def _after(self) -> list | None:
         """What LATE has; None if the measurement wasn't shown."""
-        found = kept.read(LATE).get(self.key)
+        found = state.read(LATE).get(self.key)
         return found if isinstance(found, list) else None
 
     @property
@@ -79,12 +79,12 @@ class Prediction(Lasting):
         """
         if value is not None and self._checked(value) is None:
             raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
-        after, made = self._after is not None, None if value is None else self._checked(value)
-        if made != self.value:
-            if after:
-                on_disk = kept.keep(LATE, self.key, [] if made is None else [made])
-            if made is None or not after:
-                on_disk = kept.keep(FILE, self.key, made)
+        late, answer = self._after is not None, None if value is None else self._checked(value)
+        if answer != self.value:
+            if late:
+                on_disk = state.keep(LATE, self.key, [] if answer is None else [answer])
+            if answer is None or not late:
+                on_disk = state.keep(FILE, self.key, answer)
             if not on_disk:
                 print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
         self.renew()
@@ -104,7 +104,7 @@ class Prediction(Lasting):
             "order": lambda guess: _order_beside(guess, measured),
         }[self.kind](self.value)
         if self._after is None and any(each is not None for each in shown):
-            kept.keep(LATE, self.key, [])
+            state.keep(LATE, self.key, [])
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
         html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
@@ -115,21 +115,21 @@ class Prediction(Lasting):
         lines = [plain(self.question)]
         if self.kind in ("choice", "order"):
             lines += [f"  - {name}" for name in self.names]
-        return "\n".join([*lines, f"({self.kept})"])
+        return "\n".join([*lines, f"({self.status})"])
 
     @property
-    def kept(self) -> str:
+    def status(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
         value = self.value
         if value is None:
             return NONE_YET
         if isinstance(value, dict):
-            told = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
+            text = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
         elif isinstance(value, list):
-            told = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
+            text = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
         else:
-            told = value if isinstance(value, str) else in_unit(value, self.unit)
-        return f"kept: {told} ({AFTERWARDS})" if self.late else f"kept: {told}"
+            text = value if isinstance(value, str) else in_unit(value, self.unit)
+        return f"kept: {text} ({AFTERWARDS})" if self.late else f"kept: {text}"
 
     @cached_property
     def widget(self) -> widgets.Widget:
@@ -200,8 +200,8 @@ class Prediction(Lasting):
             return f"No prediction yet{of}. Measured: {self._measured(measured)}."
         if measured is None:
             return f"You predicted {in_unit(guess, self.unit)}{of}; it is not measured here."
-        found = f"{self._measured(measured)}{self._apart(guess, measured)}"
-        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {found}."
+        result = f"{self._measured(measured)}{self._apart(guess, measured)}"
+        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {result}."
 
     def _numbers_beside(self, guesses: Mapping[str, float], measured: Mapping[str, float | None]) -> str:
         names = [name for name in self.names if name in measured]
@@ -260,14 +260,14 @@ def _choice_beside(guess: str | None, measured: Any) -> str:
 
 
 def _order_beside(guess: list[str] | None, measured: Any) -> str:
-    found = list(measured)
+    order = list(measured)
     if guess is None:
-        return f"No prediction yet. Measured: {', '.join(found)}."
-    same = sum(a == b for a, b in zip(guess, found, strict=False))
-    if same == len(found):
-        return f"Just as you predicted: {', '.join(found)}."
+        return f"No prediction yet. Measured: {', '.join(order)}."
+    same = sum(a == b for a, b in zip(guess, order, strict=False))
+    if same == len(order):
+        return f"Just as you predicted: {', '.join(order)}."
     places = "none is" if same == 0 else "1 is" if same == 1 else f"{same} are"
-    return f"You predicted {', '.join(guess)}; measured {', '.join(found)}: {places} where you put it."
+    return f"You predicted {', '.join(guess)}; measured {', '.join(order)}: {places} where you put it."
 
 
 # --- as inputs ------------------------------------------------------------------------------------------------
@@ -277,20 +277,20 @@ STYLE = {"description_width": "initial"}
 def _inputs(prediction: Prediction) -> widgets.Widget:
     """The question, labelled inputs, and a line that says what is kept."""
     boxes = {"choice": _choice_input, "order": _order_inputs}.get(prediction.kind, _number_inputs)(prediction)
-    status = widgets.HTML(f"<em>{escape(prediction.kept)}</em>")
+    line = widgets.HTML(f"<em>{escape(prediction.status)}</em>")
 
     def changed(_: Any) -> None:
         try:
             prediction.keep(_answer(prediction, [box.value for box in boxes]))
-            text = prediction.kept
+            text = prediction.status
         except ValueError as error:
-            text = f"{error} ({prediction.kept})"
-        status.value = f"<em>{escape(text)}</em>"
+            text = f"{error} ({prediction.status})"
+        line.value = f"<em>{escape(text)}</em>"
 
     for box in boxes:
         box.observe(changed, "value")
     question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
-    all_of_it = widgets.VBox([question, *boxes, status])
+    all_of_it = widgets.VBox([question, *boxes, line])
     all_of_it.add_class("zc-inputs")
     return all_of_it
 

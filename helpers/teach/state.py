@@ -29,9 +29,8 @@ def keep(name: str, key: str, value: Any) -> bool:
     """Keeps a value; None forgets it. Returns False if it could be kept only in this kernel."""
     try:
         with alone(folders.state()):
-            everything = _on_disk(name) | {key: value}
-            made = {k: v for k, v in everything.items() if v is not None}
-            folders.write_whole(_path(name), json.dumps(made, indent=1, sort_keys=True) + "\n")
+            values = {k: v for k, v in (_on_disk(name) | {key: value}).items() if v is not None}
+            folders.write_whole(_path(name), json.dumps(values, indent=1, sort_keys=True) + "\n")
     except OSError:
         _here.setdefault(name, {})[key] = value
         return False
@@ -49,11 +48,11 @@ def _on_disk(name: str) -> dict[str, Any]:
     path = _path(name)
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:
-            found = json.loads(content(path))
+            values = json.loads(content(path))
         except FileNotFoundError:
             return {}
-        if isinstance(found, dict):
-            return found
+        if isinstance(values, dict):
+            return values
     with suppress(OSError):  # then it stays where it is until something is written
         path.rename(folders.free(path.with_suffix(".damaged")))
     return {}
