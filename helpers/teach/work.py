@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import re
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from types import EllipsisType
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
+from jupyter_client.connect import jupyter_runtime_dir
 
 from .. import folders
 from ..edition import Edition, edition
@@ -163,10 +163,7 @@ class Work:
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it doesn't say."""
-    told = subprocess.run(
-        [sys.executable, "-m", "jupyter", "--runtime-dir"], capture_output=True, text=True, check=True
-    )
-    for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
+    for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
             root = Path(server["root_dir"]).resolve()
