@@ -92,13 +92,13 @@ def temporary_folder(parent: Path, name: str) -> Iterator[Path]:
 
 def locked_folder(parent: Path, name: str) -> tuple[Path, int]:
     """As `temporary_folder`, but it stays: the folder, and a descriptor that holds its lock."""
-    for left in parent.glob(f"{glob.escape(name)}-*"):
+    for left in parent.glob(f"{glob.escape(name)}-????????.partial"):
         with suppress(OSError):
             abandoned = lock(left)
             remove_folder(left)
             os.close(abandoned)
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", suffix=".partial", dir=parent))
         try:
             descriptor = lock(folder)
         except BlockingIOError:

@@ -198,9 +198,12 @@ def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, mon
 
 @unix_only
 def test_what_only_looks_abandoned_stays(tmp_path):
-    os.mkfifo(tmp_path / ".a-01234567")
+    """A pipe of such a name, and a person's folder of nearly such a name."""
+    os.mkfifo(tmp_path / ".a-01234567.partial")
+    (tmp_path / ".a-notes").mkdir()
+    (tmp_path / ".a-76543210.partial").mkdir()
     write_whole(tmp_path / "a", "new")
-    assert names(tmp_path) == [".a-01234567", "a"]
+    assert names(tmp_path) == [".a-01234567.partial", ".a-notes", "a"]
 
 
 # --- folders that vanish ----------------------------------------------------------------------------------

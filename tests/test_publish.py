@@ -442,7 +442,7 @@ def test_a_refused_build_leaves_the_last_one_and_a_new_one_takes_its_place(build
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder, rename = tmp_path / "handouts", Path.rename
-    (tmp_path / ".handouts-killed" / "new").mkdir(parents=True)
+    (tmp_path / ".handouts-01234567.partial" / "new").mkdir(parents=True)
     write_folder(folder, {"index.html": b"0", "old/page.html": b""})
     write_folder(folder, {"index.html": b"1", "new/page.html": b""})
     assert (folder / "index.html").read_bytes() == b"1" and sorted(os.listdir(folder)) == ["index.html", "new"]
