@@ -125,6 +125,7 @@ def test_names_as_long_and_as_odd_as_a_file_system_takes(tmp_path: Path, name: s
         (tmp_path / name).touch()
     except OSError as error:
         pytest.skip(f"not here: {error}")
+    (tmp_path / f".{name[:50]}-01234567.partial").mkdir()
     write_whole(tmp_path / name, "new")
     assert os.listdir(tmp_path) == [name]
 
