@@ -160,8 +160,8 @@ def test_what_a_process_leaves_goes_at_once_or_if_it_was_killed_with_the_next(tm
     code = "import sys; from helpers.make import random_file; random_file(sys.argv[1], '1 GiB')"
     process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 60
-    while not any(tmp_path.rglob("new")):
-        assert process.poll() is None and time.monotonic() < end, process.communicate()
+    while not any(tmp_path.rglob("new")) and time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
         time.sleep(0.001)
     process.send_signal(sent)
     process.communicate(timeout=60)
