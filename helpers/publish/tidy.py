@@ -3,8 +3,7 @@
 It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
 space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-    python -m helpers.publish.tidy notebooks            tidies them
-    python -m helpers.publish.tidy --check notebooks    only names those that aren't tidy
+    python -m helpers.publish.tidy notebooks
 """
 
 import argparse
@@ -98,18 +97,16 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if it refused a notebook or, with --check, found one that isn't tidy."""
+    """The command line. Returns 1 if it refused a notebook."""
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.tidy", description="Store notebooks tidily.")
-    parser.add_argument("--check", action="store_true", help="only name the notebooks that aren't tidy")
     parser.add_argument("paths", nargs="+", type=Path, help="notebooks, or folders of them")
     options = parser.parse_args(arguments)
     failed = False
     for path in options.paths:
         for file in sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]:
             try:
-                if ".ipynb_checkpoints" not in file.parts and tidy(file, options.check):
-                    print(f"{file}: {'not tidy; `make format` fixes it' if options.check else 'tidied'}")
-                    failed |= options.check
+                if ".ipynb_checkpoints" not in file.parts and tidy(file):
+                    print(f"{file}: tidied")
             except (NotTidied, OSError) as error:
                 print(error, file=sys.stderr)
                 failed = True
