@@ -3,8 +3,8 @@
 make lab                 python -m helpers.teach.work              before JupyterLab starts
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
-Each copy's metadata names the lesson that it was made from by a digest, and a hidden folder keeps that lesson. So even a
-copy from a backup is merged with the text that it was made from.
+Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps that lesson. So even
+a copy from a backup is merged with the text that it was made from.
 """
 
 import argparse
