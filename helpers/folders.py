@@ -111,19 +111,19 @@ def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
 
 def lesson(number: str) -> Path:
     """The path of lesson "02", or "2". ValueError for an unknown number."""
-    known = {path.name[:2]: path for path in lessons()}
-    if not (found := known.get(str(number)) or known.get(f"0{number}")):
-        raise ValueError(f"no lesson {number!r}; there are: {', '.join(known)}")
-    return found
+    paths = {path.name[:2]: path for path in lessons()}
+    if not (path := paths.get(str(number)) or paths.get(f"0{number}")):
+        raise ValueError(f"no lesson {number!r}; there are: {', '.join(paths)}")
+    return path
 
 
 def free(path: Path) -> Path:
     """This path, or the first of path-2, path-3, … that is free."""
-    number, found = 1, path
-    while os.path.lexists(found):
+    number, candidate = 1, path
+    while os.path.lexists(candidate):
         number += 1
-        found = path.with_stem(f"{path.stem}-{number}")
-    return found
+        candidate = path.with_stem(f"{path.stem}-{number}")
+    return candidate
 
 
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:

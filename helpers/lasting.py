@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-PATIENCE = 2.0  # seconds before a progress bar shows
+PROGRESS_DELAY_S = 2.0  # seconds before a progress bar shows
 VIEW = "application/vnd.jupyter.widget-view+json"
 # Hides the copy, which is the style's parent, while its widget is on the page; and where JupyterLab has only a text in
 # the widget's place, hides that: "Error displaying widget: model not found". JupyterLab removes the styles of a
@@ -65,10 +65,10 @@ def alone(html: str) -> str:
 
 
 def progress_bar(of: Iterable[Any] | None = None, **options: Any) -> tqdm:
-    """A progress bar, tqdm's, that appears after PATIENCE seconds and leaves nothing. In a notebook, a line of text:
+    """A progress bar, tqdm's, that appears after PROGRESS_DELAY_S and leaves nothing. In a notebook, a line of text:
     tqdm's widget would stay in the file as one that no kernel knows."""
     line = {"file": _Line(), "position": 0} if in_notebook() else {}
-    return tqdm(of, delay=PATIENCE, leave=False, **line, **options)
+    return tqdm(of, delay=PROGRESS_DELAY_S, leave=False, **line, **options)
 
 
 class _Line:

@@ -1,13 +1,19 @@
-"""Write files completely or not at all: beside their place, synced, then renamed. And open regular files only."""
+"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only.
+
+What isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it.
+"""
 
 import errno
 import glob
+import math
 import os
-import secrets
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +21,7 @@ from . import units
 
 try:
     import fcntl
-except ImportError:  # Windows can't delete an open file: that serves as the lock
+except ImportError:  # Windows: what a killed process leaves stays until `make clean`
     fcntl = None
 
 
@@ -23,10 +29,9 @@ except ImportError:  # Windows can't delete an open file: that serves as the loc
 def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     """A file to write `size` bytes to. It becomes `path` when the block succeeds, and vanishes when the block fails.
 
-    It's written in the same folder, synced and renamed, and then the folder is synced (rename(2), fsync(2)). So at any
-    moment, `path` holds the old bytes or all the new bytes. A link stays a link, and the file it leads to is replaced.
-    The permissions of an old file stay too. First, `size` is checked against the free space. An old file doesn't count
-    as free space, because it goes only when the new file is complete.
+    It's synced and renamed, and then its folder is synced (rename(2), fsync(2)), so at any moment `path` holds the old
+    bytes or all the new bytes. A link stays a link, and the file it leads to is replaced. The permissions of an old
+    file stay too. `size` is checked against the free space, without what the old file will give back.
 
     FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
     replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle).
@@ -38,30 +43,113 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
         raise IsADirectoryError(errno.EISDIR, "this is a folder; name a file in it", str(path))
     if path.exists() and not path.is_file():
         raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
-    remove_abandoned(path)
-    kept = " (the old file goes only when the new one is complete)" if path.exists() else ""
-    check_room(path.parent, size, path.name + kept)
-    unfinished = _beside(path)
-    try:
-        while not (file := _locked(unfinished)):
-            unfinished = _beside(path)
-        with suppress(OSError):
-            shutil.copymode(path, unfinished)  # whoever couldn't read the old file can't read the new one
-        with file:
+    with temporary_folder(path.parent, f".{path.name[:50]}") as folder:  # a name has at most 255 bytes
+        old = " (the old file goes only when the new one is complete)" if path.exists() else ""
+        check_room(path.parent, size, path.name + old)
+        with (folder / "new").open("xb") as file:
+            with suppress(OSError):
+                shutil.copymode(path, file.name)  # whoever couldn't read the old file can't read the new one
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not fcntl:
-                file.close()  # Windows renames only closed files; elsewhere, keep the lock until the end
-            os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        os.replace(file.name, path)
     with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
-        folder = os.open(path.parent, os.O_RDONLY)
+        descriptor = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(descriptor)
         finally:
-            os.close(folder)
+            os.close(descriptor)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or leaves it as it
+    was."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(folder.parent, f".{folder.name}") as beside:
+        new, old = beside / "new", beside / "old"
+        for name, data in files.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(data)
+        if folder.exists():
+            folder.rename(old)
+        try:
+            new.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+
+
+@contextmanager
+def temporary_folder(parent: Path, name: str) -> Iterator[Path]:
+    """A new folder in `parent`, locked, and removed when the block ends. Its name begins with `name`. First removes
+    such folders of killed processes."""
+    folder, descriptor = locked_folder(parent, name)
+    try:
+        yield folder
+    finally:
+        remove_folder(folder)
+        os.close(descriptor)
+
+
+def locked_folder(parent: Path, name: str) -> tuple[Path, int]:
+    """As `temporary_folder`, but it stays: the folder, and a descriptor that holds its lock."""
+    for left in parent.glob(f"{glob.escape(name)}-????????.partial"):
+        with suppress(OSError):
+            abandoned = lock(left)
+            remove_folder(left)
+            os.close(abandoned)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", suffix=".partial", dir=parent))
+        try:
+            descriptor = lock(folder)
+        except BlockingIOError:
+            continue  # another process just took it for abandoned
+        except OSError:  # a system, or a network file system, without such locks
+            descriptor = os.open(os.devnull, os.O_RDONLY)
+        if folder.exists():
+            return folder, descriptor
+        os.close(descriptor)
+
+
+@contextmanager
+def alone(folder: Path, timeout: float = math.inf) -> Iterator[None]:
+    """Meanwhile no other process is in such a block for this folder, unless one stays there for `timeout` seconds.
+    Where a system has no locks, nobody waits."""
+    until = time.monotonic() + timeout
+    with ExitStack() as stack:
+        while time.monotonic() < until:
+            try:
+                stack.callback(os.close, lock(folder))
+                break
+            except BlockingIOError:
+                time.sleep(0.005)
+            except OSError:
+                break
+        yield
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes the folder, even if it holds folders that nobody may enter, or that are too deep for Python."""
+    with suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and os.name == "posix":
+        for command in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):
+            subprocess.run([*command, "--", folder], capture_output=True)
+
+
+def lock(folder: Path) -> int:
+    """A descriptor that holds the folder's lock, flock(2), until it's closed. BlockingIOError if another process holds
+    the lock, another OSError if the system has no locks."""
+    if not fcntl:
+        raise OSError("no locks on this system")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # refuses a pipe that somebody put there
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 @contextmanager
@@ -86,35 +174,3 @@ def check_room(folder: Path, size: int, what: str) -> None:
     if size > free:
         need, have = (f"{units.in_words(n, 'bytes')} ({n:,} bytes)" for n in (size, free))
         raise OSError(errno.ENOSPC, f"{what} needs {need}, and {have} are free; make room in", str(folder))
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f"{_begin(path)}.{secrets.token_hex(4)}.unfinished")
-
-
-def _begin(path: Path) -> str:
-    """How the unfinished file's name begins: cut, because a name has at most 255 bytes."""
-    return f".{path.name[:50]}"
-
-
-def _locked(path: Path) -> BinaryIO | None:
-    """A new file, locked while it's open: an unlocked file was left by a killed process.
-
-    None if another process took it for such a file, just before it was locked.
-    """
-    file = path.open("xb")
-    with suppress(AttributeError, OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
-    if os.fstat(file.fileno()).st_nlink:
-        return file
-    file.close()
-    return None
-
-
-def remove_abandoned(path: Path) -> None:
-    """Removes what killed processes left of `path`. A file that another process is writing now is locked, and stays."""
-    for left in path.parent.glob(f"{glob.escape(_begin(path))}.????????.unfinished"):
-        with suppress(OSError), regular_file(left) if fcntl else nullcontext() as file:
-            if fcntl:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            left.unlink()

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import folders
 from helpers.teach import claim
-from helpers.teach.claims import ClaimError, asserted, claims
+from helpers.teach.claims import ClaimError, asserted_in, claims
+from helpers.teach.notebook_files import code_cells, read
 
 TOML = """
 [slurp-costs-file]
@@ -37,21 +36,21 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def lesson(folder: Path, name: str, *sources: str) -> None:
-    cells = [new_code_cell(source) for source in sources] + [new_markdown_cell('claim("not-code", True, "")')]
-    nbformat.write(new_notebook(cells=cells), folder / name)
+def asserted() -> dict[str, set[str]]:
+    """The claims that each lesson asserts."""
+    cells = {path.name[:2]: code_cells(read(path)) for path in folders.lessons()}
+    return {number: {id for _, text in texts for id in asserted_in(text)} for number, texts in cells.items()}
 
 
 # --- this collection's own ---------------------------------------------------------------------------------------
 def test_every_claim_of_a_finished_lesson_is_asserted_in_it():
-    made = {name[:2]: ids for name, ids in asserted(folders.NOTEBOOKS).items()}
+    made = asserted()
     wanted = [(lesson, id) for id, known in claims().items() for lesson in known.lessons]
     assert wanted and not [(lesson, id) for lesson, id in wanted if id not in made[lesson]]
 
 
 def test_every_asserted_claim_exists():
-    asked = set().union(*asserted(folders.NOTEBOOKS).values())
-    assert asked <= set(claims())
+    assert set().union(*asserted().values()) <= set(claims())
 
 
 def test_every_claim_is_whole():
@@ -107,22 +106,10 @@ def test_an_entry_that_is_not_whole_is_refused(known: Path, old: str, new: str, 
         claims(known)
 
 
-def test_asserted_reads_calls_and_nothing_else(tmp_path: Path):
-    lesson(
-        tmp_path,
-        "02_copy.ipynb",
-        '%timeit x\nclaim("slurp-costs-file",\n    holds=True, measured=f"{x}")',
-        'display(teach.claim("no-pages", None, ""))  # claim("commented", True, "")',
-        '%%bash\nclaim("shell"',
-        "if x:\n    !ls",
-    )
-    assert asserted(tmp_path) == {"02_copy.ipynb": {"slurp-costs-file", "no-pages"}}
-
-
-def test_a_cell_that_is_no_python_is_named(tmp_path: Path):
-    lesson(tmp_path, "02_copy.ipynb", "claim(")
-    with pytest.raises(ValueError, match=r"02_copy\.ipynb, cell"):
-        asserted(tmp_path)
+def test_a_cell_asserts_what_it_calls_and_nothing_else():
+    assert asserted_in('%timeit x\nclaim("a",\n    holds=True, measured=f"{x}")') == ["a"]
+    assert asserted_in('display(teach.claim("b", None, ""))  # claim("commented", True, "")') == ["b"]
+    assert asserted_in('%%bash\nclaim("shell"') == asserted_in("if x:\n    !ls") == []
 
 
 def test_what_was_measured_may_be_named_shares():

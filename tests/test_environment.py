@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import tomllib
 from collections import defaultdict
+from functools import partial
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from test_versions import VERSIONS
 
-import helpers
 from helpers.folders import ROOT
 from helpers.lessons.dispatch import calls
 
@@ -39,7 +39,7 @@ def ranges(requirements: list[str]) -> dict[str, SpecifierSet]:
 RUNTIME = ranges(PROJECT["project"]["dependencies"])
 EXTRAS = {name: ranges(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
 CLASSROOM = EXTRAS["classroom"]
-DIRECT = sorted((RUNTIME | EXTRAS["libraries"] | EXTRAS["dev"]).items())
+DIRECT = RUNTIME | EXTRAS["libraries"] | EXTRAS["dev"]
 
 
 def locked(file: str) -> dict[str, list[str]]:
@@ -62,16 +62,12 @@ def imported(path: Path, everywhere: bool = True) -> set[str]:
     return found
 
 
-def test_no_dependency_is_listed_twice():
-    assert len(RUNTIME) + sum(map(len, EXTRAS.values())) == len(dict(DIRECT) | CLASSROOM)
-
-
 def test_what_helpers_imports_is_listed():
     names = packages_distributions()
     for path in sorted((ROOT / "helpers").rglob("*.py")):
         for package in sorted(imported(path) - sys.stdlib_module_names - {"helpers"}):
             distributions = {canonicalize_name(name) for name in names.get(package, [package])}
-            wanted = RUNTIME if package in imported(path, everywhere=False) else dict(DIRECT) | CLASSROOM
+            wanted = RUNTIME if package in imported(path, everywhere=False) else DIRECT | CLASSROOM
             assert distributions & wanted.keys(), (
                 f"{path.relative_to(ROOT)} imports {package}, which pyproject.toml does not list"
             )
@@ -85,21 +81,15 @@ def test_conda_lists_the_same_ranges():
     assert [line for line in CONDA["dependencies"] if not isinstance(line, str)] == [{"pip": ["-e ."]}]
 
 
-@pytest.mark.parametrize(("name", "allowed"), DIRECT, ids=[name for name, _ in DIRECT])
-def test_locked_and_installed_versions_are_in_range(name: str, allowed: SpecifierSet):
-    found = locked("requirements.lock")[name]
-    assert found, f"{name} is not in requirements.lock; `make lock` adds it"
-    for number in [*found, version(name)]:
-        assert number in allowed
-    assert version(name) in found, "installed is another version than locked; `make env` fixes it"
-
-
-def test_what_only_a_class_needs_is_locked_on_top():
+def test_locked_and_installed_versions_are_in_range():
     students, teachers = map(locked, LOCKS)
-    assert not students.keys() & teachers.keys(), "one of them would install what the other does not want"
+    for name, allowed in DIRECT.items():
+        assert students[name], f"{name} is not in requirements.lock; `make lock` adds it"
+        assert all(number in allowed for number in [*students[name], version(name)]), name
+        assert version(name) in students[name], f"another {name} is installed than locked; `make env` fixes it"
     for name, allowed in CLASSROOM.items():
-        assert teachers[name], f"{name} is not in requirements-class.lock; `make lock` adds it"
-        assert all(number in allowed for number in teachers[name])
+        assert teachers[name] and all(number in allowed for number in teachers[name]), name
+    assert not students.keys() & teachers.keys(), "one of them would install what the other does not want"
 
 
 @pytest.mark.parametrize("file", LOCKS)
@@ -123,14 +113,6 @@ def test_every_place_names_the_same_pythons():
     assert f"(3, {first}) <= sys.version_info < (3, {last + 1})" in script
     (tried,) = re.findall(r"for python in python3 (.*);", script)
     assert sorted(tried.split()) == [f"python{version}" for version in VERSIONS]
-
-
-def test_helpers_needs_no_path_tricks(tmp_path: Path):
-    """-I: neither the current folder nor PYTHONPATH is searched."""
-    code = "import helpers, helpers.measure; print(helpers.__file__)"
-    found = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, text=True, capture_output=True)
-    assert found.stderr == ""
-    assert Path(found.stdout.strip()) == Path(helpers.__file__) == ROOT / "helpers" / "__init__.py"
 
 
 def test_code_is_linted_and_formatted():
@@ -161,61 +143,31 @@ def test_make_lists_its_targets():
     assert set(re.findall(r"^make ([a-z-]+)\t", make().stdout, re.MULTILINE)) == TARGETS
 
 
-def test_make_names_a_python_that_cannot_be_used(tmp_path: Path):
-    old = tmp_path / "python2"
-    old.write_text('#!/bin/sh\ntest "$1" = --version && echo Python 2.7.18 || exit 1\n')
-    old.chmod(0o755)
-    refused = make("env", f"PYTHON={old}")
-    assert refused.returncode != 0
-    assert f"Needs Python {VERSIONS[0]} to {VERSIONS[-1]}" in refused.stderr
-    assert f"{old} is Python 2.7.18" in refused.stderr
-    assert "asking uv" not in refused.stderr and "pip install" not in refused.stdout
-
-
-def looked_for(folder: Path, there: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs find-python.sh with nothing but these scripts on the PATH."""
-    for name, script in there.items():
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
-    return subprocess.run(["/bin/sh", FINDER], cwd=ROOT, env={"PATH": str(folder)}, text=True, capture_output=True)
-
-
-no_shell = pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
 SUITS = f'exec "{sys.executable}" "$@"'
 TOO_OLD = 'test "$1" = --version && echo Python 3.8.20 || exit 1'
 FETCHES = 'test "$2" = install || echo "/home/uv/$2-$3"'
 
 
-@no_shell
+@pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
 @pytest.mark.parametrize(
-    ("there", "found"),
+    ("scripts", "prints"),
     [
         ({"python3": SUITS, "python3.14": SUITS}, "python3"),
-        ({"python3": TOO_OLD, "python3.12": SUITS, "python3.15": SUITS}, "python3.12"),
-        ({"python3.11": SUITS, "python3.14": "exit 127"}, "python3.11"),
-        ({"python3.15": SUITS, "uv": FETCHES}, "python3.15"),
+        ({"python3": TOO_OLD, "python3.11": "exit 127", "python3.12": SUITS, "python3.15": SUITS}, "python3.12"),
         ({"python3": TOO_OLD, "uv": FETCHES}, "/home/uv/find-3.14"),
+        ({"python3": TOO_OLD, "uv": "echo no network >&2; exit 2"}, ""),
     ],
 )
-def test_a_python_is_looked_for_and_else_fetched(tmp_path: Path, there: dict[str, str], found: str):
-    done = looked_for(tmp_path, there)
-    assert (done.returncode, done.stdout) == (0, f"{found}\n"), done.stderr
-
-
-@no_shell
-@pytest.mark.parametrize(
-    ("there", "why"),
-    [
-        ({"python3": TOO_OLD, "uv": "echo no network >&2; exit 2"}, "no network"),
-        ({"python3": TOO_OLD}, "uv: .*not found"),
-        ({}, "uv: .*not found"),
-    ],
-)
-def test_without_any_python_it_is_said_what_to_install(tmp_path: Path, there: dict[str, str], why: str):
-    done = looked_for(tmp_path, there)
-    assert done.returncode == 1 and done.stdout == ""
-    assert "apt install python3-venv" in done.stderr
-    assert re.search(f"uv could not fetch one: .*{why}", done.stderr)
+def test_a_python_is_looked_for_and_else_fetched(tmp_path: Path, scripts: dict[str, str], prints: str):
+    for name, script in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    run = partial(subprocess.run, cwd=ROOT, text=True, capture_output=True)
+    done = run(["/bin/sh", FINDER], env={"PATH": str(tmp_path)})
+    assert (done.returncode, done.stdout.strip()) == (0 if prints else 1, prints), done.stderr
+    assert prints or re.search("(?s)apt install python3-venv.*uv could not fetch one: no network", done.stderr)
+    refused = run(["/bin/sh", FINDER, tmp_path / "python3"])
+    assert scripts["python3"] == SUITS or "python3 is Python 3.8.20" in refused.stderr
 
 
 def test_lab_opens_no_browser_where_there_is_no_display():

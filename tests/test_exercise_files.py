@@ -11,7 +11,7 @@ from helpers import folders
 from helpers.edition import CLASS_EDITION
 from helpers.teach import exercise, exercise_files, quiz
 from helpers.teach.exercise_files import Malformed
-from helpers.teach.exercises import Exercise, exercises, read
+from helpers.teach.exercises import Exercise, exercises
 
 
 @pytest.fixture
@@ -48,37 +48,27 @@ def replaced(old: str, new: str) -> Callable[[Path], None]:
     ("file", "damage", "said"),
     [
         ("prompt.md", Path.unlink, "exercises/02/sample: prompt.md is missing"),
-        ("prompt.md", lambda path: path.rename(path.with_name("promt.md")), "prompt.md is missing; is it 'promt.md'?"),
         ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
-        ("prompt.md", replaced("title: Copy", "title: [Copy"), "prompt.md, line 3: not YAML"),
-        ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: unknown 'tittle'; there are: title, minutes"),
-        ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: minutes is 'ten'; it should be"),
+        ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: 'tittle: Copy within 8 MiB' is none"),
+        ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: 'minutes: ten' is none of"),
         ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
-        ("prompt.md", replaced("size:", "hard: yes\nsize:"), "prompt.md, line 4: unknown 'hard'; there are: title"),
-        ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "the prompt is empty; say"),
-        ("hints.md", replaced("## Hint 2", "## Hint two"), "hints.md, line 5: write two hints"),
-        ("hints.md", replaced("## Hint 2", ""), "hints.md, line 7: write two hints"),
-        ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "hints.md, line 5: write two hints"),
-        ("hints.md", replaced("## Hint 2", "## Hint 2, no-copy"), "'## Hint 1: too-short, too-long'"),
+        ("prompt.md", replaced("minutes: 10\n", ""), "prompt.md, line 1: wanted: 'title"),
+        ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "what to write"),
+        ("hints.md", replaced("## Hint 2", ""), "hints.md: write two hints"),
+        ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "'## Hint 1: too-short, too-long'"),
+        ("hints.md", lambda path: path.write_bytes(path.read_bytes() + b"\xff"), "hints.md, line 8: not UTF-8"),
         ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
         ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
-        ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy' (but 'copi')"),
-        ("solution.py", Path.unlink, "solution.py is missing"),
-        ("check.py", replaced("def judge", "def judged"), "line 1: it doesn't define 'judge' (but 'judged')"),
+        ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy'"),
         ("check.py", replaced("import Attempt", "import Attempd"), "check.py, line 3: ImportError"),
         ("right", shutil.rmtree, "exercises/02/sample: there is no folder right/; it holds two or more"),
-        ("wrong/nothing.py", replaced("# expect: other-bytes\n", ""), "nothing.py, line 1: begin with '# expect: '"),
         ("wrong/nothing.py", replaced("other-bytes", "Other bytes"), "nothing.py, line 1: begin with '# expect: '"),
         ("wrong/path.py", replaced("return", "retrun"), "wrong/path.py, line 3: not Python"),
-        ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml, line 1: not TOML"),
+        ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml: not TOML"),
         ("../quizzes.toml", replaced("right = true", ""), "[sample] has 0 choices with 'right = true'; exactly one"),
-        ("../quizzes.toml", replaced('text = "It', 'right = true\ntext = "It'), "line 1: [sample] has 2 choices"),
         ("../quizzes.toml", replaced('"It is as large as the file."', '" "'), "[sample] needs text for"),
-        ("../quizzes.toml", replaced("question", "qestion"), "[sample] has qestion, measured_by, choices; wanted: "),
-        ("../quizzes.toml", lambda path: path.write_text('sample = "Why?"'), "[sample] has 'Why?'; wanted: question"),
-        ("../quizzes.toml", replaced("feedback", "fedback"), "[sample] has a choice with text, fedback; wanted: text"),
-        ("hints.md", lambda path: path.write_bytes(path.read_bytes() + b"\xff"), "hints.md, line 8: not UTF-8"),
-        ("../quizzes.py", replaced("def seen", "def sen"), "quizzes.py, line 1: it doesn't define 'seen' (but 'sen')"),
+        ("../quizzes.toml", lambda path: path.write_text('sample = "Why?"'), "[sample] isn't question, measured_by"),
+        ("../quizzes.toml", replaced("feedback", "fedback"), "[sample] has a choice in another form"),
         ("../quizzes.py", Path.unlink, "exercises/02: quizzes.py is missing"),
     ],
 )  # fmt: skip
@@ -127,14 +117,3 @@ def test_a_fault_of_the_check_is_not_the_student_s(root: Path, damage: Callable,
     one = exercise("02.sample")
     verdict = one.check(one.made(one.solution_source))
     assert verdict.outcome == "not yet" and said in verdict.because
-
-
-def test_what_is_read_leaves_nothing_beside_it(root: Path):
-    before = sorted(root.rglob("*"))
-    all_of(exercise("02.sample"))
-    assert quiz("02.sample").answer() == 1
-    assert sorted(root.rglob("*")) == before
-
-
-def test_the_sample_is_read_where_it_lies():
-    assert read(sample_lessons.EXERCISES / "02/sample").key == "02.sample"

@@ -11,7 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import folders
-from helpers.teach import exercise, hand_in, kept
+from helpers.teach import exercise, hand_in, state
 from helpers.teach.hand_in import NotSaved
 from helpers.teach.handing_in import main
 from helpers.teach.notebook_files import NoNotebook
@@ -27,7 +27,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
     assert work([]) == 0
     for key, value in {"02.chunk": 256.0, "02.way": ["mmap", "read"], "03.disk": 1.0, "020.x": 2.0}.items():
-        kept.keep("predictions", key, value)
+        state.keep("predictions", key, value)
     return tmp_path / "own"
 
 
@@ -46,8 +46,8 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
     assert "2 predictions" in said.text and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
     assert '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html and "quiz" not in said.text
-    kept.keep("quizzes", "02.counter", "cb")
-    kept.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
+    state.keep("quizzes", "02.counter", "cb")
+    state.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
     assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
     answered = json.loads(held(made)["predictions.json"])
     assert answered == {"02.chunk": 256.0, "02.way": ["mmap", "read"], "02.quiz-counter": "cb"}

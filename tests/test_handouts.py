@@ -33,6 +33,9 @@ PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
+SLOW = {rule: {"enabled": False} for rule in ("color-contrast", "region", "target-size")}
+
+
 def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html",)) -> list[str]:
     return [f"{edition}/{name}" for name in (*common, *(f"{stem}.html" for stem in stems))]
 
@@ -118,7 +121,8 @@ def test_a_handout_stands_alone(handout: Page):
 @each(OTHERS, STUDENTS)  # one page from every template, and every page that students get
 def test_a_handout_is_accessible(handout: Page):
     show(handout, DESK)
-    found = Axe().run(handout)
+    looks_alike = re.search(r"/student/(?!02)\d\d_", handout.url)  # as lesson 02 does
+    found = Axe().run(handout, options={"rules": SLOW} if looks_alike else None)
     assert found.violations_count == 0, found.generate_report()
     assert handout.complaints == []
 

@@ -35,25 +35,22 @@ def test_fails():
 """
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def said(tmp_path: Path) -> str:
     """What pytest says of the example."""
-    (path := tmp_path_factory.mktemp("example") / "test_example.py").write_text(EXAMPLE)
+    (path := tmp_path / "test_example.py").write_text(EXAMPLE)
     own = os.environ | {"PYTHONPATH": str(HERE)}
     command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "conftest", "-v", path]
     return subprocess.run(command, cwd=path.parent, env=own, capture_output=True, text=True).stdout
 
 
-def test_what_is_measured_comes_last_and_passes_once_in_three(said: str):
+def test_what_is_measured_comes_last_and_passes_once_in_three_and_each_failure_is_printed(said: str):
     ran = re.findall(r"::test_(\w+) (PASSED|RERUN|FAILED)", said)
     again = [(name, "RERUN") for name in ("third_time", "never") for _ in "12"]
     assert ran == [
         ("first", "PASSED"), ("fails", "FAILED"),
         *again[:2], ("third_time", "PASSED"), *again[2:], ("never", "FAILED"),
     ]  # fmt: skip
-
-
-def test_every_measurement_that_failed_is_printed(said: str):
     told = re.findall(r"measured again: .*::test_(\w+)\n  (?:AssertionError: )?(.*)", said)
     assert told == [("third_time", "measured 2"), ("third_time", "measured 3"), *[("never", "assert 2 < 1")] * 2]
 

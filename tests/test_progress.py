@@ -10,13 +10,13 @@ import pytest
 from bs4 import BeautifulSoup
 
 from helpers import folders
-from helpers.teach import exercise, kept, progress
+from helpers.teach import exercise, progress, state
 from helpers.teach.exercises import exercises
 from helpers.teach.quizzes import quizzes
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path))
     return tmp_path
 
@@ -47,16 +47,16 @@ def test_every_prediction_of_a_lesson_is_counted():
 
 
 def test_what_was_done_is_shown():
-    kept.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
-    kept.keep("exercises", "02.hidden", {"attempts": 1, "right": False})
-    kept.keep("exercises", "02.report", {"attempts": 4, "right": False})
-    kept.keep("predictions", "02.chunk", 256.0)
-    kept.keep("predictions", "02.of-an-older-edition", 256.0)
-    kept.keep("late", "02.chunk", [64.0])
-    kept.keep("late", "02.order", [["sendfile", "one buffer", "async chunks"]])
-    kept.keep("late", "02.three", [])
-    kept.keep("quizzes", "02.counter", "cb")
-    kept.keep("quizzes", "02.hops", "a")
+    state.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
+    state.keep("exercises", "02.hidden", {"attempts": 1, "right": False})
+    state.keep("exercises", "02.report", {"attempts": 4, "right": False})
+    state.keep("predictions", "02.chunk", 256.0)
+    state.keep("predictions", "02.of-an-older-edition", 256.0)
+    state.keep("late", "02.chunk", [64.0])
+    state.keep("late", "02.order", [["sendfile", "one buffer", "async chunks"]])
+    state.keep("late", "02.three", [])
+    state.keep("quizzes", "02.counter", "cb")
+    state.keep("quizzes", "02.hops", "a")
     stand = "✓ chunks: right · ○ hidden: tried once · ○ report: tried 4 times"
     assert re.fullmatch(rf"02 Copy a big file +2 of \d, 1 late +1 of \d +{stand}", lines()["02"])
     assert progress().text.splitlines()[-2].startswith("1 of ")
@@ -68,23 +68,23 @@ def test_what_was_done_is_shown():
 
 def test_when_all_is_done_nothing_is_next():
     for one in exercises():
-        kept.keep("exercises", one.key, {"attempts": 1, "right": True})
+        state.keep("exercises", one.key, {"attempts": 1, "right": True})
     assert "Next: 00" not in last() and 'Next: quiz("00.zero-copy") in 00 Start here.' in last()
     for one in quizzes():
-        kept.keep("quizzes", one.key, "abcd")
+        state.keep("quizzes", one.key, "abcd")
     assert last().endswith("That's all there is.")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"02.chunks": 7}', '{"02.chunks": {"attempts": "many"}}'])
-def test_a_damaged_state_is_no_state(state: Path, text: str):
+def test_a_damaged_state_is_no_state(folder: Path, text: str):
     for name in ("exercises", "predictions"):
-        (state / f"{name}.json").write_text(text)
+        (folder / f"{name}.json").write_text(text)
     assert "chunks: not attempted" in lines()["02"]
 
 
 # --- the starter again ----------------------------------------------------------------------------------------
 def test_in_plain_python_the_starter_is_shown():
-    kept.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
+    state.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
     shown = exercise("02.chunks").reset()
     assert repr(shown) == exercise("02.chunks").cell
     assert "copy_small" in shown.html

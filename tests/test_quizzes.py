@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers import folders
-from helpers.teach import kept, quiz
+from helpers.teach import quiz, state
 from helpers.teach.quizzes import Quiz, quizzes
 
 each = pytest.mark.parametrize("one", quizzes(), ids=lambda one: one.key)
@@ -75,7 +75,7 @@ def test_what_is_clicked_is_marked_and_kept(a_student: None):
 
 @pytest.mark.parametrize("found", [2, {"b": 1}, [["b"]], "bz"])
 def test_what_is_no_answer_is_none(a_student: None, found: object):
-    kept.keep("quizzes", "02.counter", found)
+    state.keep("quizzes", "02.counter", found)
     assert not quiz("02.counter").clicked
 
 

@@ -27,7 +27,7 @@ from helpers.teach import predict, quiz""",
     "quiz": 'quiz("02.counter")',
     "dial": 'dial("Types", {1: {"a call": 31.0}, 4: {"a call": 48.0}, 64: {"a call": 99.0}}, {"a call": "ns"})',
     "explorer": "explorer = Explorer(16)\npage_explorer(explorer)",
-    "bar": 'lasting.PATIENCE = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"):\n    time.sleep(0.1)',
+    "bar": 'lasting.PROGRESS_DELAY_S = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"): time.sleep(0.1)',
 }
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.notebooks]

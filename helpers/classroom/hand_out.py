@@ -25,7 +25,7 @@ from ..edition import CLASS_EDITION, Edition, edition, git
 from ..folders import BUILD, ROOT
 from ..teach.exercises import nearest
 from ..units import in_words
-from ..whole_folder import write_folder
+from ..whole import write_folder
 from .course import course
 from .course_of_nbgrader import NotReady, make_source
 

@@ -16,8 +16,8 @@ FOUR_LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.arange(256)[:, None] >> np.ar
 def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
     """A file of `size` letters A, C, G and T, one byte each, with no line end.
 
-    A bare name goes into `folders.generated()`. All letters are equally likely and independent of their neighbours
-    (unlike real DNA). A shorter file is the start of a longer one. Existing files and errors: as in `random_file`.
+    All letters are equally likely and independent of their neighbours (unlike real DNA). A shorter file is the start of
+    a longer one. Otherwise as `random_file`.
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
 

@@ -1,21 +1,21 @@
-"""Writes the other files: piece by piece, so no file is ever whole in memory; compares files that already exist."""
+"""Writes files piece by piece, so no file is ever whole in memory; compares files that already exist."""
 
 import errno
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 from numpy.random import SFC64, SeedSequence
-from tqdm import tqdm
 
 from .. import units
 from ..folders import generated
 from ..lasting import progress_bar
-from ..whole import check_room, followed, remove_abandoned, whole_file
+from ..whole import followed, whole_file
 
 
 @dataclass(frozen=True)
@@ -46,52 +46,39 @@ def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 
-def make(*wanted: Made, by: str) -> None:
-    """Makes each file, in this order, completely or not at all; `by` names the call in errors.
+def make(file: Made, by: str) -> None:
+    """Makes the file, completely or not at all; `by` names the call in errors.
 
-    If there are several files, the last is the index of the others. make() deletes an old index before it writes any
-    file, and writes the new index after all files, so no index mixes the files of two calls.
-
-    If a file already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
-    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays.
-    make() checks all that, and the room for all files, before it writes the first.
-
-    Errors: FileExistsError, FileNotFoundError (no such folder), IsADirectoryError, OSError with errno ENOSPC.
+    If it already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
+    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays:
+    FileExistsError. Other errors: as in `whole_file`.
     """
-    with _bar(wanted) as bar:
-        missing = [file for file in wanted if not _is_there(file, by, bar)]
-    if missing and len(wanted) > 1:
-        *others, index = wanted
-        missing = [*(file for file in others if file in missing), index]
-        check_room(index.path.parent, sum(file.size for file in missing), by)
-        if index.path.is_file():
-            followed(index.path).unlink()
-    with _bar(missing) as bar:
-        for file in missing:
-            bar.set_description(f"writing {file.path.name}", refresh=False)
-            with whole_file(file.path, file.size) as out:
-                for piece in file.pieces():
-                    out.write(piece)
-                    bar.update(len(piece))
+    if not _is_there(file, by):
+        with whole_file(file.path, file.size) as out:
+            for piece in _pieces(file, "writing"):
+                out.write(piece)
 
 
-def _is_there(file: Made, by: str, bar: tqdm) -> bool:
-    bar.set_description(f"checking {file.path.name}", refresh=False)
-    return is_there(followed(file.path), by, lambda: _is_ours(file, bar), lambda: _begins_like_ours(file))
+def is_made(file: Made) -> bool:
+    """Does the file hold its pieces, and nothing else?"""
+    buffer = bytearray()
+    with file.path.open("rb") as there:
+        for piece in _pieces(file, "checking"):
+            if len(buffer) != len(piece):
+                buffer = bytearray(len(piece))
+            if there.readinto(buffer) != len(piece) or buffer != memoryview(piece):
+                return False
+        return not there.read(1)
 
 
-def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_ours: Callable[[], bool]) -> bool:
-    """Is the file there, as `by` makes it? False if it has to be made: it's missing, or may be replaced.
-
-    A file may be replaced if it's in `folders.generated()` or begins like ours; for any other, FileExistsError.
-    `target` has its links resolved, so a link stays and its file is made.
-    """
+def _is_there(file: Made, by: str) -> bool:
+    """False if the file has to be made: it's missing, or may be replaced. FileExistsError for any other."""
+    target = followed(file.path)  # a link stays, and its file is made
     if not target.is_file():
         return False
-    remove_abandoned(target)
-    if is_ours():
+    if is_made(file):
         return True
-    if not (target.is_relative_to(generated()) or begins_like_ours()):
+    if not (target.is_relative_to(generated()) or _begins_alike(file)):
         raise FileExistsError(
             errno.EEXIST,
             f"a file that {by} didn't make is in the way, and was left as it is; "
@@ -101,26 +88,24 @@ def is_there(target: Path, by: str, is_ours: Callable[[], bool], begins_like_our
     return False
 
 
-def _is_ours(file: Made, bar: tqdm) -> bool:
-    with file.path.open("rb") as there:
-        for piece in file.pieces():
-            found = np.frombuffer(there.read(len(piece)), np.uint8)
-            if not np.array_equal(found, np.frombuffer(piece, np.uint8)):
-                return False
-            bar.update(len(piece))
-        return not there.read(1)
-
-
-def _begins_like_ours(file: Made) -> bool:
+def _begins_alike(file: Made) -> bool:
+    """Is its first MiB that of the file to make? A few matching bytes prove nothing."""
     first = bytearray()
     for piece in file.pieces():
         first += memoryview(piece)
         if len(first) >= units.MiB:
             break
     with file.path.open("rb") as there:
-        return first.startswith(there.read(max(len(first), 64)))  # a few matching bytes prove nothing
+        return first.startswith(there.read(max(len(first), 64)))
 
 
-def _bar(files: Sequence[Made]) -> tqdm:
-    total = sum(file.size for file in files)
-    return progress_bar(total=total, unit="iB", unit_scale=True, unit_divisor=1024)
+def _pieces(file: Made, doing: str) -> Iterator[bytes | np.ndarray]:
+    """The pieces, with a progress bar. While one is written or compared, a thread makes the next."""
+    title, pieces = f"{doing} {file.path.name}", iter(file.pieces())
+    bar = progress_bar(desc=title, total=file.size, unit="iB", unit_scale=True, unit_divisor=1024)
+    with bar, ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = pool.submit(next, pieces, None)
+            yield piece
+            bar.update(len(piece))

@@ -37,15 +37,11 @@ def tensor_file(
     seed: int = 0,
     misaligned: bool = False,
 ) -> Path:
-    """A safetensors file at `path` (a bare name goes into `folders.generated()`), on disk when the call returns.
+    """A safetensors file at `path`; floats are spread evenly between -0.05 and 0.05. Otherwise as `random_file`.
 
-    `tensors` says what's in it: name -> (dtype, shape), with the dtype as the format ("BF16") or numpy names it.
-    Without it, a model of `layers` layers, whose tensors fill `size` bytes as closely as possible, and never more:
-    "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32. Floats are spread evenly between -0.05 and 0.05.
-
-    misaligned: the data begins at an odd byte, which is legal, so no item of more than one byte is aligned.
-
-    Existing files and errors: as in `random_file`, and ValueError for a dtype, shape or size that no file can have.
+    tensors     name -> (dtype, shape), with the dtype as the format ("BF16") or numpy names it. Without it, a model of
+                `layers` layers of at most `size` bytes: "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32
+    misaligned  the data begins at an odd byte, which is legal, so no item of more than one byte is aligned
     """
     path, seed = place(path), checked_seed(seed)
     if tensors is None:
@@ -59,12 +55,9 @@ def sharded_model(
 ) -> Path:
     """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
 
-    Makes the folder if it's missing (a bare name goes into `folders.generated()`). The folder holds
-    model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
+    The folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
     model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
-
-    Existing files: as in `random_file`. In `folders.generated()`, shards of another count are deleted, so the folder
-    holds one model. There must be room for all files before the first is written. Errors: as in `tensor_file`.
+    Existing files: as in `random_file`; in `folders.generated()`, shards of another count are deleted.
     """
     folder, seed = place(folder), checked_seed(seed)
     if not 1 <= shards <= layers:
@@ -75,17 +68,11 @@ def sharded_model(
         "metadata": {"total_size": sum(_bytes(name, *each) for part in parts for name, each in part.items())},
         "weight_map": {tensor: name for name, part in zip(names, parts, strict=True) for tensor in sorted(part)},
     }
-    text = (json.dumps(index, indent=2) + "\n").encode()
-    wanted = [_file(folder / name, part, seed) for name, part in zip(names, parts, strict=True)]
-    is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
-    try:
-        make(*wanted, Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
-    except BaseException:
-        if is_new:
-            with suppress(OSError):  # finished shards stay for the next time
-                folder.rmdir()
-        raise
+    for name, part in zip(names, parts, strict=True):
+        make(_file(folder / name, part, seed), by=f"sharded_model(seed={seed})")
+    text = (json.dumps(index, indent=2) + "\n").encode()
+    make(Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
     if folder.resolve().is_relative_to(generated()):
         for left in set(folder.glob("model-*-of-*.safetensors")) - {folder / name for name in names}:
             left.unlink()

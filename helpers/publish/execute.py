@@ -10,8 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
@@ -26,11 +25,7 @@ from nbformat.v4 import new_code_cell
 from ..folders import BUILD, DATA, EXERCISES, RECORDED, ROOT, generated, write_whole
 from ..teach.claims import asserted_in
 from ..teach.controls import TRIES
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+from ..whole import alone
 
 CELL_TIMEOUT = 600  # seconds
 SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
@@ -50,7 +45,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
-    with _alone(generated() / ".running"):  # because lessons share the files that they make
+    with alone(generated()):  # because lessons share the files that they make
         key = _key(lesson)
         if not again and copy.exists() and _facts(copy).get("key") == key:
             return copy
@@ -190,12 +185,3 @@ def _facts(copy: Path) -> dict:
         return json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("zero_copy", {})
     except (ValueError, KeyError):
         return {}
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Holds a lock that other processes wait for. Windows has no flock(2): there, it's up to you not to run two."""
-    with path.open("w") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

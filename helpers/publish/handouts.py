@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -25,7 +25,7 @@ from ..lasting import progress_bar
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS
 from ..teach.claims import claims as claims_of
-from ..whole_folder import write_folder
+from ..whole import write_folder
 from .lesson import (
     Edition,
     HandoutError,
@@ -50,6 +50,7 @@ LABELS: dict[Edition, str] = {
 }
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
+_LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
 _FILLER = re.compile(r"no description has been provided|^(image|figure|plot|picture|png|chart)\W*\d*$", re.I)
 _UNLINKED = {"a", "code", "pre", "summary", "caption", "figcaption", "th", "math", "svg"}
 _UNLINKED |= {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -151,54 +152,52 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
 def page_problems(pages: Mapping[str, str]) -> list[str]:
     """What would spoil these pages ({"student/index.html": HTML}) for a reader: a line for each problem, with its page,
     its cell and what to do."""
-    of_this_machine = _folders_of_this_machine()
     bar = progress_bar(pages.items(), desc="checking the pages", unit="page")
     trees = {name: BeautifulSoup(html, "html.parser") for name, html in bar}
-    anchors = {name: {tag["id"] for tag in tree.find_all(id=True)} for name, tree in trees.items()}
-    found = []
+    anchors = {name: [tag["id"] for tag in tree.find_all(id=True)] for name, tree in trees.items()}
+    problems = []
     for name, tree in trees.items():
-
-        def report(tag: Any, problem: str, name: str = name) -> None:
+        for tag, problem in (*_own_problems(tree), *_dead_links(tree, name, anchors)):
             cell = tag.find_parent(attrs={"data-cell": True})
-            where = f"{name}, cell {cell['data-cell']}" if cell else name
-            found.append(f"{where}: {problem}")
+            problems.append(f"{name}{', cell ' + cell['data-cell'] if cell else ''}: {problem}")
+    return list(dict.fromkeys(problems))
 
-        seen: set[str] = set()
-        for tag in tree.find_all(id=True):
-            if tag["id"] in seen:
-                report(tag, f"id={tag['id']!r} is there already; give its heading other words")
-            seen.add(tag["id"])
-        for image in tree.find_all("img"):
-            alt = (image.get("alt") or "").strip()
-            if not alt or _FILLER.search(alt):
-                report(image, f"image with no real alternative text ({alt!r}); say what it shows, with its figures")
-        for script in tree.find_all("script"):
-            report(script, "a script; show something that needs none")
-        for tag in tree.find_all(True):
-            source = next((tag[name] for name in _LOADS if tag.get(name)), "")
-            source = source or ("" if tag.name in ("a", "area") else tag.get("href", ""))
-            style = tag.get_text() if tag.name == "style" else tag.get("style", "")
-            if (source and not source.startswith(("data:", "#"))) or re.search(
-                r"@import|url\(\s*['\"]?(?!data:|['\"]?#)", style
-            ):
-                report(tag, f"<{tag.name}> loads {source or 'from its style'}; put it into the page (data:)")
-        for link in tree.find_all("a", href=True):
-            target, _, anchor = link["href"].partition("#")
-            if re.match(r"[a-z]+:", link["href"]):
-                continue
-            folder = posixpath.dirname(name)
-            to = posixpath.normpath(posixpath.join(folder, target)) if target else name
-            if to not in pages:
-                report(link, f"link to {target!r}, which is not a handout; fix it, or finish that lesson")
-            elif folder != "instructor" and posixpath.dirname(to) != folder:
-                report(link, f"link to {target!r}, out of its folder, which is handed out alone; remove it")
-            elif anchor and anchor not in anchors[to]:
-                report(link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'")
-        for part in tree.descendants:
-            words = " ".join(map(str, part.attrs.values())) if isinstance(part, Tag) else part
-            if named := of_this_machine.search(words):
-                report(part, f"names {named[0]!r}, a folder of this machine; show the file's name alone")
-    return list(dict.fromkeys(found))
+
+def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
+    """What spoils a page by itself, and the tag or the text that does."""
+    of_this_machine, ids = _folders_of_this_machine(), set()
+    for tag in tree.find_all(True):
+        if tag.get("id") in ids:
+            yield tag, f"id={tag['id']!r} is there already; give its heading other words"
+        ids |= {tag["id"]} if tag.get("id") else set()
+        alt = (tag.get("alt") or "").strip()
+        if tag.name == "img" and (not alt or _FILLER.search(alt)):
+            yield tag, f"image with no real alternative text ({alt!r}); say what it shows, with its figures"
+        if tag.name == "script":
+            yield tag, "a script; show something that needs none"
+        loads = (*_LOADS, "href") if tag.name not in ("a", "area") else _LOADS
+        source = next((tag[name] for name in loads if tag.get(name)), "")
+        style = tag.get_text() if tag.name == "style" else tag.get("style", "")
+        if (source and not source.startswith(("data:", "#"))) or _LOADING_STYLE.search(style):
+            yield tag, f"<{tag.name}> loads {source or 'from its style'}; put it into the page (data:)"
+    for part in tree.descendants:
+        words = " ".join(map(str, part.attrs.values())) if isinstance(part, Tag) else part
+        if named := of_this_machine.search(words):
+            yield part, f"names {named[0]!r}, a folder of this machine; show the file's name alone"
+
+
+def _dead_links(tree: BeautifulSoup, page: str, anchors: Mapping[str, Sequence[str]]) -> Iterator[tuple[Tag, str]]:
+    """The links that lead to no page, out of the page's folder, or to no place in a page."""
+    folder = posixpath.dirname(page)
+    for link in tree.find_all("a", href=re.compile(r"^(?![a-z]+:)")):
+        target, _, anchor = link["href"].partition("#")
+        to = posixpath.normpath(posixpath.join(folder, target)) if target else page
+        if to not in anchors:
+            yield link, f"link to {target!r}, which is not a handout; fix it, or finish that lesson"
+        elif folder != "instructor" and posixpath.dirname(to) != folder:
+            yield link, f"link to {target!r}, out of its folder, which is handed out alone; remove it"
+        elif anchor and anchor not in anchors[to]:
+            yield link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'"
 
 
 def _folders_of_this_machine() -> re.Pattern[str]:

@@ -66,17 +66,11 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     minutes = re.search(r"(\d+)\s+minutes", soup.get_text())
     learn = soup.find(string=re.compile(r"^\s*You will learn", re.I))
     objectives = learn.find_next(["ul", "ol"]).find_all("li", recursive=False) if learn else []
-    missing = [
-        remedy
-        for found, remedy in (
-            (title, "a first line '# NN Title'"),
-            (minutes, "its duration, as in '50 minutes'"),
-            (objectives, "the words 'You will learn' and a list after them"),
+    if not (title and minutes and objectives):
+        wanted = (
+            "a first line '# NN Title', its duration, as in '50 minutes', and 'You will learn' with a list after it"
         )
-        if not found
-    ]
-    if missing:
-        raise HandoutError(f"{path.name}: the opening lacks {'; '.join(missing)}")
+        raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
     question = question.find("p") or question if question.name == "blockquote" else question
     return Lesson(
@@ -108,9 +102,7 @@ def _add_notes(notebook: NotebookNode, path: Path) -> None:
         if " " in heading:
             note = f"## {heading}\n\n{note}"
         elif (at := next((i for i, cell in enumerate(notebook.cells) if cell.id == heading), None)) is None:
-            raise HandoutError(
-                f"{path.name}: a note for {heading!r}, but the lesson has no such cell; name a cell that it has"
-            )
+            raise HandoutError(f"{path.name}: a note for {heading!r}, but the lesson has no such cell")
         name = f"{heading.replace(' ', '-')}-note"
         notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
 

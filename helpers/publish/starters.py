@@ -1,13 +1,13 @@
 """`python -m helpers.publish.starters` copies each exercise's starter into the notebook's cell that asks for it."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..folders import lessons, write_whole
 from ..teach import exercise
+from ..teach.exercise_files import checked_in
 from .tidy import stored_form
 
 
@@ -25,8 +25,8 @@ def renew(lesson: Path) -> list[str]:
 
 def asked(cell: Mapping[str, Any]) -> str | None:
     """The key of the exercise that a lesson's cell asks for, "02.chunks"; None if it isn't an exercise's cell."""
-    found = re.search(r'exercise\("([^"]+)"\)\.check\(', "".join(cell["source"]))
-    return found[1] if found and "exercise" in cell["metadata"].get("tags", ()) else None
+    keys = checked_in("".join(cell["source"]))
+    return keys[0] if keys and "exercise" in cell["metadata"].get("tags", ()) else None
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
 space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-    python -m helpers.publish.tidy notebooks            tidies them
-    python -m helpers.publish.tidy --check notebooks    only names those that aren't tidy
+    python -m helpers.publish.tidy notebooks
 """
 
 import argparse
@@ -35,24 +34,24 @@ class NotTidied(ValueError):
     """The notebook has no stored form; its file is as it was."""
 
 
-def tidy(path: str | os.PathLike) -> bool:
-    """Brings the notebook at `path` into the stored form. Returns True if that changed the file.
+def tidy(path: str | os.PathLike, check: bool = False) -> bool:
+    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone. Returns True if it wasn't in
+    that form.
 
-    The file is replaced whole or left alone. Raises NotTidied, which names the file and what to do, if the file isn't
-    a notebook or a cell still has no name; and OSError, as reading and writing do.
+    Raises NotTidied, which names the file and what to do, if the file isn't a notebook or a cell still has no name; and
+    OSError, as reading and writing do.
     """
-    before = _read(path)
-    after = _stored(path, before)
-    if after == before:
-        return False
-    write_whole(path, after)
-    return True
-
-
-def is_tidy(path: str | os.PathLike) -> bool:
-    """True if `path` is in the stored form already. Raises the same errors as `tidy`."""
-    before = _read(path)
-    return _stored(path, before) == before
+    with regular_file(path) as file:
+        before = file.read()
+    try:
+        after = stored_form(json.loads(before)).encode()
+    except NotTidied as error:
+        raise NotTidied(f"{path}: {error}") from error
+    except ValueError as error:
+        raise NotTidied(f"{path}: not JSON in UTF-8, so it is left alone: {error}") from error
+    if after != before and not check:
+        write_whole(path, after)
+    return after != before
 
 
 def stored_form(notebook: Any) -> str:
@@ -70,31 +69,13 @@ def stored_form(notebook: Any) -> str:
     return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
-def _read(path: str | os.PathLike) -> bytes:
-    with regular_file(path) as file:
-        return file.read()
-
-
-def _stored(path: str | os.PathLike, content: bytes) -> bytes:
-    try:
-        return stored_form(json.loads(content.decode())).encode()
-    except NotTidied as error:
-        raise NotTidied(f"{path}: {error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise NotTidied(f"{path}: not JSON in UTF-8, so it is left alone: {error}") from error
-
-
 def _cell(cell: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: cell[key] for key in ("id", "cell_type", "attachments") if key in cell}
-    kept["source"] = "".join(cell["source"]).splitlines(keepends=True)
-    kept["metadata"] = _cell_metadata(cell["metadata"])
-    return kept | {"execution_count": None, "outputs": []} if kept["cell_type"] == "code" else kept
-
-
-def _cell_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    kept = {"tags": metadata["tags"]} if metadata.get("tags") else {}
-    hidden = metadata.get("jupyter", {}).get("source_hidden")
-    return kept | {"jupyter": {"source_hidden": True}} if hidden else kept
+    stored = {key: cell[key] for key in ("id", "cell_type", "attachments") if key in cell}
+    stored["source"] = "".join(cell["source"]).splitlines(keepends=True)
+    stored["metadata"] = {"tags": cell["metadata"]["tags"]} if cell["metadata"].get("tags") else {}
+    if cell["metadata"].get("jupyter", {}).get("source_hidden"):
+        stored["metadata"]["jupyter"] = {"source_hidden": True}
+    return stored | {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else stored
 
 
 def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
@@ -102,9 +83,7 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
     seen: set[str] = set()
     for number, cell in enumerate(cells, 1):
         name = cell.get("id")
-        if name is None:
-            wrong = "has no id"
-        elif not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
+        if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
             wrong = f"has the id {name!r}, which isn't lower-case words with hyphens, at most 64 letters"
         elif MACHINE_MADE.fullmatch(name):
             wrong = f"has the id {name!r}, which a machine made"
@@ -117,30 +96,20 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
         yield f"cell {number}, which starts {first!r}, {wrong}; write an id such as 'copy-mmap-run'"
 
 
-def notebooks(paths: Iterable[Path]) -> Iterable[Path]:
-    """The notebooks in `paths`, and in the folders in `paths`, without Jupyter's own checkpoints."""
-    for path in paths:
-        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
-        yield from (file for file in inside if ".ipynb_checkpoints" not in file.parts)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if it refused a notebook or, with --check, found one that isn't tidy."""
+    """The command line. Returns 1 if it refused a notebook."""
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.tidy", description="Store notebooks tidily.")
-    parser.add_argument("--check", action="store_true", help="only name the notebooks that aren't tidy")
     parser.add_argument("paths", nargs="+", type=Path, help="notebooks, or folders of them")
     options = parser.parse_args(arguments)
     failed = False
-    for path in notebooks(options.paths):
-        try:
-            if options.check and not is_tidy(path):
-                print(f"{path}: not tidy; `make format` fixes it", file=sys.stderr)
+    for path in options.paths:
+        for file in sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]:
+            try:
+                if ".ipynb_checkpoints" not in file.parts and tidy(file):
+                    print(f"{file}: tidied")
+            except (NotTidied, OSError) as error:
+                print(error, file=sys.stderr)
                 failed = True
-            elif not options.check and tidy(path):
-                print(f"{path}: tidied")
-        except (NotTidied, OSError) as error:
-            print(error, file=sys.stderr)
-            failed = True
     return int(failed)
 
 

@@ -17,12 +17,11 @@ from .words import inline, plain
 
 CLAIMS = folders.DATA / "claims.toml"
 FIELDS = ("said", "verdict", "better", "show", "source")
-VERDICTS = {
-    "true": "True.",
-    "caveat": "True, with conditions.",
-    "misleading": "Misleading.",
-    "false": "False.",
-}
+VERDICTS = {"true": "True.", "caveat": "True, with conditions.", "misleading": "Misleading.", "false": "False."}
+HERE = (
+    "It came out differently on this machine: {}. Common reasons: a file system that stacks layers or shares extents, "
+    "another kernel, or a machine busy with other things."
+)
 
 
 class ClaimError(AssertionError):
@@ -72,13 +71,7 @@ class Claim:
         if self.known.untested:
             rows.append(("Not tested", self.known.untested))
         if self.holds is False:
-            rows.append(
-                (
-                    "Here",
-                    f"It came out differently on this machine: {self.machine}. Common reasons: a file system that "
-                    "stacks layers or shares extents, another kernel, or a machine busy with other things.",
-                )
-            )
+            rows.append(("Here", HERE.format(self.machine)))
         return rows
 
     def __repr__(self) -> str:
@@ -94,19 +87,16 @@ def claim(
 ) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
 
-    `measured` is a sentence, or a measurement for each name: a number is a share, shown in percent.
-
-    `holds` says whether the measurement bears out the entry's `better` statement; None if this machine lacks the
-    meter. A claim that doesn't hold raises ClaimError under ZERO_COPY_STRICT=1; otherwise it is shown, with what may
-    be different here, and the lesson goes on. Raises ValueError for an id that isn't in the file.
+    holds     whether the measurement bears out the entry's `better` statement; None if this machine lacks the meter.
+              If it's false, the claim is shown all the same, or raises ClaimError under ZERO_COPY_STRICT=1
+    measured  a sentence, or a measurement for each name: a number is a share, shown in percent
     """
     known = claims()
     if id not in known:
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
-    made = Claim(
-        known[id], None if holds is None else bool(holds), in_words(measured), machine or here(folders.generated())
-    )
+    holds = None if holds is None else bool(holds)
+    made = Claim(known[id], holds, in_words(measured), machine or here(folders.generated()))
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made
@@ -126,11 +116,6 @@ def claims(path: Path | None = None) -> dict[str, Known]:
         return {id: _known(id, entry) for id, entry in tomllib.load(file).items()}
 
 
-def asserted(notebooks: Path) -> dict[str, set[str]]:
-    """Which claims each notebook asserts, read from its cells: {"02_copy.ipynb": {"slurp-costs-file", …}}."""
-    return {path.name: _asserted(path) for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))}
-
-
 def _known(id: str, entry: Mapping) -> Known:
     lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
     lessons = entry.get("lessons")
@@ -144,18 +129,6 @@ def _known(id: str, entry: Mapping) -> Known:
     if elsewhere := sorted(controls.keys() - set(lessons)):
         raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
     return Known(id, *(entry[name] for name in FIELDS), tuple(lessons), controls, entry.get("untested", ""))
-
-
-def _asserted(path: Path) -> set[str]:
-    import nbformat  # here, because it would cost every lesson a second
-
-    asserted: set[str] = set()
-    for cell in nbformat.read(path, as_version=4).cells:
-        try:
-            asserted.update(asserted_in(cell.source) if cell.cell_type == "code" else ())
-        except SyntaxError as error:
-            raise ValueError(f"{path.name}, cell {cell.id}: {error}") from error
-    return asserted
 
 
 def asserted_in(source: str) -> list[str]:

@@ -11,25 +11,23 @@ import tomllib
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from symtable import symtable
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 import cloudpickle
-import yaml
 
 from .. import folders, units
 from ..edition import CLASS_EDITION
 
-FILES = ("prompt.md", "hints.md", "starter.py", "check.py", "solution.py")
-ANSWERS = ("right", "wrong")
-FRONT = {"title": (str, "a text"), "minutes": (int, "a whole number"), "size": (str, "a size such as 256 MiB")}
+FRONT = {"title": str, "minutes": int, "size": units.size}
+WANTED = "'title: …', 'minutes: 10' and 'size: 256 MiB'"
 CAUSE = "[a-z]+(?:-[a-z]+)*"
 EXPECT = re.compile(rf"# expect: ({CAUSE})(, half)?")
 HINT = re.compile(rf"Hint ([12])(?:: ({CAUSE}(?:, {CAUSE})*))?")
 ON = re.compile(r"# on: (linux|darwin|win32)")
+CHECKS = re.compile(r"""exercise\(\s*["']([^"']+)["']\s*\)\s*\.check\(""")
 
 
 class Malformed(ValueError):
@@ -75,53 +73,45 @@ def keys() -> list[str]:
     return [f"{folder.parent.name}.{folder.name}" for folder in found]
 
 
+def checked_in(cell: str) -> list[str]:
+    """The keys of the exercises that a notebook's cell checks, as in `exercise("02.chunks").check(copy_small)`."""
+    return CHECKS.findall(cell)
+
+
 def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     """Title, minutes and size (bytes) of an exercise, and its prompt, in Markdown."""
-    path = _there(folder, "prompt.md")
-    text = _text(path)
-    found = re.match(r"---\n(.*?\n)---\n(.*)", text, re.S)
-    if not found:
+    path = _existing(folder, "prompt.md")
+    parts = re.fullmatch(r"(?s)---\n(.*?\n)---\n(.*)", _text(path))
+    if not parts:
         _refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
-    try:
-        front = yaml.safe_load(found[1])
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        _refuse(path, mark.line + 2 if mark else 2, f"not YAML: {getattr(error, 'problem', error)}")
-    if not isinstance(front, dict):
-        _refuse(path, 2, "write 'title: …', 'minutes: 10' and 'size: 256 MiB', one per line")
-    if unknown := set(front) - set(FRONT):
-        name = sorted(map(str, unknown))[0]
-        _refuse(path, _line(found[1], name, 1), f"unknown {name!r}; there are: {', '.join(FRONT)}")
-    for name, (kind, wanted) in FRONT.items():
-        if not isinstance(front.get(name), kind):
-            _refuse(path, _line(found[1], name, 1), f"{name} is {front.get(name)!r}; it should be {wanted}")
-    try:
-        front["size"] = units.size(front["size"])
-    except ValueError as error:
-        _refuse(path, _line(found[1], "size", 1), str(error))
-    if not found[2].strip():
-        _refuse(path, text.count("\n"), "the prompt is empty; say what to write")
-    return front, found[2].strip()
+    front = {}
+    for number, line in enumerate(parts[1].splitlines(), 2):
+        name, _, value = line.partition(":")
+        try:
+            front[name] = FRONT[name](value.strip())
+        except (KeyError, ValueError):
+            _refuse(path, number, f"{line!r} is none of {WANTED}")
+    if len(front) < len(FRONT) or not parts[2].strip():
+        _refuse(path, 1, f"wanted: {WANTED}, each on its line; and after '---', what to write")
+    return front, parts[2].strip()
 
 
 def hints(folder: Path) -> tuple[Hint, Hint]:
     """The two hints of an exercise."""
-    path = _there(folder, "hints.md")
-    text = _text(path)
-    before, *parts = re.split(r"(?m)^## (.*)\n", text)
-    found = [HINT.fullmatch(heading) for heading in parts[::2]]
-    fit = [bool(heading) and heading[1] == str(number) for number, heading in enumerate(found, 1)]
-    if before.strip() or fit != [True, True] or not all(part.strip() for part in parts[1::2]):
-        at = _line(text, f"## {parts[2 * fit.index(False)]}") if False in fit[:2] else max(1, text.count("\n"))
-        _refuse(path, at, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
+    path = _existing(folder, "hints.md")
+    before, *parts = re.split(r"(?m)^## (.*)\n", _text(path))
+    headings = [HINT.fullmatch(heading) for heading in parts[::2]]
+    numbers = [heading and heading[1] for heading in headings]
+    if before.strip() or numbers != ["1", "2"] or not all(part.strip() for part in parts):
+        _refuse(path, 0, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
                 "that a hint fits may follow: '## Hint 1: too-short, too-long'")  # fmt: skip
-    causes = (tuple(re.findall(CAUSE, heading[2] or "")) for heading in found)
+    causes = (tuple(re.findall(CAUSE, heading[2] or "")) for heading in headings)
     return tuple(Hint(part.strip(), fits) for part, fits in zip(parts[1::2], causes, strict=True))
 
 
 def starter(folder: Path) -> str:
     """What the notebook's cell holds at first. The exercise asks for its last function."""
-    return source(_there(folder, "starter.py"))
+    return source(_existing(folder, "starter.py"))
 
 
 def asked_for(starter: str) -> str:
@@ -133,7 +123,7 @@ def solution(folder: Path, name: str) -> str | None:
     """The solution, which defines `name`; None in a class edition, where only the teacher has it."""
     if not (folder / "solution.py").exists() and is_class_edition(folder):
         return None
-    return source(_there(folder, "solution.py"), name)
+    return source(_existing(folder, "solution.py"), name)
 
 
 def answers(folder: Path, kind: str, name: str) -> list[Answer]:
@@ -147,7 +137,7 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
 
 def check(folder: Path) -> ModuleType:
     """check.py as a module that travels by value: it holds what runs in the student's process, and what judges that."""
-    path = _there(folder, "check.py")
+    path = _existing(folder, "check.py")
     source(path, "judge")
     return _module(path, f"check_{folder.parent.name}_{folder.name}")
 
@@ -157,38 +147,31 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     path = lesson / "quizzes.toml"
     if not path.exists():
         return
-    text = _text(path)
     try:
-        found = tomllib.loads(text)
+        entries = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        _refuse(path, int(line[1]) if line else 0, f"not TOML: {error}")
-    for name, entry in found.items():
-        if why := _quiz_fault(entry, name):
-            _refuse(path, _line(text, f"[{name}]"), f"[{name}] {why}")
+        _refuse(path, 0, f"not TOML: {error}")
+    for name, entry in entries.items():
+        if fault := _quiz_fault(entry, name):
+            _refuse(path, 0, f"[{name}] {fault}")
         if "measured_by" in entry:
-            source(_there(lesson, "quizzes.py"), entry["measured_by"])
+            source(_existing(lesson, "quizzes.py"), entry["measured_by"])
         yield name, entry
 
 
 def _quiz_fault(entry: Any, name: str) -> str | None:
     """What is wrong with a quiz's entry in quizzes.toml, and what would be right; None if nothing is."""
-    wanted = f"wanted: question, measured_by (the name of a function in quizzes.py, or nothing), [[{name}.choices]]"
-    if not isinstance(entry, dict) or not {"question", "choices"} <= set(entry) <= {
-        "question",
-        "choices",
-        "measured_by",
-    }:
-        return f"has {', '.join(entry) if isinstance(entry, dict) else repr(entry)}; {wanted}"
-    if not isinstance(entry["choices"], list) or not all(isinstance(choice, dict) for choice in entry["choices"]):
-        return f"has choices in another form; {wanted}"
-    for choice in entry["choices"]:
-        if not {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}:
-            return f"has a choice with {', '.join(choice)}; wanted: text, feedback, and in one choice right = true"
-    texts = [entry["question"], *(choice[part] for choice in entry["choices"] for part in ("text", "feedback"))]
+    parts = set(entry) if isinstance(entry, dict) else set()
+    choices = entry["choices"] if "choices" in parts else None
+    if not (isinstance(choices, list) and {"question", "choices"} <= parts <= {"question", "choices", "measured_by"}):
+        return f"isn't question, measured_by (the name of a function in quizzes.py, or nothing), [[{name}.choices]]"
+    for choice in choices:
+        if not (isinstance(choice, dict) and {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}):
+            return "has a choice in another form; wanted: text, feedback, and in one choice right = true"
+    texts = [entry["question"], *(choice[part] for choice in choices for part in ("text", "feedback"))]
     if not all(isinstance(text, str) and text.strip() for text in texts):
         return "needs text for its question, and for the text and the feedback of each choice"
-    rights = sum(choice.get("right") is True for choice in entry["choices"])
+    rights = sum(choice.get("right") is True for choice in choices)
     return None if rights == 1 else f"has {rights} choices with 'right = true'; exactly one should have it"
 
 
@@ -213,17 +196,14 @@ def source(path: Path, name: str | None = None) -> str:
     if name is None and not any(inside.get_type() == "function" for inside in table.get_children()):
         _refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
     if name is not None and name not in defined:
-        near = get_close_matches(name, defined, n=1)
-        _refuse(path, 1, f"it doesn't define {name!r}{f' (but {near[0]!r})' if near else ''}")
+        _refuse(path, 1, f"it doesn't define {name!r}")
     return text
 
 
-def _there(folder: Path, name: str) -> Path:
-    """The file of that name. Raises Malformed if it's missing, and names a file with nearly the same name."""
+def _existing(folder: Path, name: str) -> Path:
+    """The file of that name. Raises Malformed if it's missing."""
     if not (folder / name).is_file():
-        like = folder.glob(f"*{Path(name).suffix}") if folder.is_dir() else ()
-        near = get_close_matches(name, [path.name for path in like if path.name not in FILES], n=1)
-        _refuse(folder, 0, f"{name} is missing{f'; is it {near[0]!r}?' if near else ''}")
+        _refuse(folder, 0, f"{name} is missing")
     return folder / name
 
 
@@ -268,12 +248,6 @@ def place(error: BaseException, folder: Path) -> str:
     """Where in a file of this folder an error was raised: " (exercises/02/chunks/check.py, line 12)"; "" if nowhere."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
     return f" ({_shown(Path(frames[-1].filename))}, line {frames[-1].lineno})" if frames else ""
-
-
-def _line(text: str, start: str, before: int = 0) -> int:
-    """The line of `text` that begins with `start`, counted from 1 after `before` others; `before` + 1 if none does."""
-    lines = text.splitlines()
-    return before + next((i for i, line in enumerate(lines, 1) if line.startswith(start)), 1)
 
 
 def _refuse(path: Path, line: int, what: str) -> NoReturn:

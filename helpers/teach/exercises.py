@@ -19,7 +19,7 @@ import cloudpickle
 
 from .. import folders, owners, scratch, units
 from ..kernel import running_shell
-from . import exercise_files, inside, kept
+from . import exercise_files, inside, state
 from .answers import handed_over, is_same
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
@@ -39,7 +39,7 @@ for runs_there in (inside, owners):
 class Exercise:
     """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
 
-    size      bytes of data that the check works on
+    size             bytes of data that the check works on
     solution_source  None in an edition for a class, where only the teacher has it
     """
 
@@ -86,7 +86,7 @@ class Exercise:
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
-            kept.keep(FILE, self.key, {"attempts": self.attempts + 1, "right": right})
+            state.keep(FILE, self.key, {"attempts": self.attempts + 1, "right": right})
         return verdict
 
     def verdict(
@@ -166,7 +166,7 @@ class Exercise:
 
     @property
     def _record(self) -> dict:
-        found = kept.read(FILE).get(self.key)
+        found = state.read(FILE).get(self.key)
         return found if isinstance(found, dict) and isinstance(found.get("attempts"), int) else {}
 
     def _starter_code(self) -> CodeType:

@@ -13,7 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .. import folders, kernel
-from . import answers, kept
+from . import answers, state
+from .exercise_files import checked_in
 from .exercises import Exercise, exercises
 from .notebook_files import NoNotebook, code_cells, content, read
 from .predict import FILE
@@ -36,10 +37,9 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     hand_in("02", name="Ada Lovelace")
 
     The notebook is `file`; or else the one that calls this, if it has an exercise of the lesson; or else, of the
-    student's copies with an answer, the one saved last. The zip holds it as `02_copy_a_big_file.ipynb`, beside
-    `predictions.json`, {"02.chunk": 256.0, …}, with the answers to quizzes, "02.quiz-counter": "cb". Raises ValueError
-    if there's no such lesson, FileNotFoundError if there's no copy, NoNotebook if it can't be read, and NotSaved if
-    this kernel ran another answer than it holds.
+    student's copies with an answer, the one saved last. Beside it lies `predictions.json`, {"02.chunk": 256.0, …}, with
+    the answers to quizzes, "02.quiz-counter": "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be
+    read, NotSaved if this kernel ran another answer than it holds.
     """
     original, mine, folder = folders.lesson(lesson), kernel.notebook(), folders.work()
     lesson = original.name[:2]
@@ -54,7 +54,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     cells = code_cells(read(path))
     if path == mine or not mine:
         _is_saved({text.strip() for _, text in cells}, lesson)
-    predictions = {key: value for key, value in kept.read(FILE).items() if key.startswith(f"{lesson}.")}
+    predictions = {key: value for key, value in state.read(FILE).items() if key.startswith(f"{lesson}.")}
     made = folder / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
     clicked = {quiz.handed_in: quiz.clicked for quiz in quizzes(lesson) if quiz.clicked}
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"
@@ -116,11 +116,11 @@ def _cells(path: Path | None) -> list[Cell]:
 
 def _is_saved(texts: Collection[str], lesson: str) -> None:
     """Raises NotSaved if the answer to an exercise that this kernel ran last is none of these cells."""
-    shell, check = kernel.running_shell(), rf"exercise\(\s*['\"]({lesson}\.\w+)['\"]\s*\)\s*\.check\("
+    shell = kernel.running_shell()
     cells = shell.history_manager.input_hist_raw if shell else []
-    ran = {key: cell.strip() for cell in cells for key in re.findall(check, cell)}
+    ran = {key: cell.strip() for cell in cells for key in checked_in(cell)}
     for key in ran:
-        if ran[key] not in texts:
+        if key.startswith(f"{lesson}.") and ran[key] not in texts:
             raise NotSaved(
                 f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). Save the notebook "
                 "(Ctrl+S, or Cmd+S) and hand in again; if you've changed that cell since, run it first"

@@ -1,7 +1,7 @@
 """What runners of several exercises share, in the student's fresh process.
 
-It travels by value and imports nothing else of `helpers`: what the student's process loads must not count, and must not
-be there for the student to change.
+It travels by value and imports nothing else of `helpers`: anything imported here would count as the student's memory,
+and the student could change it.
 """
 
 

@@ -93,7 +93,7 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
 
 @dataclass(frozen=True)
 class Fence:
-    """What confines the process of an untrusted function; nothing does at home, where the function is the student's.
+    """How an untrusted function is sandboxed. By default it isn't: at home, students run their own code.
 
     command  what the process is started through, given the paths that it may have besides its folder
     stop     see `How`
@@ -146,8 +146,7 @@ class Attempt:
     ) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
 
-        What the student's source imports is loaded before anything is measured, and so are `modules`. Where kinds of
-        memory can't be told apart, a second run gives the heap peak, which must do.
+        What the student's source imports is loaded before anything is measured, and so are `modules`.
 
         look    called with the process's pid when the function has returned, before what it returned is sent
         shared  what the function may open besides its folder: a block of shared memory, a pipe
@@ -175,10 +174,7 @@ class Attempt:
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
-        not a multiple of any chunk's.
-
-        Raises OSError if the disk has no room for it, a copy, and its twin.
-        """
+        no chunk's multiple. OSError if the disk has no room for it, a copy, and its twin."""
         size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
         free = shutil.disk_usage(self.folder).free
         if free < 3 * size:
@@ -399,13 +395,15 @@ def right_for_each(
     figures: tuple[str, ...] = (),
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process; `done` is said if all answers are right.
+    """Asks the student's function about each case, all in one fresh process and in random order; `done` is said if all
+    answers are right.
 
-    cases: kind -> the function's arguments, which travel by value. fault(what it said, *arguments), or with `expected`
-    fault(what it said, expected[kind], *arguments), raises NotYet if that is wrong. Any answer but None, or a tuple or
-    list of up to 8 numbers and texts, comes as its repr.
-    The cases are asked in random order. The first fault is raised, as "for `who` `does[kind]`: …": "for a loader that
-    keeps a copy: …". Its `half` counts if it's that of all faults: nobody guesses a word, or the bytes, in every case.
+    cases  kind -> the function's arguments, which travel by value
+    fault  fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the
+           answer is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr
+
+    The first fault is raised, as "for `who` `does[kind]`: …". Its `half` counts if it's that of all faults: nobody
+    guesses it in every case.
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)

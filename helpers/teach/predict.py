@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -13,7 +13,7 @@ import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
 from ..units import SIZES, MiB, digits, in_unit
-from . import kept
+from . import state
 from .words import Said, inline, plain
 
 FILE = "predictions"
@@ -47,7 +47,7 @@ class Prediction(Lasting):
     @property
     def value(self) -> Value | None:
         """None if there is none yet; a number, {name: number} as far as given, the choice, or the names in order."""
-        return self._checked(after[0] if (after := self._after) else kept.read(FILE).get(self.key))
+        return self._checked(after[0] if (after := self._after) else state.read(FILE).get(self.key))
 
     @property
     def late(self) -> bool:
@@ -57,7 +57,7 @@ class Prediction(Lasting):
     @property
     def _after(self) -> list | None:
         """What LATE has; None if the measurement wasn't shown."""
-        found = kept.read(LATE).get(self.key)
+        found = state.read(LATE).get(self.key)
         return found if isinstance(found, list) else None
 
     @property
@@ -79,12 +79,12 @@ class Prediction(Lasting):
         """
         if value is not None and self._checked(value) is None:
             raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
-        after, made = self._after is not None, None if value is None else self._checked(value)
-        if made != self.value:
-            if after:
-                on_disk = kept.keep(LATE, self.key, [] if made is None else [made])
-            if made is None or not after:
-                on_disk = kept.keep(FILE, self.key, made)
+        late, answer = self._after is not None, None if value is None else self._checked(value)
+        if answer != self.value:
+            if late:
+                on_disk = state.keep(LATE, self.key, [] if answer is None else [answer])
+            if answer is None or not late:
+                on_disk = state.keep(FILE, self.key, answer)
             if not on_disk:
                 print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
         self.renew()
@@ -94,21 +94,17 @@ class Prediction(Lasting):
 
         From now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report.
         """
-        value = self.value
-        if self.kind == "number":
-            measured = next(iter(measured.values())) if isinstance(measured, Mapping) else measured
-            text = self._number_beside("", value, measured)
-        elif self.kind == "numbers":
-            if not isinstance(measured, Mapping):
-                raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
-            text = self._numbers_beside(value or {}, measured)
-        elif self.kind == "choice":
-            text = _choice_beside(value, measured)
-        else:
-            text = _order_beside(value, measured)
-        shown = measured.values() if isinstance(measured, Mapping) else [measured]
+        if self.kind == "numbers" and not isinstance(measured, Mapping):
+            raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
+        shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
+        text = {
+            "number": lambda guess: self._number_beside("", guess, shown[0]),
+            "numbers": lambda guess: self._numbers_beside(guess or {}, measured),
+            "choice": lambda guess: _choice_beside(guess, measured),
+            "order": lambda guess: _order_beside(guess, measured),
+        }[self.kind](self.value)
         if self._after is None and any(each is not None for each in shown):
-            kept.keep(LATE, self.key, [])
+            state.keep(LATE, self.key, [])
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
         html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
@@ -119,21 +115,21 @@ class Prediction(Lasting):
         lines = [plain(self.question)]
         if self.kind in ("choice", "order"):
             lines += [f"  - {name}" for name in self.names]
-        return "\n".join([*lines, f"({self.kept})"])
+        return "\n".join([*lines, f"({self.status})"])
 
     @property
-    def kept(self) -> str:
+    def status(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
         value = self.value
         if value is None:
             return NONE_YET
         if isinstance(value, dict):
-            told = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
+            text = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
         elif isinstance(value, list):
-            told = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
+            text = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
         else:
-            told = value if isinstance(value, str) else in_unit(value, self.unit)
-        return f"kept: {told} ({AFTERWARDS})" if self.late else f"kept: {told}"
+            text = value if isinstance(value, str) else in_unit(value, self.unit)
+        return f"kept: {text} ({AFTERWARDS})" if self.late else f"kept: {text}"
 
     @cached_property
     def widget(self) -> widgets.Widget:
@@ -204,8 +200,8 @@ class Prediction(Lasting):
             return f"No prediction yet{of}. Measured: {self._measured(measured)}."
         if measured is None:
             return f"You predicted {in_unit(guess, self.unit)}{of}; it is not measured here."
-        found = f"{self._measured(measured)}{self._apart(guess, measured)}"
-        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {found}."
+        result = f"{self._measured(measured)}{self._apart(guess, measured)}"
+        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {result}."
 
     def _numbers_beside(self, guesses: Mapping[str, float], measured: Mapping[str, float | None]) -> str:
         names = [name for name in self.names if name in measured]
@@ -239,15 +235,12 @@ def predict(
     order: Sequence[str] | None = None,
     most: float | None = None,
 ) -> Prediction:
-    """Asks for a prediction; end a cell with it, or assign it and name it on the last line.
+    """Asks for a prediction, which is kept in the student's own folder; end a cell with it.
 
     predict("02.peak", "How much …?", unit="MiB")              a number (`unit=""` for none), at most `most`
     predict("02.peaks", "How much …?", each=["read", "mmap"])  a number for each name
     predict("02.why", "Which …?", choices=["…", "…"])          one of several
     predict("02.fast", "Which is first?", order=["a", "b"])    all of them, in order
-
-    Every change is kept in the student's own folder, and is there again in the next kernel. Raises ValueError for a
-    question with two kinds of answer, with too few names, or with a repeated name.
     """
     kinds: dict[Kind, Sequence[str] | None] = {"numbers": each, "choice": choices, "order": order}
     given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
@@ -267,59 +260,80 @@ def _choice_beside(guess: str | None, measured: Any) -> str:
 
 
 def _order_beside(guess: list[str] | None, measured: Any) -> str:
-    found = list(measured)
+    order = list(measured)
     if guess is None:
-        return f"No prediction yet. Measured: {', '.join(found)}."
-    same = sum(a == b for a, b in zip(guess, found, strict=False))
-    if same == len(found):
-        return f"Just as you predicted: {', '.join(found)}."
+        return f"No prediction yet. Measured: {', '.join(order)}."
+    same = sum(a == b for a, b in zip(guess, order, strict=False))
+    if same == len(order):
+        return f"Just as you predicted: {', '.join(order)}."
     places = "none is" if same == 0 else "1 is" if same == 1 else f"{same} are"
-    return f"You predicted {', '.join(guess)}; measured {', '.join(found)}: {places} where you put it."
+    return f"You predicted {', '.join(guess)}; measured {', '.join(order)}: {places} where you put it."
 
 
 # --- as inputs ------------------------------------------------------------------------------------------------
+STYLE = {"description_width": "initial"}
+
+
 def _inputs(prediction: Prediction) -> widgets.Widget:
     """The question, labelled inputs, and a line that says what is kept."""
-    status = widgets.HTML(f"<em>{escape(prediction.kept)}</em>")
-
-    def say(text: str) -> None:
-        status.value = f"<em>{escape(text)}</em>"
-
-    make = {"number": _number_inputs, "numbers": _number_inputs, "choice": _choice_input, "order": _order_inputs}
-    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
-    box = widgets.VBox([question, *make[prediction.kind](prediction, say), status])
-    box.add_class("zc-inputs")
-    return box
-
-
-def _number_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
-    named = prediction.kind == "numbers"
-    value = prediction.value
-    unit = f", {prediction.unit}" if prediction.unit else ""
-    boxes = {}
-    for name in prediction.names or ("",):
-        number = (value or {}).get(name) if named else value
-        boxes[name] = widgets.Text(
-            "" if number is None else f"{number:.12g}",
-            description=f"{name or 'Your prediction'}{unit}",
-            continuous_update=False,
-            style={"description_width": "initial"},
-        )
+    boxes = {"choice": _choice_input, "order": _order_inputs}.get(prediction.kind, _number_inputs)(prediction)
+    line = widgets.HTML(f"<em>{escape(prediction.status)}</em>")
 
     def changed(_: Any) -> None:
         try:
-            numbers = {name: _read(box.value, prediction.unit) for name, box in boxes.items()}
-            given = {name: number for name, number in numbers.items() if number is not None}
-            prediction.keep((given if named else given[""]) if given else None)
+            prediction.keep(_answer(prediction, [box.value for box in boxes]))
+            text = prediction.status
         except ValueError as error:
-            say(f"{error} ({prediction.kept})")
-        else:
-            say(prediction.kept)
+            text = f"{error} ({prediction.status})"
+        line.value = f"<em>{escape(text)}</em>"
 
-    for box in boxes.values():
+    for box in boxes:
         box.observe(changed, "value")
-    return list(boxes.values())
+    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
+    all_of_it = widgets.VBox([question, *boxes, line])
+    all_of_it.add_class("zc-inputs")
+    return all_of_it
+
+
+def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
+    """What the inputs say, None for nothing; ValueError if they don't say enough."""
+    if prediction.kind == "choice":
+        return values[0]
+    if prediction.kind == "order":
+        if left := [name for name in prediction.names if name not in values]:
+            raise ValueError(f"still to place: {', '.join(left)}")
+        return values
+    numbers = [_read(text, prediction.unit) for text in values]
+    if prediction.kind == "number":
+        return numbers[0]
+    return {name: number for name, number in zip(prediction.names, numbers, strict=True) if number is not None} or None
+
+
+def _number_inputs(prediction: Prediction) -> list[widgets.Widget]:
+    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
+    unit = f", {prediction.unit}" if prediction.unit else ""
+    value = prediction.value if prediction.kind == "numbers" else {"Your prediction": prediction.value}
+    numbers = {name: (value or {}).get(name) for name in prediction.names or ("Your prediction",)}
+    return [
+        widgets.Text(
+            "" if number is None else f"{number:.12g}",
+            description=f"{name}{unit}",
+            continuous_update=False,
+            style=STYLE,
+        )
+        for name, number in numbers.items()
+    ]
+
+
+def _choice_input(prediction: Prediction) -> list[widgets.Widget]:
+    names, value = prediction.names, prediction.value
+    return [widgets.RadioButtons(options=names, value=value, description="Your prediction", style=STYLE)]
+
+
+def _order_inputs(prediction: Prediction) -> list[widgets.Widget]:
+    options = [("choose", None), *((name, name) for name in prediction.names)]
+    places = enumerate(prediction.value or [None] * len(prediction.names), 1)
+    return [widgets.Dropdown(options=options, value=name, description=f"Place {i}", style=STYLE) for i, name in places]
 
 
 def _read(text: str, unit: str) -> float | None:
@@ -327,56 +341,11 @@ def _read(text: str, unit: str) -> float | None:
 
     A comma may only stand between thousands: "0,5" is refused, not taken for 5.
     """
-    found = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
     if not text.strip():
         return None
-    units = {name.lower(): factor for name, factor in SIZES.items()}
-    try:
-        number = float(re.sub("[, ]", "", found[1])) if found else None
-    except ValueError:
-        number = None
-    if number is None or (
-        found[2] and found[2].lower() != unit.lower() and not {found[2].lower(), unit.lower()} <= set(units)
-    ):
+    parts = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
+    units = {name.lower(): factor for name, factor in SIZES.items()} if unit in SIZES else {unit.lower(): 1}
+    written = (parts[2] or unit).lower() if parts else None
+    if written not in units:
         raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024")
-    written = found[2].lower() or unit.lower()
-    return number * units[written] / units[unit.lower()] if unit in SIZES else number
-
-
-def _choice_input(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    value = prediction.value
-    buttons = widgets.RadioButtons(
-        options=prediction.names,
-        value=value,
-        description="Your prediction",
-        style={"description_width": "initial"},
-    )
-
-    def changed(change: Any) -> None:
-        prediction.keep(change["new"])
-        say(prediction.kept)
-
-    buttons.observe(changed, "value")
-    return [buttons]
-
-
-def _order_inputs(prediction: Prediction, say: Callable[[str], None]) -> list[widgets.Widget]:
-    value = prediction.value or [None] * len(prediction.names)
-    options = [("choose", None), *((name, name) for name in prediction.names)]
-    places = [
-        widgets.Dropdown(options=options, value=name, description=f"Place {i}", style={"description_width": "initial"})
-        for i, name in enumerate(value, 1)
-    ]
-
-    def changed(_: Any) -> None:
-        chosen = [place.value for place in places]
-        left = [name for name in prediction.names if name not in chosen]
-        if left:
-            say(f"still to place: {', '.join(left)} ({prediction.kept})")
-        else:
-            prediction.keep(chosen)
-            say(prediction.kept)
-
-    for place in places:
-        place.observe(changed, "value")
-    return places
+    return float(re.sub("[, ]", "", parts[1])) * units[written] / units[unit.lower()]

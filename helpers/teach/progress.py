@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .. import folders
 from ..measure.tables import html_table, text_table
-from . import kept
+from . import state
 from .exercises import Exercise, exercises
 from .notebook_files import read
 from .predict import FILE, LATE
@@ -39,8 +39,8 @@ def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], i
     number, texts = path.name[:2], ["".join(cell["source"]) for cell in read(path)["cells"]]
     title = texts[0].splitlines()[0].lstrip("# ")
     asked = {key for text in texts for key in ASKED.findall(text)}
-    on_time = asked & set(kept.read(FILE))
-    late = {key for key, value in kept.read(LATE).items() if value} & asked - on_time
+    on_time = asked & set(state.read(FILE))
+    late = {key for key, value in state.read(LATE).items() if value} & asked - on_time
     asks, mine = quizzes(number), [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
     left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]
     unsolved = [f'`quiz("{quiz.key}")`' for quiz in asks if not quiz.solved]

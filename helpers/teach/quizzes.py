@@ -15,7 +15,7 @@ import ipywidgets as widgets
 
 from .. import folders
 from ..lasting import INPUTS, Lasting
-from . import exercise_files, kept
+from . import exercise_files, state
 from .exercises import nearest
 from .words import badge, inline, plain
 
@@ -30,7 +30,7 @@ class Choice:
     feedback: str
 
     @property
-    def told(self) -> str:
+    def reply(self) -> str:
         """What a click on it shows, as HTML."""
         came, word = ("right", "Right.") if self.right else ("wrong", "Not this one.")
         return f"<p>{badge(came, word)} {inline(self.feedback)}</p>"
@@ -52,7 +52,7 @@ class Quiz(Lasting):
     @property
     def clicked(self) -> str:
         """The letters of the choices that the student has opened, in that order: the first is the student's answer."""
-        found = kept.read(FILE).get(self.key)
+        found = state.read(FILE).get(self.key)
         return found if isinstance(found, str) and set(found) <= set(dict(self.lettered)) else ""
 
     @property
@@ -78,7 +78,7 @@ class Quiz(Lasting):
         choices = "".join(
             f'<details class="zc-choice" data-right="{"yes" if choice.right else "no"}" style="margin:.3em 0"'
             f"{' open' if letter in self.clicked else ''}>"
-            f'<summary style="cursor:pointer">({letter}) {inline(choice.text)}</summary>{choice.told}</details>'
+            f'<summary style="cursor:pointer">({letter}) {inline(choice.text)}</summary>{choice.reply}</details>'
             for letter, choice in self.lettered
         )
         question = f'<p class="zc-question"><strong>{inline(self.question)}</strong> {CLICK}</p>'
@@ -94,7 +94,7 @@ class Quiz(Lasting):
 
     def _keep(self, letter: str) -> None:
         if letter not in self.clicked:
-            kept.keep(FILE, self.key, self.clicked + letter)
+            state.keep(FILE, self.key, self.clicked + letter)
         self.renew()
 
     @cached_property
@@ -112,7 +112,7 @@ class Quiz(Lasting):
         below = widgets.HTML()
 
         def show() -> None:
-            below.value = f'<div role="status">{choice.told}</div>'
+            below.value = f'<div role="status">{choice.reply}</div>'
 
         def click(_: widgets.Button) -> None:
             self._keep(letter)
@@ -126,20 +126,20 @@ class Quiz(Lasting):
 
 def quiz(key: str) -> Quiz:
     """The quiz of that key, to display: `quiz("02.counter")`. Raises ValueError, which lists the keys."""
-    known = {found.key: found for found in quizzes(f"{key}"[:2])}
-    return known[key] if key in known else known[nearest(key, [found.key for found in quizzes()], "quiz")]
+    of_its_lesson = {one.key: one for one in quizzes(f"{key}"[:2])}
+    return of_its_lesson[key if key in of_its_lesson else nearest(key, [one.key for one in quizzes()], "quiz")]
 
 
 def quizzes(lesson: str = "[0-9][0-9]") -> tuple[Quiz, ...]:
     """Every quiz of every lesson, or of one lesson: "02"."""
     lessons = sorted(folders.EXERCISES.glob(lesson))
-    return tuple(_quiz(lesson, *found) for lesson in lessons for found in exercise_files.quizzes(lesson))
+    return tuple(_quiz(lesson, *entry) for lesson in lessons for entry in exercise_files.quizzes(lesson))
 
 
 def _quiz(lesson: Path, name: str, entry: Mapping[str, Any]) -> Quiz:
     choices = (Choice(_line(c["text"]), c.get("right", False), _line(c["feedback"])) for c in entry["choices"])
-    found_by = entry.get("measured_by")
-    answer = partial(exercise_files.measured_by, lesson, found_by) if found_by else None
+    function = entry.get("measured_by")
+    answer = partial(exercise_files.measured_by, lesson, function) if function else None
     return Quiz(f"{lesson.name}.{name}", _line(entry["question"]), tuple(choices), answer)
 
 

@@ -32,7 +32,7 @@ NEEDED = {
     "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
-ROOM = 1 * GiB  # of memory: with less, four workers get the notebook killed, and the page cache loses what is measured
+LEAST_MEMORY = 1 * GiB  # with less, four workers get the notebook killed, and the page cache loses what is measured
 IN_MEMORY, LIMITED = "These files are in memory", "this container's memory is limited to"  # why a recorded run is shown
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
@@ -41,17 +41,15 @@ _said: dict[str, int | None] = {}  # in which cell it was said last
 
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
-    """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds.
+    """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds, and a printed line
+    that says whose figures these are.
 
-    `made` is a Comparison, a Recording, a Film, a Sharing or a Load, or a function without arguments that makes one.
-    The recorded run stands in if one of NEEDED is in `made.missing`, if the measured files live in memory, or if the
-    function raises NotMeasuredHere. It also stands in, and the function isn't called, if a library that it `needs`,
-    one or several, isn't installed, or if a container gives less than ROOM.
-    One printed line says whose figures are shown; a cell with several such runs says it once. Without such a file the
-    result is `made` itself, whatever it lacks; only a function that made nothing is an error then: NotMeasuredHere.
+    made   a Comparison, Recording, Film, Sharing or Load, or a function that makes one. It isn't called in a container
+           with less than LEAST_MEMORY, or where a library is missing
+    needs  libraries
 
-    With ZERO_COPY_RECORD=1 (`make record`) it works the other way round: what was made becomes the recorded run, with
-    at most MOST_SAMPLES samples per run, and what the function returned if that is plain data and short.
+    Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if nothing was made. With
+    ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded run.
     """
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
@@ -59,11 +57,11 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         for library in (needs,) if isinstance(needs, str) else needs:
             if find_spec(library) is None:
                 raise NotMeasuredHere(f"the library {library} is not installed")
-        if (limit := own_limit() or ROOM) < ROOM and callable(made):
+        if (limit := own_limit() or LEAST_MEMORY) < LEAST_MEMORY and callable(made):
             raise NotMeasuredHere(_narrow(limit))
         value = made() if callable(made) else made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None) or _no_disk(value)
-        why = why or (f"Not measured here: {_narrow(limit)}" if limit < ROOM else None)
+        why = why or (f"Not measured here: {_narrow(limit)}" if limit < LEAST_MEMORY else None)
     except NotMeasuredHere as error:
         refused, why = error, f"Not measured here: {error}"
     if why is None:
@@ -103,7 +101,7 @@ def _say(words: str) -> None:
 
 
 def _narrow(limit: int) -> str:
-    has, need = (in_words(size, "bytes") for size in (limit, ROOM))
+    has, need = (in_words(size, "bytes") for size in (limit, LEAST_MEMORY))
     return f"{LIMITED} {has}, and lessons need {need}"
 
 

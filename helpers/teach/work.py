@@ -3,9 +3,8 @@
 make lab                 python -m helpers.teach.work              before JupyterLab starts
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
-Each copy's metadata names, by a digest, the lesson that it was made from; that lesson is kept in a hidden folder. So a
-copy from a backup, or a copy that an open JupyterLab has written over a newer copy, is still merged with the text that
-it was made from.
+Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps that lesson. So even
+a copy from a backup is merged with the text that it was made from.
 """
 
 import argparse
@@ -13,7 +12,6 @@ import errno
 import json
 import os
 import re
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,20 +24,17 @@ from types import EllipsisType
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
+from jupyter_client.connect import jupyter_runtime_dir
 
 from .. import folders
 from ..edition import Edition, edition
-from ..whole import whole_file
+from ..whole import alone, whole_file
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
-KEPT = 3  # earlier copies of a lesson
-PATIENCE = 5  # seconds, for a running JupyterLab to say what's open
-
-
-class Saved(OSError):
-    """A file was saved while its new version was being made. The file stays as it was saved."""
+EARLIER_COPIES = 3  # of a lesson
+TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
 @dataclass(frozen=True)
@@ -75,10 +70,7 @@ class Work:
         """What `bring` says about each file, if anything. Trouble with one file doesn't hold up the others."""
         for file in files:
             try:
-                try:
-                    said = bring(file)
-                except Saved:
-                    said = bring(file)
+                said = bring(file)
             except (NoNotebook, OSError) as error:
                 if isinstance(error, OSError):
                     if error.errno == errno.ENOSPC or not os.access(self.folder / HIDDEN, os.W_OK | os.X_OK):
@@ -112,9 +104,9 @@ class Work:
         before, name = self.folder / HIDDEN / "before", re.sub(r"\W+", "-", str(self.edition)).strip("-")
         _put(folders.free(before / f"{path.stem}.before-{name}.ipynb"), was)
         done = self._write(lesson, path, was)
-        with suppress(FileNotFoundError):  # another `make lab` has just removed it
-            for old in sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)[:-KEPT]:
-                old.unlink()
+        copies = sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)
+        for old in copies[:-EARLIER_COPIES]:
+            old.unlink()
         said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
         if done.kept:
             shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
@@ -170,10 +162,7 @@ class Work:
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it doesn't say."""
-    told = subprocess.run(
-        [sys.executable, "-m", "jupyter", "--runtime-dir"], capture_output=True, text=True, check=True
-    )
-    for file in Path(told.stdout.strip()).glob("jpserver-*.json"):
+    for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
             root = Path(server["root_dir"]).resolve()
@@ -186,7 +175,7 @@ def _with_a_kernel(url: str, token: str) -> list[str]:
     question = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
     directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with directly.open(question, timeout=PATIENCE) as answer:
+        with directly.open(question, timeout=TIMEOUT_S) as answer:
             return [session["path"] for session in json.load(answer)]
     except (OSError, ValueError) as error:
         return [] if isinstance(getattr(error, "reason", None), ConnectionRefusedError) else [""]
@@ -214,14 +203,12 @@ def _now(path: Path) -> bytes | None:
 
 
 def _put(path: Path, data: bytes, was: bytes | EllipsisType | None = ...) -> None:
-    """Writes a file whole. Raises Saved if a student's file no longer holds what it `was` when the new one is done."""
+    """Writes a file whole. OSError if a student's file no longer holds what it `was`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path, len(data)) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())  # now only the rename is left
         if was is not ... and _now(path) != was:
-            raise Saved(errno.EBUSY, "an editor keeps saving it", str(path))
+            raise OSError(errno.EBUSY, "an editor has just saved it", str(path))
 
 
 def _beginning(cell: Cell) -> str:
@@ -250,8 +237,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.fresh is not None:
             print("A fresh copy:", work.fresh(folders.lesson(options.fresh)))
         else:
-            for line in work.bring_up_to_date():
-                print(line)
+            with alone(work.folder):
+                for line in work.bring_up_to_date():
+                    print(line)
     except ValueError as error:
         print(error, file=sys.stderr)
     except OSError as error:

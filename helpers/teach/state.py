@@ -5,24 +5,22 @@ folder can't be written, values are kept in this kernel.
 """
 
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .. import folders, scratch
+from .. import folders
+from ..whole import alone
 from .notebook_files import content
 
-PATIENCE = 2.0  # seconds for another kernel to read, change and write
+LOCK_TIMEOUT_S = 2.0  # for another kernel, which may have been stopped; then, at worst, one of two values is lost
 _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 
 
 def read(name: str) -> dict[str, Any]:
     """Everything that is kept in `name`.json; {} if there is nothing, or nothing readable."""
     try:
-        with _alone():
+        with alone(folders.state(), LOCK_TIMEOUT_S):
             return _on_disk(name) | _here.get(name, {})
     except OSError:
         return _here.get(name, {})
@@ -31,32 +29,14 @@ def read(name: str) -> dict[str, Any]:
 def keep(name: str, key: str, value: Any) -> bool:
     """Keeps a value; None forgets it. Returns False if it could be kept only in this kernel."""
     try:
-        with _alone():
-            everything = _on_disk(name) | {key: value}
-            made = {k: v for k, v in everything.items() if v is not None}
-            folders.write_whole(_path(name), json.dumps(made, indent=1, sort_keys=True) + "\n")
+        with alone(folders.state(), LOCK_TIMEOUT_S):
+            values = {k: v for k, v in (_on_disk(name) | {key: value}).items() if v is not None}
+            folders.write_whole(_path(name), json.dumps(values, indent=1, sort_keys=True) + "\n")
     except OSError:
         _here.setdefault(name, {})[key] = value
         return False
     _here.get(name, {}).pop(key, None)
     return True
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Meanwhile no other kernel reads, changes or writes, unless a kernel takes longer than PATIENCE. Where there are
-    no locks, and two kernels keep something at the same moment, one value may be lost."""
-    folder, until = folders.state(), time.monotonic() + PATIENCE
-    with ExitStack() as stack:
-        while time.monotonic() < until:
-            try:
-                stack.callback(os.close, scratch.lock(folder))
-                break
-            except BlockingIOError:
-                time.sleep(0.005)
-            except OSError:  # Windows; a network file system without locks
-                break
-        yield
 
 
 def _path(name: str) -> Path:
@@ -69,11 +49,11 @@ def _on_disk(name: str) -> dict[str, Any]:
     path = _path(name)
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:
-            found = json.loads(content(path))
+            values = json.loads(content(path))
         except FileNotFoundError:
             return {}
-        if isinstance(found, dict):
-            return found
+        if isinstance(values, dict):
+            return values
     with suppress(OSError):  # then it stays where it is until something is written
         path.rename(folders.free(path.with_suffix(".damaged")))
     return {}
