@@ -1,10 +1,10 @@
 """Replace a folder completely or not at all: written beside its place, then exchanged with the old folder."""
 
-import ctypes
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from .libc import libc
 from .scratch import room
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # fcntl.h, stdio.h
@@ -36,5 +36,5 @@ def _exchanged(new: Path, old: Path) -> bool:
     """Swaps the folders in one step, renameat2(2) with RENAME_EXCHANGE; False if the system can't, as outside Linux."""
     if sys.platform != "linux":
         return False
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc 2.28 and later
+    rename = getattr(libc(), "renameat2", None)  # glibc 2.28 and later
     return rename is not None and rename(AT_FDCWD, bytes(new), AT_FDCWD, bytes(old), RENAME_EXCHANGE) == 0

@@ -25,9 +25,8 @@ import psutil
 import pytest
 
 from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
-from helpers.measure.child import packed
 from helpers.measure.machine import here
-from helpers.measure.parcel import unpacked
+from helpers.measure.parcel import packed, unpacked
 from helpers.units import MiB
 
 SIZE = 64 * MiB

@@ -419,7 +419,7 @@ sys.stdin.read()
 
 
 def test_it_does_not_wait_for_what_cannot_go(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cache, "PATIENCE", 120)
+    monkeypatch.setattr(cache, "TIMEOUT_S", 120)
     system = Path("/dev/shm")
     if here(system).file_system != "tmpfs":
         pytest.skip("no tmpfs at /dev/shm")

@@ -64,7 +64,7 @@ def abilities() -> Abilities:
     rows += [
         _found("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
         _found("page cache of a file", cache.why if cache.cached is None else "", "mincore(2), for your own files"),
-        _found("… its dirty and evicted pages", cache.why if cache.dirty is None else "", "cachestat(2)"),
+        _found("… its dirty pages", cache.why if cache.dirty is None else "", "cachestat(2)"),
         _found("pages taken away", refused, "madvise(2), MADV_PAGEOUT"),
         _found("memory shared by processes", _sharing_refused(), "/proc/<pid>/smaps_rollup"),
     ]

@@ -4,10 +4,10 @@ import ctypes
 import errno
 import mmap
 import operator
-import os
 import sys
 from typing import Any
 
+from .. import libc
 from ..owners import mapping_under
 from .pages import extent
 
@@ -22,28 +22,22 @@ ADVICE = {
     "remove": 9,
     "dontfork": 10,
     "dofork": 11,
-    "mergeable": 12,
-    "unmergeable": 13,
     "hugepage": 14,
     "nohugepage": 15,
-    "dontdump": 16,
-    "dodump": 17,
-    "wipeonfork": 18,
-    "keeponfork": 19,
     "cold": 20,  # Linux 5.4
     "pageout": 21,  # Linux 5.4
     "populate_read": 22,  # Linux 5.14
     "populate_write": 23,  # Linux 5.14
     "collapse": 25,  # Linux 6.1
 }
-DISCARDING = ("dontneed", "free", "remove", "wipeonfork")
+DISCARDING = ("dontneed", "free", "remove")
 
 
 def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) -> None:
     """madvise(2) for `length` bytes of a mapping, array or memoryview, from byte `start` on; by default, all of it.
 
     The kernel takes whole pages, so the stretch is widened to the pages of its first and last byte. Advice that throws
-    contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with the `mmap`
+    contents away ("dontneed", "free", "remove") must begin and end with a page, or end with the `mmap`
     that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the next
     touch shows the file, or zeros. That's what it is for, and there's no way back.
 
@@ -67,10 +61,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
             f"{advice!r} throws away whole pages of {page} bytes, and {length} bytes from byte {start} share a page "
             f"with others: begin and end with a page"
         )
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.madvise(ctypes.c_void_p(low), ctypes.c_size_t(high - low), ctypes.c_int(ADVICE[advice])):
-        number = ctypes.get_errno()
-        raise OSError(number, f"madvise {advice!r}: {os.strerror(number)}")
+    where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
+    libc.call("madvise", where, length, ADVICE[advice], about=f"madvise {advice!r}")
 
 
 def _end_of_mapping(buffer: Any) -> int | None:

@@ -3,7 +3,6 @@
 import ctypes
 import errno
 import mmap
-import operator
 import os
 import re
 import sys
@@ -11,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from .plain import fields
 
@@ -68,11 +69,7 @@ def regions(pid: int | str = "self") -> tuple[Region, ...]:
 
     ProcessLookupError if there is no such process (any more), PermissionError for another user's process.
     """
-    with told(pid):
-        text = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="surrogateescape")
-        if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
-            raise ProcessLookupError(errno.ESRCH, "no memory")
-    return tuple(_region(line) for line in text.split("\n") if line)
+    return tuple(_region(line) for line in _read(pid, "maps").split("\n") if line)
 
 
 def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region, dict[str, int]], ...]:
@@ -80,11 +77,7 @@ def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region
 
     proc_pid_smaps(5). The kernel walks all pages of the process for that. Errors as for `regions`.
     """
-    with told(pid):
-        text = Path(f"/proc/{pid}/smaps").read_bytes().decode(errors="surrogateescape")
-        if not text:
-            raise ProcessLookupError(errno.ESRCH, "no memory")
-    _, *pieces = HEAD.split(text)
+    _, *pieces = HEAD.split(_read(pid, "smaps"))
     pairs = zip(pieces[::2], pieces[1::2], strict=True)
     return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)
 
@@ -94,8 +87,8 @@ def region_at(address: int, pid: int | str = "self") -> Region | None:
     return next((region for region in regions(pid) if region.start <= address < region.end), None)
 
 
-def why_not() -> str:
-    """Why pages can't be read here; "" if they can. Every instrument that reads pages calls this first."""
+def why_not() -> str | None:
+    """Why pages can't be read here; None if they can. Every instrument that reads pages calls this first."""
     if sys.platform != "linux":
         return f"page states come from /proc/self/pagemap, which only Linux has, and this is {sys.platform}"
     witness = b"in memory, because it has just been written"
@@ -106,17 +99,13 @@ def why_not() -> str:
     except OSError as error:
         return f"this system does not let a process read /proc/self/pagemap: {error.strerror}"
     # Some sandboxes have the file, but it tells nothing.
-    return "" if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, but tells nothing"
+    return None if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, but tells nothing"
 
 
 @contextmanager
-def told(pid: int | str) -> Iterator[None]:
+def translate_proc_errors(pid: int | str) -> Iterator[None]:
     """Goes around a reading of /proc/<pid>: its errors say which process it was, and what would be right."""
-    try:
-        right = pid == "self" or operator.index(pid) > 0
-    except TypeError:
-        right = False
-    if not right:
+    if pid != "self" and not (isinstance(pid, (int, np.integer)) and pid > 0):
         raise ValueError(f'{pid!r} is not a process; write its number, or "self"')
     try:
         yield
@@ -125,8 +114,16 @@ def told(pid: int | str) -> Iterator[None]:
         raise ProcessLookupError(error.errno, f"there is no process {pid}, or it has ended") from None
     except PermissionError as error:
         error.__traceback__ = None
-        why = f"process {pid} belongs to another user: you can read only your own processes"
-        raise PermissionError(error.errno, why) from None
+        message = f"process {pid} belongs to another user: you can read only your own processes"
+        raise PermissionError(error.errno, message) from None
+
+
+def _read(pid: int | str, name: str) -> str:
+    with translate_proc_errors(pid):
+        text = Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="surrogateescape")
+        if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
+            raise ProcessLookupError(errno.ESRCH, "no memory")
+    return text
 
 
 def _region(line: str) -> Region:

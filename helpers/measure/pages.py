@@ -110,8 +110,8 @@ class PageMap:
         if self.states is None:
             return f"<page map: not measured here: {self.why}>"
         absent_last = sorted(self.counts.items(), key=lambda item: item[0] == PageState.ABSENT)
-        seen = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
-        return f"<{len(self):,} page{'s' * (len(self) != 1)}: {seen}>"
+        counts = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
+        return f"<{len(self):,} page{'s' * (len(self) != 1)}: {counts}>"
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
@@ -140,15 +140,15 @@ def page_map(
     """
     if (buffer is None) == (address is None) or (address is None) != (size is None):
         raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")
+    if buffer is not None and pid is not None:
+        raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
     if buffer is not None:
-        if pid is not None:
-            raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
         address, size = extent(buffer)
     if size <= 0 or address < 0:
         raise ValueError(f"no pages in {size} bytes at address {address}: give a size of at least 1")
     page = mmap.PAGESIZE
-    if why := maps.why_not():
-        return PageMap(None, page_size=page, why=why)
+    if reason := maps.why_not():
+        return PageMap(None, page_size=page, why=reason)
     first, end = address // page, -(-(address + size) // page)
     states, mapped = _states("self" if pid is None else pid, first, end)
     states.flags.writeable = False
@@ -178,7 +178,7 @@ def extent(buffer: Any) -> tuple[int, int]:
 
 
 # Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which it is.
-MEANT_BY_FILE = {
+MEANING_OF_FILE_BIT = {
     "shared memory": PageState.SHARED,
     **dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED),
 }
@@ -190,7 +190,7 @@ def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Regi
     mapped = [region for region in maps.regions(pid) if region.start < end * page and first * page < region.end]
     if not mapped:
         raise ValueError(f"nothing is mapped at {first * page:#x} in process {pid}")
-    with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
+    with maps.translate_proc_errors(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
         if not os.pread(file.fileno(), 8, (end - 1) * 8):
             maps.regions(pid)  # raises if the process is gone
             raise ValueError(f"nothing can be mapped at {(end - 1) * page:#x}")
@@ -205,5 +205,5 @@ def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Regi
                 maps.regions(pid)
             part = states[low - first : high - first]
             part[:] = STATE_OF[entries.view(np.uint8)[7::8]]
-            part[part == PageState.FILE] = MEANT_BY_FILE.get(region.kind, PageState.FILE)
+            part[part == PageState.FILE] = MEANING_OF_FILE_BIT.get(region.kind, PageState.FILE)
     return states, mapped[0]

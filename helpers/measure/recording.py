@@ -1,7 +1,6 @@
 """Recording: what one run of a function cost. Comparison: several methods, one Recording each.
 
-The rest of the house shares these two nouns: `show` draws them, an exercise checks them, a claim asserts them,
-`data/recorded/` keeps them as JSON.
+`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON.
 """
 
 import json
@@ -17,7 +16,7 @@ from ..folders import write_whole
 from ..units import in_words
 from ..whole import regular_file
 from .machine import Machine
-from .plain import in_json, reading
+from .plain import json_or_repr, reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy recording", 1
@@ -178,21 +177,19 @@ class Recording:
         """Plain data. A value that JSON can't hold becomes its repr."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
         plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
-        if in_json(self.value) is None:
-            plain["value"] = repr(self.value)
-        return {"format": FORMAT, "version": VERSION, **plain}
+        return {"format": FORMAT, "version": VERSION, **plain, "value": json_or_repr(self.value)}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
         """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
-            made = {k: v for k, v in plain.items() if k not in ("format", "version")}
+            fields = {k: v for k, v in plain.items() if k not in ("format", "version")}
             for name in ("times", "resident", "anonymous", "file", "shared"):
                 kind = np.float64 if name == "times" else np.int64
-                made[name] = None if made[name] is None else np.array(made[name], kind)
+                fields[name] = None if fields[name] is None else np.array(fields[name], kind)
             for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
-                made[name] = kind(**made[name])
-            return cls(**made)
+                fields[name] = kind(**fields[name])
+            return cls(**fields)
 
     def save(self, path: str | os.PathLike) -> None:
         _write(path, self.to_json())
