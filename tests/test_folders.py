@@ -24,7 +24,7 @@ from helpers.ideas.carts import MappedFile
 from helpers.ideas.kmers import KmerIndex
 from helpers.ideas.safetensors import ShardedFile, TensorFile, save
 from helpers.make import dna, random_file
-from helpers.measure import Recording, drop_from_cache
+from helpers.measure import drop_from_cache
 from helpers.publish.tidy import is_tidy, tidy
 from helpers.whole import followed, whole_file
 
@@ -119,7 +119,7 @@ READERS = {
     "MappedFile": MappedFile, "TensorFile": TensorFile, "ShardedFile": ShardedFile,
     "Arena": partial(Arena.open, layout=""),
     "KmerIndex": lambda path: KmerIndex.of(path, 4, path.with_name("index")), "drop_from_cache": drop_from_cache,
-    "Recording": Recording.load, "tidy": tidy, "is_tidy": is_tidy,
+    "tidy": tidy, "is_tidy": is_tidy,
 }  # fmt: skip
 
 

@@ -112,16 +112,9 @@ class TestLimited:
         assert groups() == set()
 
 
-def test_limits_that_cannot_be() -> None:
-    with pytest.raises(ValueError, match=r"39 MiB .* 40 MiB or more"):
-        in_memory_limit(own, 1, limit="39 MiB")
-    with pytest.raises(ValueError, match="more than this machine's memory"):
-        in_memory_limit(own, 1, limit=2**60)
-
-
 def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_limit, "_places", lambda *_: iter([(Path("/proc"), ("a", "b"))]))
-    monkeypatch.setattr(memory_limit, "_by_systemd_not", lambda: "there is no systemd-run(1)")
+    monkeypatch.setattr(memory_limit, "_why_no_systemd", lambda: "there is no systemd-run(1)")
     with pytest.raises(NotMeasuredHere, match=r"/proc: .*; there is no systemd-run"):
         in_memory_limit(own, 1)
 
@@ -155,3 +148,11 @@ def test_what_limits_this_process_is_told_from_within():
         pytest.skip(str(refused))
     assert run.value == 256 * MiB
     assert own_limit() != run.value
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")]
+)
+def test_a_limit_below_the_interpreter_or_above_the_machine_is_refused(limit: int | str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        in_memory_limit(own, 1, limit=limit)

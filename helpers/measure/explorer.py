@@ -228,8 +228,8 @@ class Explorer:
         if order == "map":
             (self.shared,) = what
         if self._reason:
-            nothing = PageMap(None, 0, PAGE, self._reason)
-            return Step(action, nothing, PageCache(OWN, self.size, None, self._reason), nothing if self._child else None)
+            pages, cache = PageMap(None, 0, PAGE, self._reason), PageCache(OWN, self.size, None, self._reason)
+            return Step(action, pages, cache, pages if self._child else None)
         cache = self._settled() if cost["device_read_bytes"] else page_cache(self.path)
         try:
             mine = self._pages_of(self.pid)

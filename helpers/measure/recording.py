@@ -3,18 +3,13 @@
 `show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON.
 """
 
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..folders import write_whole
 from ..units import in_words
-from ..whole import regular_file
 from .machine import Machine
 from .plain import json_or_repr, reading
 from .tables import html_table, text_table
@@ -191,14 +186,6 @@ class Recording:
                 fields[name] = kind(**fields[name])
             return cls(**fields)
 
-    def save(self, path: str | os.PathLike) -> None:
-        _write(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Recording":
-        with regular_file(path) as file:
-            return cls.from_json(json.load(file))
-
 
 class Comparison(Mapping[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
@@ -260,13 +247,6 @@ class Comparison(Mapping[str, Recording]):
             raise ValueError(f"not a comparison, which is an object of lists of recordings by name: {plain!r:.80}")
         return cls({name: [Recording.from_json(r) for r in its] for name, its in plain.items()})
 
-    def save(self, path: str | os.PathLike) -> None:
-        _write(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Comparison":
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-
 
 def meter_named(name: str) -> Meter:
     """ValueError for a name that METERS doesn't have."""
@@ -282,7 +262,3 @@ def ending(ended: str, error: str | None) -> str:
 
 def _highest(series: np.ndarray | None) -> int | None:
     return None if series is None else max(0, int(series.max(initial=0)))
-
-
-def _write(path: str | os.PathLike, plain: Mapping) -> None:
-    write_whole(path, json.dumps(plain, separators=(",", ":")) + "\n")

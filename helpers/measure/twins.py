@@ -10,7 +10,6 @@ crate("copy").figures["first print"]["taken by the first"]  # 1024; with crates 
 import json
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .. import folders
 
