@@ -37,9 +37,7 @@ def map_pages(size: int, protection: int, flags: int, descriptor: int, address: 
         raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
     function = libc().mmap
     function.restype = ctypes.c_void_p
-    where = function(
-        ctypes.c_void_p(address), ctypes.c_size_t(size), protection, flags, descriptor, ctypes.c_long(0)
-    )
+    where = function(ctypes.c_void_p(address), ctypes.c_size_t(size), protection, flags, descriptor, ctypes.c_long(0))
     if where == FAILED:
         raise last_error()
     return where

@@ -24,7 +24,6 @@ import psutil
 import pytest
 
 from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
-from helpers.measure.machine import here
 from helpers.measure.parcel import packed, unpacked
 from helpers.units import MiB
 
@@ -135,21 +134,6 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
 
     run = measure(flash, interval=5)
     assert run.peak.resident == pytest.approx(64 * MiB, rel=0.02)
-
-
-@pytest.mark.measured
-@linux
-def test_address_space_counts_whether_anything_is_there_or_not():
-    def reserves():
-        with mmap.mmap(-1, 2 * SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS):
-            hold()
-        return mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-    run = measure(reserves)
-    assert run.virtual_peak == run.meter("virtual") == pytest.approx(2 * SIZE, rel=0.05)
-    assert run.resident.max() < SIZE / 20
-    kept = measure(lambda: mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-    assert kept.virtual_peak == pytest.approx(SIZE, rel=0.05)  # the last sample still has the returned value
 
 
 @pytest.mark.measured
@@ -400,19 +384,6 @@ def test_no_descriptor_thread_or_process_is_left(descendants):
         measure(function, *([1] if function is not raising else []))
     measure(forever, timeout=0.1)
     assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
-
-
-@pytest.mark.measured
-@pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
-def test_interrupting_the_clean_up_ends_the_child_too(descendants):
-    def leaves_a_thread():
-        threading.Thread(target=time.sleep, args=(600,)).start()
-
-    before = descendants()
-    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        measure(leaves_a_thread)
-    assert descendants() <= before
 
 
 @pytest.mark.measured
@@ -867,11 +838,6 @@ def test_what_is_no_plain_data_is_named_and_never_unpickled(made, named):
     assert run.ended == "returned" and run.value is None and f"it is or holds {named}" in run.error
 
 
-def test_objects_come_back_to_those_who_ask_for_them():
-    assert measure(Path, "somewhere", objects=True).value == Path("somewhere")
-    assert compare({"path": Path}, "somewhere", objects=True)["path"].value == Path("somewhere")
-
-
 @pytest.mark.measured
 def test_a_result_has_no_end_that_the_caller_pays_for():
     def nested(depth):
@@ -980,15 +946,6 @@ def test_a_recording_knows_its_machine(file):
     assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
     assert all(fact in str(machine) for fact in (machine.system, machine.file_system or "", machine.python))
     assert measure(os.getpid).machine.file_system is None, "no file was measured"
-
-
-def test_a_machine_may_have_no_mount_table_to_read(monkeypatch: pytest.MonkeyPatch):
-    def refused(all: bool):
-        raise PermissionError(13, "Permission denied", "/proc/self/mounts")
-
-    for disk_partitions in (refused, lambda all: []):
-        monkeypatch.setattr(psutil, "disk_partitions", disk_partitions)
-        assert here().file_system is None and "None" not in str(here())
 
 
 def test_a_comparison_keeps_order_and_chooses_the_fastest_run_that_returned(tmp_path):

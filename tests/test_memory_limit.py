@@ -2,11 +2,9 @@ import mmap
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from helpers.measure import NotMeasuredHere, drop_from_cache, memory_limit
@@ -27,13 +25,6 @@ def own(length: int) -> int:
 def read_through(path: Path) -> int:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         return sum(mapping[:: mmap.PAGESIZE])
-
-
-def write_through(path: Path) -> int:
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
-        for page in range(0, len(mapping), mmap.PAGESIZE):
-            mapping[page] = 2
-        return len(mapping)
 
 
 def groups() -> set[str]:
@@ -80,13 +71,6 @@ class TestLimited:
         assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
         assert groups() == set()
 
-    @pytest.mark.measured
-    def test_a_shared_mapping_of_four_times_the_limit_is_written(self, path: Path) -> None:
-        run = in_memory_limit(write_through, path, limit=LIMIT)
-        assert (run.ended, run.value) == ("returned", FILE)
-        assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
-        assert np.memmap(path, np.uint8)[:: mmap.PAGESIZE].sum() == 2 * FILE // mmap.PAGESIZE
-
     def test_the_least_limit_is_enough_for_the_interpreter(self) -> None:
         assert in_memory_limit(own, MiB, limit=memory_limit.LEAST).ended == "returned"
 
@@ -105,11 +89,6 @@ class TestLimited:
             assert used.exists() and not left.exists()
         finally:
             used.rmdir()
-
-    def test_nothing_is_left_where_the_function_cannot_travel(self) -> None:
-        with pytest.raises(TypeError, match="carried"):
-            in_memory_limit(own, threading.Lock())
-        assert groups() == set()
 
 
 def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Pages, the page cache, advice, sharing, where: what's reported is what the kernel has, page by page."""
 
-import contextlib
 import itertools
 import json
 import mmap
@@ -396,19 +395,6 @@ def test_a_page_that_is_not_ours_alone_is_not_thrown_away(private):
         with pytest.raises(ValueError, match="share a page"):
             advise(private, "dontneed", start, length)
     assert [private[page * PAGE] for page in range(4)] == [255] * 4
-
-
-def test_a_mapping_that_ends_within_a_page_has_that_page_for_itself_whatever_its_neighbours_are():
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    with contextlib.ExitStack() as open_ones:
-        for one in [open_ones.enter_context(mmap.mmap(-1, PAGE + 100, flags)) for _ in range(20)]:
-            one[PAGE] = 1
-            view = np.frombuffer(one, np.uint8)
-            with pytest.raises(ValueError, match="share a page"):
-                advise(view[:-1], "dontneed")
-            advise(view, "dontneed")
-            assert one[PAGE] == 0
-            del view
 
 
 def test_errors_of_advice_name_it(private):

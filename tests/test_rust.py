@@ -56,22 +56,15 @@ def told(projects: Callable[[str], Path]) -> Callable[[str], dict]:
     return cache(lambda folder: dict(answers(projects(folder))))
 
 
-def shown(folder: str) -> pytest.MarkDecorator:
-    """Of a test of `made`: it gets the figures as recorded, and as the programs print them here."""
-    slow = [pytest.mark.slow] if folder else []
-    return pytest.mark.parametrize("made", [("", folder), pytest.param(("run", folder), marks=slow)], indirect=True,
-                                   ids=["recorded", "run"])  # fmt: skip
-
-
 @pytest.fixture
 def made(request: pytest.FixtureRequest, told: Callable[[str], dict]) -> Callable[[str], dict]:
-    run, folder = request.param
-    if run:
-        return lambda name: told(folder)[name]["figures"]
-    return lambda name: (crate if folder else twin)(name).figures
+    """The figures that the programs print here. The lessons' claims assert the recorded ones."""
+    return lambda name: told(request.param)[name]["figures"]
 
 
-std, with_crates = shown(""), shown("crates")
+CRATES_HERE = [pytest.param("crates", marks=pytest.mark.slow)]
+std = pytest.mark.parametrize("made", [""], indirect=True, ids=["std"])
+with_crates = pytest.mark.parametrize("made", CRATES_HERE, indirect=True, ids=["crates"])
 
 
 @std
@@ -148,17 +141,6 @@ def test_copies_with_tokio_and_mmap_take_what_they_hold(made):
     assert figures["memmap2"]["peak heap"] == figures["io-copy"]["peak heap"] == 0
     assert figures["loop-1MiB"]["peak heap"] == MiB <= figures["tokio-1MiB"]["peak heap"] < 5 * MiB
     assert 16 * KiB < figures["tokio"]["live at the end"] < figures["tokio"]["peak heap"] < size / 100
-
-
-def test_172952_are_the_workers_of_an_older_tokio():
-    (older,) = (told["live by workers"] for version, told in crate("copy").others.items() if " 1.43." in version)
-    newer = crate("copy").figures["live by workers"]
-    assert older["8"] < 172_952 < older["16"] and newer["16"] < 172_952
-    assert a_worker(older) > 2 * a_worker(newer)
-
-
-def a_worker(live: dict[str, int]) -> float:
-    return (live["16"] - live["4"]) / 12
 
 
 @with_crates
@@ -256,12 +238,6 @@ def test_parts_are_whole(one: Twin | Refusal):
         one.part("beginning")
 
 
-def test_a_page_shows_sizes_in_words_and_the_versions():
-    shown = repr(rust(crate("cow"), "chain", sections=["to_mut", "to_vec"]))
-    assert "4 MiB" in shown and "4,194,304" not in shown and "copy_nonoverlapping(" in shown
-    assert re.search(r"Recorded, not run here: rustc 1\.\d+.*, tokio 1\.\d+\.\d+, yoke 0", shown)
-
-
 def test_an_unknown_name_is_answered_with_those_there_are():
     with pytest.raises(ValueError, match="no Rust program 'cows'; there are: copy, cow, dispatch, swap, yoke"):
         twin("cows")
@@ -308,19 +284,6 @@ def test_programs_name_bad_input_and_touch_nothing(program: Callable, tmp_path: 
     assert done.returncode == 2 and not done.stdout and re.search(message, done.stderr)
     assert "panicked" not in done.stderr
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(("same", "linked"), "kept")
-
-
-def test_the_appendix_names_every_program():
-    text = (RUST / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in RUST.glob("*.rs") if f"`{path.name}`" not in text] == []
-    names = [f"crates/{path.name}" for path in (RUST / "crates").glob("*.rs")]
-    assert [name for name in names if f"`{name}`" not in text] == []
-    shown: dict[str, list[str]] = {}
-    for lesson in sorted(folders.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
-        for name in re.findall(r"\b(?:twin|refusal)\(\\?[\"'](\w+)", lesson.read_text(encoding="utf-8")):
-            shown.setdefault(f"{name}.rs", []).append(lesson.name[:2])
-    table = dict(re.findall(r"^\| `(\w+\.rs)` \| ([\d, ]+) \|", text, re.M))
-    assert table == {name: ", ".join(dict.fromkeys(lessons)) for name, lessons in shown.items()}
 
 
 def test_the_appendix_compiles(tmp_path: Path):

@@ -37,9 +37,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     """madvise(2) for `length` bytes of a mapping, array or memoryview, from byte `start` on; by default, all of it.
 
     The kernel takes whole pages, so the stretch is widened to the pages of its first and last byte. Advice that throws
-    contents away ("dontneed", "free", "remove") must begin and end with a page, or end with the `mmap`
-    that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the next
-    touch shows the file, or zeros. That's what it is for, and there's no way back.
+    contents away ("dontneed", "free", "remove") must begin and end with a page, or end with the `mmap` that owns the
+    bytes. "dontneed" on a private mapping discards the edits: the next touch shows the file, or zeros.
 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
     an older kernel says EINVAL for advice that it doesn't know.

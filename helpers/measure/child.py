@@ -285,11 +285,12 @@ class Counters:
     def _moved(self, and_itself: bool) -> dict[str, int]:
         """proc_pid_io(5) as it stood before this reading; with `and_itself`, as it stands after it."""
         text = self._text(self._io)
-        found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
-        if and_itself and found:
-            found["rchar"] += len(text)
-            found["syscr"] += 1
-        return found
+        lines = (line.partition(": ") for line in text.decode().splitlines())
+        counts = {name: int(number) for name, _, number in lines}
+        if and_itself and counts:
+            counts["rchar"] += len(text)
+            counts["syscr"] += 1
+        return counts
 
     def size_of(self, field: bytes) -> int | None:
         """A size from /proc/self/status, in bytes; None if it isn't there."""
@@ -316,10 +317,7 @@ def dump(value, file) -> None:
     class Pickler(cloudpickle.Pickler):
         def reducer_override(self, obj):
             if type(obj) is CodeType:
-                try:
-                    return marshal.loads, (marshal.dumps(obj),)
-                except ValueError:  # it has a constant that no compiler puts there
-                    pass
+                return marshal.loads, (marshal.dumps(obj),)
             return super().reducer_override(obj)
 
     Pickler(file, protocol=5).dump(value)

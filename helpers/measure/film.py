@@ -45,8 +45,8 @@ class Step:
         """The inverse of `to_json`."""
         child = None if plain["child"] is None else PageMap.from_json(plain["child"])
         value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
-        seen = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
-        return cls(**{**plain, **seen, "child": child, "value": value})
+        tables = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
+        return cls(**{**plain, **tables, "child": child, "value": value})
 
 
 class Film(Sequence[Step]):

@@ -62,7 +62,7 @@ class Chain:
 class Holding:
     """Who holds a file in this process, as text, so a Holding itself keeps nothing alive.
 
-    mapped     bytes of this process's addresses that show the file; None where the system doesn't tell (no /proc)
+    mapped     bytes of this process's addresses that show the file; None without /proc
     deleted    is some of that a file of this name that has been deleted or replaced?
     chains     a path to each holder
     processes  other processes that map it, "4711 (python)", as far as this user may know

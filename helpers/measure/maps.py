@@ -40,11 +40,8 @@ class Region:
 
     @property
     def kind(self) -> str:
-        """ "file", "anonymous", "heap" (what brk(2) gave), "stack", "shared memory" or "kernel".
-
-        A private mapping of shared memory is "shared memory" too: its pages are shared until somebody writes to them.
-        A file on a tmpfs other than /dev/shm is a "file", though the kernel counts its pages as shared memory.
-        """
+        """ "file", "anonymous", "heap" (what brk(2) gave), "stack", "shared memory" (private mappings of it too) or
+        "kernel". A file on a tmpfs other than /dev/shm is a "file", though the kernel counts it as shared memory."""
         if self.path.startswith(("/dev/zero", "/anon_hugepage")) and not self.shared:
             return "anonymous"
         if self.path.startswith(SHARED_MEMORY):

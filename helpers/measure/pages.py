@@ -1,6 +1,6 @@
 """What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
 
-You needn't be root: the kernel hides where in the machine a page lies, but still tells what it is.
+It needs no root: the kernel hides where in the machine a page lies, but still tells what it is.
 """
 
 import mmap
@@ -23,9 +23,8 @@ class PageState(IntEnum):
     """What a process has at a page. FILE pages are lent; SHARED pages, which no disk holds, and anonymous ones must be
     kept.
 
-    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. The kernel's page of
-    zeros (and its huge page of zeros) also reads as FORKED: it stands in for anonymous memory that was read and never
-    written, so it is present and belongs to nobody alone.
+    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. So is the kernel's
+    page of zeros, which stands in for anonymous memory that was read and never written.
     """
 
     ABSENT = 0
@@ -133,10 +132,8 @@ def page_map(
     """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else with a buffer.
 
     An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours,
-    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in.
-
-    ValueError: a closed mapping, an empty buffer, a size of 0 or less, nothing mapped there. TypeError: not a buffer,
-    or both ways at once. ProcessLookupError, PermissionError: no such process, or not yours.
+    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in. ValueError: nothing is mapped there, or
+    nothing to look at. TypeError: not a buffer. ProcessLookupError, PermissionError: no such process, or not yours.
     """
     if (buffer is None) == (address is None) or (address is None) != (size is None):
         raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")

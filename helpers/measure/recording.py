@@ -21,8 +21,7 @@ FORMAT, VERSION = "zero-copy recording", 1
 class Peak:
     """Highest growth over the state before the call, bytes; None where this machine has no such meter.
 
-    Each kind's peak is its highest sample, so a peak shorter than the interval between two samples can come out low.
-    `resident` can't, where the kernel keeps a high-water mark.
+    A kind's peak is its highest sample: a shorter one can be missed. `resident` isn't, where the kernel keeps its peak.
     """
 
     anonymous: int | None = None
@@ -87,17 +86,17 @@ METERS: dict[str, Meter] = {
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A run of a function in a fresh process. Memory is growth over the process's state just before the call.
+    """A run of a function in a fresh process. Memory is growth over the process's state just before the call. None:
+    not measured.
 
-    times      (n,) float64, seconds since the call began
-    anonymous  (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started;
-               None if not measured here
-    file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
-    shared     (n,) int64, bytes: shared memory, its own and that of processes it started; None if not measured here
-    resident   (n,) int64, bytes: all resident pages, of every kind
-    high_water bytes: the kernel's own high-water mark of resident, which misses no peak; None if not measured
-    virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
-    heap_peak  bytes: tracemalloc's peak in a second, separate run (`heap=True`); else None
+    times         (n,) float64, seconds since the call began
+    anonymous     (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started
+    file          (n,) int64, bytes: pages of files, lent by the page cache
+    shared        (n,) int64, bytes: shared memory, its own and that of processes that it started
+    resident      (n,) int64, bytes: all resident pages, of every kind
+    high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
+    virtual_peak  bytes: address space, resident or not; the highest sample
+    heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),

@@ -20,9 +20,9 @@ Figures = dict[str, dict[str, int | float | str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What Twin and Refusal share: a program, and which compiler and machine gave the answer. `date` is ISO 8601.
+    """A program, and which compiler and machine gave the answer. `date` is ISO 8601. `crates`: version by crate.
 
-    `source` is the program's file, then the module that counts the heap, if it uses it. `crates`: version by crate.
+    `source` is the program's file, then the module that counts the heap, if it uses it.
     """
 
     name: str

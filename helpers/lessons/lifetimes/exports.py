@@ -44,14 +44,14 @@ def _offset(kind: type) -> int | None:
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD + 1, WORD)
-    owner, views, seen = COUNTING[kind](), [], []
+    owner, views, readings = COUNTING[kind](), [], []
     for _ in range(3):
-        seen.append(_words(owner, offsets))
+        readings.append(_words(owner, offsets))
         views.append(memoryview(owner))
     for view in views:
         view.release()
-    seen.append(_words(owner, offsets))
-    counts = [offset for offset, word in zip(offsets, zip(*seen, strict=True), strict=True) if word == (0, 1, 2, 0)]
+    readings.append(_words(owner, offsets))
+    counts = [offset for offset, word in zip(offsets, zip(*readings, strict=True), strict=True) if word == (0, 1, 2, 0)]
     return counts[0] if len(counts) == 1 else None
 
 

@@ -30,7 +30,7 @@ from ...show.fitting import wrapped
 from ...units import in_words
 from .keeps import Box, Tie, boxes_of
 
-TOLD: dict[Tie, str] = {
+MEANING: dict[Tie, str] = {
     "kept": "keeps alive",
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
@@ -162,9 +162,9 @@ def _gap(boxes: list[Box], steps: int, least: float) -> float:
 
 def _keys(boxes: list[Box]) -> list[list[Line2D | Patch]]:
     """The legend: the arrows and the kinds of memory that occur, in one row if they fit."""
-    ties = [tie for tie in TOLD if any(box.to and box.tie == tie for box in boxes)]
+    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
     arrows = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=TOLD[tie])
+        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=MEANING[tie])
         for tie in ties
     ]
     kinds = [key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory)]
@@ -183,17 +183,17 @@ def _exports(count: int | None) -> str:
 
 def _alt(boxes: list[Box]) -> str:
     """One sentence for each object that nothing else leads to: its way to the owner."""
-    told: list[str] = []
+    sentences: list[str] = []
     seen: set[Box] = set()
     for source in (box for box in boxes if not box.viewers):
-        said = f"{', '.join(source.names)}: {source.kind}, {source.role}"
-        said += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
+        sentence = f"{', '.join(source.names)}: {source.kind}, {source.role}"
+        sentence += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
         for box, under in zip(way := list(source.way()), way[1:], strict=False):
             arrow = "->" if box.tie == "kept" else f"-> ({box.tie})" if box.tie == "not counted" else "-> (an address)"
-            said += f" {arrow} {_short(under, under in seen)}"
+            sentence += f" {arrow} {_short(under, under in seen)}"
             seen.add(under)
-        told.append(f"{said}.")
-    return f"What keeps what alive, from view to owner. {' '.join(told)}"
+        sentences.append(f"{sentence}.")
+    return f"What keeps what alive, from view to owner. {' '.join(sentences)}"
 
 
 def _short(box: Box, again: bool) -> str:
@@ -206,5 +206,5 @@ def _short(box: Box, again: bool) -> str:
 
 
 def _more(box: Box) -> str:
-    told = ", ".join(filter(None, (_exports(box.count), box.gone)))
-    return f" ({told})" * bool(told) + f" -> {box.file}" * bool(box.file)
+    state = ", ".join(filter(None, (_exports(box.count), box.gone)))
+    return f" ({state})" * bool(state) + f" -> {box.file}" * bool(box.file)
