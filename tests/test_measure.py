@@ -4,7 +4,6 @@ import contextlib
 import ctypes
 import json
 import mmap
-import multiprocessing
 import os
 import re
 import signal
@@ -1059,12 +1058,3 @@ def test_the_name_of_a_process_is_not_taken_for_a_figure():
 
     for name in ("VmSize: a b", "RssAnon: a b"):
         assert measure(renamed, name).peak.anonymous > 31 * MiB
-
-
-def test_measuring_from_a_process_that_was_started_by_multiprocessing():
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(run_inside).value == 7
-
-
-def run_inside() -> Recording:
-    return measure(abs, -7)

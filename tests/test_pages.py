@@ -6,7 +6,6 @@ import mmap
 import os
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -72,15 +71,6 @@ def bare() -> Iterator[mmap.mmap]:
 def write(memory, pages, value: int = 255) -> None:
     for page in pages:
         memory[page * PAGE] = value
-
-
-def in_a_child(code: str) -> dict:
-    """Runs the code in a fresh interpreter, which may fork. Returns what it prints as JSON."""
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
 
 
 def on_a_disk(path: Path) -> None:
@@ -245,45 +235,6 @@ def test_a_closed_mapping_and_a_released_view_have_no_pages():
     for nothing in (closed, released):
         with pytest.raises(ValueError, match="no longer shows any bytes"):
             page_map(nothing)
-
-
-def test_a_fork_shares_until_somebody_writes():
-    seen = in_a_child("""
-        import json, mmap, os, signal
-        from helpers.measure import PageState, page_map
-        size = 16 * mmap.PAGESIZE
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory[:] = bytes([7]) * size
-        address = page_map(memory).address
-        def both():
-            theirs = page_map(pid=child, address=address, size=size)
-            return [[one.which(s).tolist() for s in (PageState.FORKED, PageState.ANONYMOUS)]
-                    for one in (page_map(memory), theirs)]
-        (go, went), (wrote, written) = os.pipe(), os.pipe()
-        before = page_map(memory).count(PageState.ANONYMOUS)
-        child = os.fork()
-        if not child:
-            for page in (2, 9):
-                os.read(go, 1)
-                memory[page * mmap.PAGESIZE] = 8
-                os.write(written, b"w")
-            signal.pause()
-        found = [both()]
-        for _ in range(2):
-            os.write(went, b"g")
-            os.read(wrote, 1)
-            found.append(both())
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        alone = page_map(memory).count(PageState.ANONYMOUS)
-        print(json.dumps({"before": before, "found": found, "alone": alone}))
-    """)
-    everything = list(range(16))
-    assert seen["before"] == seen["alone"] == 16
-    for (mine, theirs), written in zip(seen["found"], ([], [2], [2, 9]), strict=True):
-        left = [page for page in everything if page not in written]
-        # When the child has copied a page, its copy is the child's alone, and the original is now the parent's alone.
-        assert mine == theirs == [left, written]
 
 
 def test_pages_caches_and_sharings_survive_json(bare, file):
@@ -462,49 +413,12 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
 
 
 # --- sharing -----------------------------------------------------------------------------------------------
-def test_two_processes_that_map_a_file_each_have_half_of_it(tmp_path):
-    on_a_disk(tmp_path)  # on tmpfs the file would count as shared memory
-    path = tmp_path / "weights"
-    path.write_bytes(bytes(16 * MiB))
-    with open(path, "rb") as f:
-        os.fsync(f.fileno())
-
-    def start() -> subprocess.Popen:
-        code = HOLD.replace("mapping[0]", "sum(mapping[at] for at in range(0, len(mapping), 4096))")
-        return subprocess.Popen(
-            [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    with start() as one:
-        one.stdout.readline()
-        alone = sharing({"one": one.pid}).rows[0]
-        with start() as two:
-            two.stdout.readline()
-            seen = sharing({"one": one.pid, "two": two.pid})
-            two.stdin.close()
-        one.stdin.close()
-    first, second = seen.rows
-    assert (first.name, first.pid, second.name) == ("one", one.pid, "two")
-    assert alone.uss > 16 * MiB and first.uss < alone.uss - 15 * MiB
-    assert 7 * MiB < alone.pss - first.pss < 12 * MiB
-    assert seen.total("rss") - seen.total("pss") > 15 * MiB
-    assert first.file > 16 * MiB and first.anonymous < first.rss - 16 * MiB
-    assert seen.table()[1][-1][0] == "together" and "one" in repr(seen) and seen._repr_html_().count("<tr>") == 4
 
 
 def test_shared_memory_is_not_counted_as_a_file():
-    before, after = (
-        json.loads(line)
-        for line in in_a_child("""
-        import json, mmap, os
-        from dataclasses import asdict
-        from helpers.measure.sharing import sharing
-        found = [asdict(sharing([os.getpid()]).rows[0])]
-        memory = mmap.mmap(-1, 32 << 20)
-        memory[:] = bytes(32 << 20)
-        found.append(asdict(sharing([os.getpid()]).rows[0]))
-        print(json.dumps([json.dumps(one) for one in found]))
-    """)
-    )
-    assert after["rss"] - before["rss"] > 31 * MiB
-    assert after["file"] - before["file"] < 8 * MiB
+    before = sharing({"me": os.getpid()})
+    with mmap.mmap(-1, 32 * MiB) as memory:
+        memory[:] = bytes(32 * MiB)
+        after = sharing({"me": os.getpid()})
+    assert after.total("rss") - before.total("rss") > 31 * MiB
+    assert after.total("file") - before.total("file") < 8 * MiB

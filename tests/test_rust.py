@@ -17,7 +17,6 @@ from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
 from helpers.publish.rust import NotBuilt, answers, built, figures_in, record
 from helpers.scratch import room
 from helpers.show import rust
-from helpers.units import KiB, MiB
 
 TWINS, REFUSED = ("copy", "cow", "dispatch", "swap", "yoke"), {"dangling": ("E0505", "E0515")}
 CRATES, CRATES_REFUSED = ("copy", "cow", "dispatch", "yoke"), {"uncached": ("E0597",), "unpromised": ("E0277",)}
@@ -57,17 +56,11 @@ def told(projects: Callable[[str], Path]) -> Callable[[str], dict]:
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest, told: Callable[[str], dict]) -> Callable[[str], dict]:
-    """The figures that the programs print here. The lessons' claims assert the recorded ones."""
-    return lambda name: told(request.param)[name]["figures"]
+def made(told: Callable[[str], dict]) -> Callable[[str], dict]:
+    """The figures that a program prints here. The lessons' claims assert the recorded ones."""
+    return lambda name: told("")[name]["figures"]
 
 
-CRATES_HERE = [pytest.param("crates", marks=pytest.mark.slow)]
-std = pytest.mark.parametrize("made", [""], indirect=True, ids=["std"])
-with_crates = pytest.mark.parametrize("made", CRATES_HERE, indirect=True, ids=["crates"])
-
-
-@std
 def test_copies_take_what_they_hold_at_once(made):
     figures = made("copy")
     bytes_ = figures["file"]["bytes"]
@@ -79,7 +72,6 @@ def test_copies_take_what_they_hold_at_once(made):
     assert figures["first line"]["peak heap"] == 1024, "the line buffer of standard output"
 
 
-@std
 def test_a_cow_copies_when_asked_to_write(made):
     figures = made("cow")
     sizes = figures["size_of"]
@@ -97,7 +89,6 @@ def test_older_compilers_needed_a_word_more():
     assert twin("cow").compilers["1.63.0"]["size_of"]["Cow<str>"] == 32
 
 
-@std
 def test_dynamic_dispatch_takes_two_words_and_a_table(made):
     figures = made("dispatch")
     sizes, costs = figures["size_of"], figures["ns per call"]
@@ -112,7 +103,6 @@ def test_dynamic_dispatch_takes_two_words_and_a_table(made):
     assert costs["static (inlined)"] < costs["static (not inlined)"]
 
 
-@std
 def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
     figures = made("yoke")
     views = {value for name, value in figures["move"].items() if name.startswith("view")}
@@ -123,7 +113,6 @@ def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
     assert list(figures["Rc count"].values()) == [1, 2, 1]
 
 
-@std
 def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
     figures = made("swap")
     threads = [figures[name] for name in ("thread 1", "thread 2")]
@@ -131,44 +120,6 @@ def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
     after = {"current version": 10, "version of the slow request": 0, "owners of that version": 1}
     assert figures["after the swaps"] == after
     assert figures["models mapped"] == {"during the slow request": 2, "when that has ended": 1}
-
-
-@with_crates
-def test_copies_with_tokio_and_mmap_take_what_they_hold(made):
-    figures = made("copy")
-    size = figures["file"]["bytes"]
-    assert figures["read_to_end"]["peak heap"] == figures["read_to_end"]["live at the end"] == size
-    assert figures["memmap2"]["peak heap"] == figures["io-copy"]["peak heap"] == 0
-    assert figures["loop-1MiB"]["peak heap"] == MiB <= figures["tokio-1MiB"]["peak heap"] < 5 * MiB
-    assert 16 * KiB < figures["tokio"]["live at the end"] < figures["tokio"]["peak heap"] < size / 100
-
-
-@with_crates
-def test_a_cow_copies_where_something_changes_and_the_misprint_does_not_tell(made):
-    figures = made("cow")
-    says = {name: told["says the same place"] for name, told in figures.items() if "says the same place" in told}
-    assert says == {"not copied": 1, "copied": 0, "misprinted": 1, "meant": 0}
-    assert figures["misprinted"]["lent"] == figures["misprinted"]["copied"] == "0x7", "the number, not an address"
-
-
-@with_crates
-def test_a_yoke_moves_without_its_bytes_and_copies_when_it_changes(made):
-    figures = made("yoke")
-    sizes, text = figures["size_of"], figures["text"]
-    assert sizes["Yoke"] == sizes["Cow<str>"] + sizes["Rc<[u8]>"]
-    assert text["cart at"] == text["lent at"] == text["moved, at"] != text["changed, at"]
-    assert (text["allocated"], text["reads"], text["its clone reads"]) == (4, "BEEF", "beef")
-    assert list(figures["owners of the cart"].values()) == [3, 1]
-
-
-@with_crates
-def test_a_generic_function_is_as_long_as_its_types_are_many(made):
-    figures = made("dispatch")
-    once, through_dyn = figures["generic_over_1"]["code"], figures["through_dyn"]
-    for types in (1, 4, 16):
-        told = figures[f"generic_over_{types}"]
-        assert told["copies"] == types and 0.5 < told["code"] / (types * once) < 2
-    assert through_dyn["copies"] == 1 and through_dyn["code"] < figures["generic_over_4"]["code"]
 
 
 @pytest.mark.parametrize("one", [one for one in EVERY if isinstance(one, Refusal)], ids=lambda one: one.name)

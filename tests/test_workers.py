@@ -67,6 +67,7 @@ def test_four_that_map_share_one_copy_and_four_that_read_have_four(file):
     assert [row.value for row in mapped.rows] == [sum(range(SIZE // MiB)) * (MiB // PAGE)] * 4
     assert [row.value for row in copied.rows] == [None] * 4  # too large to be sent back
     assert len({row.pid for row in mapped.rows}) == 4 and not mapped.missing and not mapped.why
+    assert mapped.table()[1][-1][0] == "together" and mapped._repr_html_().count("<tr>") == 6
 
 
 @pytest.mark.slow
