@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 class Box:
-    """Takes a value's bytes, up to `most`. `write` makes it a file for pickle."""
+    """Takes a value's bytes, up to `most`."""
 
     def __init__(self, most: int):
         self.most, self.nodes, self.data = most, 0, bytearray()
@@ -30,11 +30,10 @@ class Box:
                 f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
             )
 
-    def write(self, part) -> int:
+    def write(self, part) -> None:
         part = memoryview(part).cast("B")
         self.room_for(len(part))
         self.data += part
-        return len(part)
 
 
 def packed(value, most: int = 2**20) -> bytearray:
