@@ -1,7 +1,8 @@
-"""How results travel between processes: as plain data, which whoever unpacks them rebuilds within limits, running none.
+"""How results travel between processes: as plain data. Unpacking keeps to limits, and never runs what came.
 
-A value is a letter for its type, then the length if the type has one, then the contents. On its way, a parcel has its
-length in front, in 8 bytes. child.py imports this file by path, so it imports nothing of the package, and numpy late.
+A packed value is a letter for its type, then the length if the type has one, then the contents. A parcel is a packed
+value with its length in front, in 8 bytes. child.py loads this file by path: it imports nothing of the package, and
+numpy only where there is an array.
 """
 
 import builtins
