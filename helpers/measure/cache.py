@@ -169,21 +169,13 @@ def _counts(file: int, offset: int, length: int) -> _Counts | None:
     return None if libc.libc().syscall(CACHESTAT, *arguments) else counts
 
 
-def _mapped_by(path: str | os.PathLike) -> tuple[str, ...]:
+def _mapped_by(path: str | os.PathLike) -> list[str]:
     """The processes that map the file, of those that we may look at: "this process", "python3 (1234)"."""
-    file, holders = os.stat(path), []
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()) if os.path.isdir("/proc") else ():
-        try:
-            names = {region.path for region in maps.regions(pid) if region.inode == file.st_ino}
-            if any(os.path.samestat(os.stat(name), file) for name in names if os.path.exists(name)):
-                name = Path(f"/proc/{pid}/comm").read_text().strip()
-                holders.append("this process" if pid == os.getpid() else f"{name} ({pid})")
-        except OSError:  # it has ended, or belongs to another user
-            continue
-    return tuple(holders)
+    names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
+    return ["this process" if pid == os.getpid() else f"{name} ({pid})" for pid, name in names.items()]
 
 
-def _why_they_stay(pages: int, holders: tuple[str, ...], system: str | None) -> str:
+def _why_they_stay(pages: int, holders: list[str], system: str | None) -> str:
     if holders:
         because = f"mapped by {', '.join(holders)}"
     elif in_memory(system):

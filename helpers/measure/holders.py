@@ -15,7 +15,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import psutil
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
@@ -117,50 +116,29 @@ def who_holds(path: str | os.PathLike) -> Holding:
     The file need not exist. A million objects take about two seconds; none of them is kept alive.
     """
     target = os.path.realpath(path)
-    regions, others, foreign = _regions(target), [], 0
+    regions, processes, hidden = _regions(target), {}, 0
     unseen = [UNSEEN]
     if regions is None:
         unseen = [NO_MAPS, "other processes", *unseen]
     else:
-        others, foreign = _others(target)
+        processes, hidden = maps.processes_that_map(target)
     chains = _chains(target, regions) if regions or regions is None else []
     if regions and not chains:
         regions = _regions(target)  # the search may have set off the collector, which may have let go of the file
     if regions and not chains:
         unseen.insert(0, "who has it mapped: no Python object was found that shows these addresses")
-    if foreign:
-        unseen.append(f"processes that this user may not look into: {foreign}")
+    if hidden:
+        unseen.append(f"processes that this user may not look into: {hidden}")
     mapped = None if regions is None else sum(region.end - region.start for region in regions)
     gone = any(region.path == target + maps.DELETED for region in regions or ())
-    return Holding(target, mapped, gone, tuple(chains), tuple(others), tuple(unseen))
+    others = tuple(f"{pid} ({name})" for pid, name in processes.items() if pid != os.getpid())
+    return Holding(target, mapped, gone, tuple(chains), others, tuple(unseen))
 
 
 # --- which addresses -----------------------------------------------------------------------------------------
-def _regions(target: str, pid: int | str = "self") -> list[maps.Region] | None:
+def _regions(target: str) -> list[maps.Region] | None:
     """The mappings of the file, or of a deleted file of that name; None without /proc."""
-    if not os.path.exists("/proc/self/maps"):
-        return None
-    same = None
-    with suppress(OSError):
-        status = os.stat(target)
-        same = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", status.st_ino  # links have other names
-    names = (target, target + maps.DELETED)
-    return [each for each in maps.regions(pid) if each.path in names or (each.device, each.inode) == same]
-
-
-def _others(target: str) -> tuple[list[str], int]:
-    """Other processes that map the file, and how many this user may not look into."""
-    others, foreign = [], 0
-    for process in psutil.process_iter(["name"]):
-        if process.pid != os.getpid():
-            try:
-                if _regions(target, process.pid):
-                    others.append(f"{process.pid} ({process.info['name']})")
-            except ProcessLookupError:  # it has ended, or is a kernel thread
-                pass
-            except PermissionError:
-                foreign += 1
-    return others, foreign
+    return maps.mappings_of(target) if os.path.exists("/proc/self/maps") else None
 
 
 # --- who looks at them ---------------------------------------------------------------------------------------

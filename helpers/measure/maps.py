@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,30 @@ def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region
 def region_at(address: int, pid: int | str = "self") -> Region | None:
     """The mapping that holds this address; None where nothing is mapped. Errors as for `regions`."""
     return next((region for region in regions(pid) if region.start <= address < region.end), None)
+
+
+def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region]:
+    """The mappings of a file, under any of its names, or of a deleted file of this name. Errors as for `regions`."""
+    target, same = os.path.realpath(path), None
+    with suppress(OSError):
+        status = os.stat(path)
+        same = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", status.st_ino
+    names = (target, target + DELETED)
+    return [region for region in regions(pid) if region.path in names or (region.device, region.inode) == same]
+
+
+def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
+    """Their names by number, and how many processes this user may not look into."""
+    names, hidden = {}, 0
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            if mappings_of(path, pid):
+                names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
+        except PermissionError:
+            hidden += 1
+        except OSError:  # it has ended, or is a kernel thread
+            continue
+    return names, hidden
 
 
 def why_not() -> str | None:

@@ -88,7 +88,7 @@ def group(limit: int) -> Iterator[tuple[str, ...]]:
     yield _by_systemd(limit)
 
 
-class _Own(NamedTuple):
+class _OwnGroup(NamedTuple):
     """A control group of this process: its folder, the mount that it's in, and the files of its two limits."""
 
     folder: Path
@@ -121,7 +121,7 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, str]]]:
                     yield parent, own.files
 
 
-def _own_groups(groups: str, mounts: str) -> Iterator[_Own]:
+def _own_groups(groups: str, mounts: str) -> Iterator[_OwnGroup]:
     """This process's control groups that could limit memory."""
     paths = {names: path for _, names, path in (line.split(":", 2) for line in groups.splitlines())}
     for line in mounts.splitlines():
@@ -130,9 +130,9 @@ def _own_groups(groups: str, mounts: str) -> Iterator[_Own]:
         kind, _, options = after.split()[:3]
         if kind == "cgroup" and "memory" in options.split(","):
             path = next((path for names, path in paths.items() if "memory" in names.split(",")), "/")
-            yield _Own(_below(mount, root, path), Path(mount), VERSION_1)
+            yield _OwnGroup(_below(mount, root, path), Path(mount), VERSION_1)
         elif kind == "cgroup2":
-            yield _Own(_below(mount, root, paths.get("", "/")), Path(mount), VERSION_2)
+            yield _OwnGroup(_below(mount, root, paths.get("", "/")), Path(mount), VERSION_2)
 
 
 def _below(mount: str, root: str, path: str) -> Path:

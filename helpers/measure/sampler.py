@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import psutil
 
@@ -19,13 +19,6 @@ class Sample(NamedTuple):
     shared: int | None
     resident: int
     virtual: int | None = None
-
-
-class Sampler(Protocol):
-    def read(self, thorough: bool = False) -> Sample | None:
-        """A sample; None when the process has ended. `thorough`: also look up what is otherwise looked up rarely."""
-
-    def close(self) -> None: ...
 
 
 class ProcStatus:
@@ -46,6 +39,7 @@ class ProcStatus:
         self._last, self._others, self._memfds, self._look_again = b"", (), 0, 0.0
 
     def read(self, thorough: bool = False) -> Sample | None:
+        """None when the process has ended. `thorough`: also look for new processes and memfds."""
         try:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
@@ -186,7 +180,10 @@ class Portable:
         pass
 
 
-def choose() -> type[ProcStatus] | type[Portable]:
+Sampler = ProcStatus | Portable
+
+
+def choose() -> type[Sampler]:
     """The back-end for this machine."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:

@@ -55,11 +55,7 @@ def at_work(use: Callable, args: tuple, count: int, options: Options, make: Call
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
             raise TypeError(f"workers takes a function and its arguments; {what} is {function!r}; leave out its ()")
-    try:
-        count = operator.index(count)
-    except TypeError:
-        raise TypeError(f"count is a number of processes, not {count!r}") from None
-    if count < 1:
+    if operator.index(count) < 1:
         raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
     if reason := maps.why_not():
         return Sharing((), "growth", reason)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-WORD = ctypes.sizeof(ctypes.c_ssize_t)
+WORD_SIZE = ctypes.sizeof(ctypes.c_ssize_t)
 # Types that count their exports, because a lent buffer must not move or go; each with a maker of a throwaway object.
 COUNTING: dict[type, Callable[[], Any]] = {
     bytearray: lambda: bytearray(8),
@@ -43,7 +43,7 @@ def _offset(kind: type) -> int | None:
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
-    offsets = range(object.__basicsize__, kind.__basicsize__ - WORD + 1, WORD)
+    offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
     owner, views, readings = COUNTING[kind](), [], []
     for _ in range(3):
         readings.append(_words(owner, offsets))

@@ -37,7 +37,7 @@ MEANING: dict[Tie, str] = {
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
 MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
-WIDEST, LINE, PAD, BETWEEN, BAND, KEYS = 224, 15, 7, 14, 9, 28  # the page's pixels
+WIDEST_BOX, LINE_HEIGHT, PADDING, ROW_GAP, BAND_WIDTH, KEY_HEIGHT = 224, 15, 7, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
 Written = list[tuple[str, dict[str, Any]]]
@@ -65,24 +65,24 @@ def _drawn(boxes: list[Box]) -> Figure:
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
     gaps = [_gap(boxes, columns - column, {2: 110, 3: 84}.get(columns, 40)) for column in range(1, columns)]
-    width = min(WIDEST, (672 - sum(gaps)) / columns)
+    width = min(WIDEST_BOX, (672 - sum(gaps)) / columns)
     lines = {box: _lines(box, width) for box in boxes}
-    row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
-    files = {root: wrapped(root.file, width - 2 * PAD) for root in roots if root.file}
+    row = LINE_HEIGHT * max(map(len, lines.values())) + 2 * PADDING + ROW_GAP
+    files = {root: wrapped(root.file, width - 2 * PADDING) for root in roots if root.file}
     keys = _keys(boxes)
-    height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
-    height += sum(30 + LINE * len(words) + PAD for words in files.values())
+    height = KEY_HEIGHT * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
+    height += sum(30 + LINE_HEIGHT * len(words) + PADDING for words in files.values())
     with look():
         fig, ax = sheet(height)
         for index, handles in enumerate(keys):
-            place = (0.005, 1 - index * KEYS / height)
+            place = (0.005, 1 - index * KEY_HEIGHT / height)
             fig.legend(handles=handles, ncols=len(handles), loc="upper left", bbox_to_anchor=place, handlelength=2.6)
-        placed, top = _Placed(ax, width, gaps, row, lines), KEYS * len(keys) + 4
+        placed, top = _Placed(ax, width, gaps, row, lines), KEY_HEIGHT * len(keys) + 4
         for root in roots:
             placed.tree(root, top)
             top += row * len(root.sources())
             if root in files:
-                top = placed.file(files[root], top - BETWEEN)
+                top = placed.file(files[root], top - ROW_GAP)
         return fig
 
 
@@ -97,7 +97,7 @@ class _Placed:
     def tree(self, box: Box, top: float, steps: int = 0) -> tuple[float, float]:
         """Draws the box and all boxes that lead to it, from `top` down. Returns its right edge and its middle."""
         left = self.lefts[0] if box.to and not box.viewers else self.lefts[-1 - steps]
-        tall = self.row * len(box.sources()) - BETWEEN
+        tall = self.row * len(box.sources()) - ROW_GAP
         self._box(box, left, top, tall)
         under = top
         for viewer in box.viewers:
@@ -108,23 +108,23 @@ class _Placed:
 
     def file(self, words: list[str], top: float) -> float:
         """Draws the file below an owner whose box ends at `top`. Returns where the next box may begin."""
-        left, middle, tall = self.lefts[-1], self.lefts[-1] + self.width / 2, LINE * len(words) + PAD
+        left, middle, tall = self.lefts[-1], self.lefts[-1] + self.width / 2, LINE_HEIGHT * len(words) + PADDING
         pointed(self.ax, [(middle, top), (middle, top + 20)])
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
         self.ax.add_patch(Rectangle((left, top + 20), self.width, tall, linewidth=0, **paint(ABSENT)))
         self.ax.text(middle, top + 20 + tall / 2, "\n".join(words), ha="center", va="center", linespacing=1.3)
-        return top + 20 + tall + 10 + BETWEEN
+        return top + 20 + tall + 10 + ROW_GAP
 
     def _box(self, box: Box, left: float, top: float, tall: float) -> None:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
         self.ax.add_patch(Rectangle((left, top), self.width, tall, **edge))
         if box.memory:
-            right = left + self.width - BAND - 0.5
-            self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(_kind(box))))
-        y = top + (tall - LINE * len(self.lines[box])) / 2
+            right = left + self.width - BAND_WIDTH - 0.5
+            self.ax.add_patch(Rectangle((right, top + 0.5), BAND_WIDTH, tall - 1, linewidth=0, **paint(_kind(box))))
+        y = top + (tall - LINE_HEIGHT * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
-            self.ax.text(left + PAD, y + LINE / 2, words, va="center_baseline", **how)
-            y += LINE
+            self.ax.text(left + PADDING, y + LINE_HEIGHT / 2, words, va="center_baseline", **how)
+            y += LINE_HEIGHT
 
     def _arrow(self, box: Box, start: float, end: float, y: float) -> None:
         color = INK if box.tie == "kept" else WARNING
@@ -144,7 +144,7 @@ def _lines(box: Box, width: float) -> Written:
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
-    room = width - 2 * PAD - (BAND if box.memory else 0)
+    room = width - 2 * PADDING - (BAND_WIDTH if box.memory else 0)
     return [
         (line, how)
         for words, how in written
