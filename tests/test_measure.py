@@ -261,6 +261,9 @@ def nested(path):
         return next(Reader(path).steps())
     return inner()
 
+
+def made():
+    return lambda: nested("absent")
 """
 
 
@@ -271,6 +274,7 @@ def test_code_keeps_the_name_of_its_file():
     seen = [(int(line), within) for line, within in re.findall(r'File "<In \[7\]>", line (\d+), in (.+)', run.error)]
     in_lambda = [(3, "<lambda>"), (3, "<listcomp>")] if sys.version_info < (3, 12) else [(3, "<lambda>")]
     assert seen == [(12, "nested"), (11, "inner"), (6, "steps"), *in_lambda]
+    assert measure(cell["made"], objects=True).value.__code__.co_filename == "<In [7]>"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
@@ -308,12 +312,20 @@ def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
 
 class Unreadable:
     def __reduce__(self):
-        time.sleep(600)
+        return int, ("x",)
 
 
-def test_a_result_that_is_too_large_costs_no_measurement():
-    run = measure(lambda: bytes(40 * MiB))
-    assert run.ended == "returned" and run.value is None and "is larger than 16 MiB" in run.error and run.wall > 0
+@pytest.mark.parametrize(
+    ("function", "objects", "reason"),
+    [
+        (lambda: bytes(40 * MiB), False, "is larger than 16 MiB"),
+        (lambda: mmap.mmap(-1, PAGE), True, "cannot leave its process"),
+        (Unreadable, True, "cannot be rebuilt here"),
+    ],
+)
+def test_a_result_that_does_not_come_back_costs_no_measurement(function, objects, reason):
+    run = measure(function, objects=objects)
+    assert run.ended == "returned" and run.value is None and reason in run.error and run.wall is not None
 
 
 @pytest.mark.measured
@@ -746,6 +758,23 @@ def test_who_closes_every_descriptor_is_told_so():
     assert run.ended == "lost contact" and "closed every file descriptor" in run.error
 
 
+@pytest.mark.measured
+def test_a_reduce_is_part_of_the_result():
+    class Leaves:
+        def __reduce__(self):
+            raise SystemExit(0)
+
+    class Sleeps:
+        def __reduce__(self):
+            time.sleep(600)
+
+    run = measure(Leaves, objects=True)
+    assert run.ended == "returned" and "cannot leave its process (SystemExit: 0)" in run.error
+    began = time.monotonic()
+    assert measure(Sleeps, objects=True, timeout=1).ended == "timed out"
+    assert time.monotonic() - began < 15
+
+
 def test_who_prints_for_ever_is_stopped(capsys):
     def prints():
         while True:
@@ -895,8 +924,8 @@ def test_recordings_and_comparisons_survive_json():
     run = measure(lambda: {"answer": 42}, heap=True)
     again = Recording.from_json(json.loads(json.dumps(run.to_json())))
     assert again.to_json() == run.to_json() and again.value == {"answer": 42} and again.times.dtype == np.float64
-    path = measure(bytes, 3)
-    assert Recording.from_json(path.to_json()).value == repr(bytes(3)), "JSON holds no bytes"
+    path = measure(Path, "somewhere", objects=True)
+    assert "somewhere" in Recording.from_json(path.to_json()).value, "JSON holds no Path: it's kept as its repr"
     old = run.to_json()
     del old["virtual_peak"]
     assert "virtual" in Recording.from_json(old).missing, "made before there was that meter"

@@ -18,18 +18,20 @@ import builtins
 import gc
 import importlib
 import linecache  # noqa: F401  traceback would import it later
+import marshal
 import os
 import pickle
 import sys
 import time
 import traceback
 import warnings
+from types import CodeType
 
 if __package__:
-    from .parcel import Refused, framed, packed
+    from .parcel import Box, Refused, framed, pack, packed
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from parcel import Refused, framed, packed
+    from parcel import Box, Refused, framed, pack, packed
 
     del sys.modules["parcel"]  # the function may have a module of that name
 
@@ -73,16 +75,19 @@ class Channel:
         self.tell(framed(parcel))
         self.tell(parcel)
 
-    def send_result(self, value, most: int) -> str | None:
+    def send_result(self, value, most: int, objects: bool) -> str | None:
         """Sends the value, or an empty parcel if it can't. Returns why not."""
-        parcel, reason = b"", None
+        box, reason = Box(most), None
         try:
-            parcel = packed(value, most)
+            if objects:
+                dump(value, box)
+            else:
+                pack(value, box)
         except Refused as error:
             reason = str(error)
         except BaseException as error:
             reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
-        self.send(parcel)
+        self.send(b"" if reason else box.data)
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 
 
@@ -136,7 +141,7 @@ def serve(channel: Channel, function, args: tuple, options: dict, use=None) -> N
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
         channel.send(b"")
     else:
-        report["refused"] = channel.send_result(value, options["largest_result"])
+        report["refused"] = channel.send_result(value, options["largest_result"], options["objects"])
     channel.send(packed(report))
     channel.step()
 
@@ -300,6 +305,22 @@ class Counters:
         except OSError:
             return None
         return self.size_of(b"VmRSS")
+
+
+def dump(value, file) -> None:
+    """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away.
+
+    marshal keeps it. It needs the same Python at both ends, and both are sys.executable.
+    """
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, obj):
+            if type(obj) is CodeType:
+                return marshal.loads, (marshal.dumps(obj),)
+            return super().reducer_override(obj)
+
+    Pickler(file, protocol=5).dump(value)
 
 
 def tie_to_the_parent() -> None:

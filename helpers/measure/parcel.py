@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class Box:
-    """Takes a value's bytes, up to `most`."""
+    """Takes a value's bytes, up to `most`. `write` makes it a file for pickle."""
 
     def __init__(self, most: int):
         self.most, self.nodes, self.data = most, 0, bytearray()
@@ -31,10 +31,11 @@ class Box:
                 f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
             )
 
-    def write(self, part) -> None:
+    def write(self, part) -> int:
         part = memoryview(part).cast("B")
         self.room_for(len(part))
         self.data += part
+        return len(part)
 
 
 def packed(value, most: int = 2**20) -> bytearray:

@@ -1,7 +1,6 @@
 """`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide what runs there."""
 
 import io
-import marshal
 import os
 import pickle
 import signal
@@ -15,14 +14,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from math import isfinite
 from pathlib import Path
-from types import CodeType
 from typing import Any, BinaryIO
 
-import cloudpickle
 import psutil
 
 from ..units import KiB, MiB
-from .child import LOST, shortened
+from .child import LOST, dump, shortened
 from .parcel import receive, unpacked
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
@@ -44,11 +41,14 @@ class Process:
     psutil finds what it started, unless that has detached itself.
 
     largest  bytes that a result may have
+    objects  the result comes as a pickle, from trusted code; else as plain data
     stop     called while we wait: why to stop the process, or None
     """
 
-    def __init__(self, name: str, largest: int = 0, stop: Callable[[], str | None] = lambda: None):
-        self.name, self.largest, self.stop = name, largest, stop
+    def __init__(
+        self, name: str, largest: int = 0, objects: bool = False, stop: Callable[[], str | None] = lambda: None
+    ):
+        self.name, self.largest, self.objects, self.stop = name, largest, objects, stop
         self.stopped: str | None = None
         self.code: int | None = None
         self.process: subprocess.Popen | None = None  # None for a fork
@@ -89,9 +89,9 @@ class Process:
         self.inbox, self.mail = inbox, _Mail(replies, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
-        usual = {"path": sys.path, "heap": False, "modules": (), "largest_result": self.largest}
+        usual = {"path": sys.path, "heap": False, "modules": (), "objects": self.objects}
         with suppress(OSError):  # if it has ended, that shows elsewhere
-            pickle.dump((payload, usual | options), self.inbox)
+            pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str) -> None:
@@ -183,8 +183,8 @@ class Process:
         if refused or not data or self.ended != "returned":
             return None, refused
         try:
-            return unpacked(data), None
-        except ValueError as error:
+            return (pickle.loads(data) if self.objects else unpacked(data)), None
+        except Exception as error:
             reason = shortened(str(error))
             return None, f"the result came back, but cannot be rebuilt here ({reason}); return plain data instead"
 
@@ -318,23 +318,13 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
     """What `send` sends. TypeError if it can't travel."""
     try:
         with io.BytesIO() as file:
-            _Pickler(file, protocol=5).dump((function, args, *more))
+            dump((function, args, *more), file)
             return file.getvalue()
     except Exception as error:
         raise TypeError(
             f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
             "inside the function, and pass it paths and plain data"
         ) from error
-
-
-class _Pickler(cloudpickle.Pickler):
-    """Keeps the name of code's file, for tracebacks, which cloudpickle 3.1.3 takes away. marshal keeps it. It needs the
-    same Python at both ends, and both are sys.executable."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        if type(obj) is CodeType:
-            return marshal.loads, (marshal.dumps(obj),)
-        return super().reducer_override(obj)
 
 
 def show(printed: BinaryIO) -> None:

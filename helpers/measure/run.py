@@ -37,6 +37,7 @@ def measure(
     timeout: float = 60,
     memory_limit: int | str | None = None,
     name: str | None = None,
+    objects: bool = False,
     modules: Sequence[str] = (),
     inspect: Callable[[int], None] | None = None,
 ) -> Recording:
@@ -57,6 +58,7 @@ def measure(
     timeout       seconds until the result is here; then the call is stopped, and `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
                   `ended` is "memory limit". (A limit on address space would forbid mappings.)
+    objects       the result comes back as a pickle, which can run anything here: only for code of your own
     modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
     inspect       called here, with the process's number, after the function has ended and before its result is sent:
                   to see what it still holds, or to change a file under it
@@ -65,7 +67,7 @@ def measure(
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled.
     Interrupting the call kills the process.
     """
-    options = Options(interval, timeout, memory_limit, modules, inspect)
+    options = Options(interval, timeout, memory_limit, objects, modules, inspect)
     return measured(function, args, options, heap=heap, name=name)
 
 
@@ -80,6 +82,7 @@ class Options:
     interval: float = 0.001
     timeout: float = 60
     memory_limit: int | str | None = None
+    objects: bool = False
     modules: Sequence[str] = ()
     inspect: Callable[[int], None] | None = None
     command: Sequence[str] = ()
@@ -137,7 +140,7 @@ def compare(
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
     Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. `options` are
-    interval, timeout, memory_limit and modules, as for `measure`. With `heap`, each function is traced once.
+    interval, timeout, memory_limit, objects and modules, as for `measure`. With `heap`, each function is traced once.
 
     before  `before(*args)` is called here, unmeasured, before each run, traced runs too: `drop_from_cache` makes runs
             cold, reading the file makes them warm
@@ -149,11 +152,11 @@ def compare(
             f"compare takes a dict from name to function, not {type(functions).__name__}; "
             'write compare({"read": f, "mmap": g}, ...)'
         )
-    unknown = set(options) - {"interval", "timeout", "memory_limit", "modules"}
+    unknown = set(options) - {"interval", "timeout", "memory_limit", "objects", "modules"}
     if unknown:
         raise TypeError(
             f"compare has no option {', '.join(sorted(unknown))}; "
-            "its options: repeat, before, check, heap, interval, timeout, memory_limit, modules"
+            "its options: repeat, before, check, heap, interval, timeout, memory_limit, objects, modules"
         )
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
@@ -175,7 +178,7 @@ def compare(
 
 def _run(label: str, payload: bytes, options: Options, heap: bool = False) -> "_Watch":
     """Calls the function in a fresh process, and watches it from beginning to end."""
-    process = Process(label, LARGEST_RESULT, options.stop)
+    process = Process(label, LARGEST_RESULT, options.objects, options.stop)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         if not heap:  # the traced run prints the same again
             at_end.callback(show, printed)
