@@ -435,6 +435,8 @@ def test_wrong_options_are_named():
         compare([abs], 1)
     with pytest.raises(ValueError, match="repeat=0"):
         compare({"a": abs}, 1, repeat=0)
+    with pytest.raises(ValueError, match="below what this machine can do"):
+        measure(abs, 1, interval=1e-7)
     for timeout in (0, float("nan")):
         with pytest.raises(ValueError, match="timeout is in seconds, more than 0"):
             measure(abs, 1, timeout=timeout)

@@ -54,7 +54,7 @@ def measure(
     memory, faults, times and I/O are those of its own process. Everything it started ends with it.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    interval      seconds between samples, or more: sampling takes at most a quarter of the time
+    interval      seconds between samples
     timeout       seconds until the result is here; then the call is stopped, and `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
                   `ended` is "memory limit". (A limit on address space would forbid mappings.)
@@ -64,8 +64,8 @@ def measure(
                   to see what it still holds, or to change a file under it
 
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
-    appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled.
-    Interrupting the call kills the process.
+    appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
+    ValueError if this machine can't keep the interval. Interrupting the call kills the process.
     """
     options = Options(interval, timeout, memory_limit, objects, modules, inspect)
     return measured(function, args, options, heap=heap, name=name)
@@ -203,6 +203,12 @@ class _Watch:
 
     def through_the_call(self) -> None:
         process, mail, options = self.process, self.process.mail, self.options
+        least = 4 * sampler.cost(self.memory)
+        if options.interval < least:
+            raise ValueError(
+                f"interval={options.interval!r} s is below what this machine can do: a sample takes "
+                f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
+            )
         self.base = self.memory.read(thorough=True)
         if self.base is None:
             raise process.not_loaded(process.name)
