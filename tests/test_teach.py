@@ -529,7 +529,7 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     poor = Comparison({"list": [measure(list, "ab")]})
     assert recorded("run", poor) is poor and "no recorded run 'run'" in capsys.readouterr().out
-    full.save(tmp_path / "run.json")
+    (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
     assert recorded("run", poor)["list"].peak.anonymous is not None
     assert str(full.machine) in capsys.readouterr().out
     (tmp_path / "run.json").write_text("{")
@@ -579,7 +579,7 @@ def test_recorded_figures_stand_in_where_a_container_is_narrow(
 ):
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     full = Comparison({"list": [measure(list, "ab")]})
-    full.save(tmp_path / "run.json")
+    (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
     monkeypatch.setattr(sys.modules[read.__module__], "own_limit", lambda: 512 * MiB)
     for made in (full, lambda: pytest.fail("its processes could get the notebook killed")):
         assert recorded("run", made) is not full
