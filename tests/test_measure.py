@@ -333,6 +333,8 @@ def test_sending_a_result_back_is_not_measured():
     run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
     assert run.ended == "returned" and len(run.value) == 12 * MiB
     assert run.resident.max() < 16 * MiB
+    refused = measure(lambda: [bytes([n]) * 12 * MiB for n in range(2)])
+    assert "larger than 16 MiB" in refused.error and refused.resident.max() < 27 * MiB
 
 
 @pytest.mark.measured

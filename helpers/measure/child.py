@@ -71,23 +71,27 @@ class Channel:
         except OSError:  # the function has closed it
             self._exit(LOST)
 
-    def send(self, parcel) -> None:
-        self.tell(framed(parcel))
-        self.tell(parcel)
+    def piece(self, data) -> None:
+        self.tell(framed(data))
+
+    def send(self, report: dict) -> None:
+        self.piece(packed(report))
+        self.piece(b"")
 
     def send_result(self, value, most: int, objects: bool) -> str | None:
-        """Sends the value, or an empty parcel if it can't. Returns why not."""
-        box, reason = Box(most), None
+        """Sends the value. Returns None, or why it didn't, though some of it may be on its way by then."""
+        box, reason = Box(most, self.piece), None
         try:
             if objects:
                 dump(value, box)
             else:
                 pack(value, box)
+            box.flush()
         except Refused as error:
             reason = str(error)
         except BaseException as error:
             reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
-        self.send(b"" if reason else box.data)
+        self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 
 
@@ -113,8 +117,8 @@ def main() -> None:
         function, args, *use = pickle.loads(payload)
     except BaseException as error:
         channel.tell(b"failed\n")
-        channel.send(b"")
-        channel.send(packed({"error": text_of(error)}))
+        channel.piece(b"")
+        channel.send({"error": text_of(error)})
         return
     serve(channel, function, args, options, *use)
 
@@ -139,10 +143,10 @@ def serve(channel: Channel, function, args: tuple, options: dict, use=None) -> N
     channel.step()
     if forks:  # they have ended or will soon: the caller sees to that; only their parent learns how
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
-        channel.send(b"")
+        channel.piece(b"")
     else:
         report["refused"] = channel.send_result(value, options["largest_result"], options["objects"])
-    channel.send(packed(report))
+    channel.send(report)
     channel.step()
 
 

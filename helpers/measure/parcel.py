@@ -1,8 +1,8 @@
 """How results travel between processes: as plain data. Unpacking keeps to limits, and never runs what came.
 
 A packed value is a letter for its type, then the length if the type has one, then the contents. A parcel is a packed
-value with its length in front, in 8 bytes. child.py loads this file by path: it imports nothing of the package, and
-numpy only where there is an array.
+value in pieces, each with its length in front, in 4 bytes; an empty piece ends it. child.py loads this file by path: it
+imports nothing of the package, and numpy only where there is an array.
 """
 
 import builtins
@@ -12,7 +12,7 @@ import sys
 
 __builtins__ = vars(builtins).copy()  # a measured function may change the builtins, and its result is packed after that
 DEPTH, NODES, DIMENSIONS = 100, 2**20, 32  # containers in containers; values in all; dimensions of an array
-PIECE = 2**16  # bytes of an array that are copied at once
+PIECE = 2**16  # bytes
 
 
 class Refused(Exception):
@@ -20,13 +20,14 @@ class Refused(Exception):
 
 
 class Box:
-    """Takes a value's bytes, up to `most`. `write` makes it a file for pickle."""
+    """Takes a value's bytes, up to `most`, and passes them on in pieces: as a whole they would count as the measured
+    function's memory, even those of a result that turns out to be too large. `write` makes it a file for pickle."""
 
-    def __init__(self, most: int):
-        self.most, self.nodes, self.data = most, 0, bytearray()
+    def __init__(self, most: int, pass_on):
+        self.most, self.pass_on, self.size, self.nodes, self.piece = most, pass_on, 0, 0, bytearray()
 
     def room_for(self, size: int) -> None:
-        if len(self.data) + size > self.most:
+        if self.size + size > self.most:
             raise Refused(
                 f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
             )
@@ -34,15 +35,26 @@ class Box:
     def write(self, part) -> int:
         part = memoryview(part).cast("B")
         self.room_for(len(part))
-        self.data += part
+        self.size += len(part)
+        for at in range(0, len(part), PIECE):
+            self.piece += part[at : at + PIECE]
+            if len(self.piece) >= PIECE:
+                self.flush()
         return len(part)
+
+    def flush(self) -> None:
+        if self.piece:
+            self.pass_on(self.piece)
+            self.piece = bytearray()
 
 
 def packed(value, most: int = 2**20) -> bytearray:
     """Refused if the value isn't plain data, or takes more than `most` bytes."""
-    box = Box(most)
+    whole = bytearray()
+    box = Box(most, whole.extend)
     pack(value, box)
-    return box.data
+    box.flush()
+    return whole
 
 
 def pack(value, box: Box, depth: int = DEPTH) -> None:
@@ -102,17 +114,19 @@ def pack_array(value, box: Box, depth: int, numpy) -> None:
         box.write(array.flat[at : at + step].tobytes())
 
 
-def framed(data) -> bytes:
-    """What goes in front of a parcel."""
-    return struct.pack("<Q", len(data))
+def framed(piece) -> bytes:
+    """A piece of a parcel as it travels; an empty piece ends the parcel."""
+    return struct.pack("<I", len(piece)) + piece
 
 
 def receive(stream, most: int) -> bytes:
     """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most` bytes."""
-    length = int.from_bytes(_exactly(stream, 8), "little")
-    if length > most:
-        raise ValueError(f"a parcel of more than {most:,} bytes")
-    return _exactly(stream, length)
+    data = bytearray()
+    while length := int.from_bytes(_exactly(stream, 4), "little"):
+        if len(data) + length > most:
+            raise ValueError(f"a parcel of more than {most:,} bytes")
+        data += _exactly(stream, length)
+    return bytes(data)
 
 
 def _exactly(stream, length: int) -> bytes:
