@@ -62,8 +62,8 @@ def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
 def own_dict(value: Any) -> dict:
     """The value's __dict__, or {}. Not through vars(), which runs code of its class and would load a lazy module."""
     with suppress(Exception):  # a proxy may have a property of that name
-        kept = object.__getattribute__(value, "__dict__")
-        return kept if is_a(kept, dict) else {}
+        space = object.__getattribute__(value, "__dict__")
+        return space if is_a(space, dict) else {}
     return {}
 
 
@@ -100,10 +100,10 @@ def _kept_by_ctypes(view: Any) -> tuple[str, Any]:
         return "._arr", own_dict(view)["_arr"]
     if (base := _cdata()._b_base_.__get__(view)) is not None:
         return "._b_base_", base
-    kept = _cdata()._objects.__get__(view)
-    kept = kept.values() if is_a(kept, dict) else ()
+    objects = _cdata()._objects.__get__(view)
+    objects = objects.values() if is_a(objects, dict) else ()
     if is_a(view, POINTERS):
-        found = (value for value in kept if is_a(value, _cdata()) and ctypes.addressof(value) == address_of(view))
+        owners = (value for value in objects if is_a(value, _cdata()) and ctypes.addressof(value) == address_of(view))
     else:
-        found = (value for value in kept if is_a(value, memoryview))
-    return "._objects", next(found, None)
+        owners = (value for value in objects if is_a(value, memoryview))
+    return "._objects", next(owners, None)

@@ -28,7 +28,7 @@ import psutil
 from helpers.folders import ROOT, generated
 from helpers.measure import NotMeasuredHere
 from helpers.measure.machine import Machine, here
-from helpers.measure.memory_limit import _group
+from helpers.measure.memory_limit import group as limit_group
 from helpers.units import GiB, KiB, MiB, in_words
 
 LESSONS = ("02", "03", "04", "09", "10")
@@ -92,7 +92,7 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
     this = (sys.executable, "-B", __file__, "--inside", "--lessons", *numbers)
     with ExitStack() as at_end:
         try:
-            group = at_end.enter_context(_group(row.limit)) if row.limit else ()
+            group = at_end.enter_context(limit_group(row.limit)) if row.limit else ()
             if row.huge_pages:
                 at_end.enter_context(huge_pages(row.huge_pages, HUGE_PAGES, FOLDER / NOTE))
         except (NotMeasuredHere, OSError) as error:

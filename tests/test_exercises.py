@@ -106,7 +106,7 @@ def test_solution_is_right(one: Exercise, most: int | None):
 def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     monkeypatch.setattr(maps, "why_not", lambda: "this is a test")
-    monkeypatch.setattr(cache, "PATIENCE", 0)
+    monkeypatch.setattr(cache, "TIMEOUT_S", 0)
     verdict = one.check(one.made(one.solution_source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
 

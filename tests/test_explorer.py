@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 from ipywidgets import Dropdown
 
 from helpers import folders
 from helpers.folders import ROOT
-from helpers.measure import PageState, maps, page_map
+from helpers.measure import PageState, maps
 from helpers.measure.explorer import Explorer, Film
 from helpers.measure.machine import here
 from helpers.show import page_explorer, page_film
@@ -78,13 +77,6 @@ def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
     assert explorer.path.read_bytes()[5 * PAGE] == 5, "a private mapping's edit reached the file"
 
 
-def test_what_is_shown_is_what_page_map_sees(explorer: Explorer):
-    step = explorer.write([2, 7])
-    there = page_map(pid=explorer.pid, address=explorer.address, size=explorer.size)
-    assert step.mine.states.tolist() == explorer.now.mine.states.tolist() == there.states.tolist()
-    assert explorer.film[-1] is step, "a look was kept in the film"
-
-
 def test_drop_loses_edits_and_leaves_the_cache(explorer: Explorer):
     explorer.scan()
     explorer.write(5, 77)
@@ -94,14 +86,6 @@ def test_drop_loses_edits_and_leaves_the_cache(explorer: Explorer):
     assert explorer.touch(5).value == 5
 
 
-def test_evicting_takes_what_nobody_maps(explorer: Explorer):
-    explorer.advise("random")
-    explorer.touch(3)
-    assert explorer.evict().cache.cached[3], "a mapped page was evicted"
-    explorer.drop()
-    assert explorer.evict().cache.count == 0
-
-
 def test_page_out_takes_what_is_lent_and_not_what_is_mine(explorer: Explorer):
     explorer.advise("random")
     explorer.scan()
@@ -109,14 +93,6 @@ def test_page_out_takes_what_is_lent_and_not_what_is_mine(explorer: Explorer):
     out = explorer.page_out()
     assert which(out.mine, FILE) == []
     assert which(out.mine, *MINE) == [5]
-
-
-def test_scans_touch_what_they_say(explorer: Explorer):
-    explorer.advise("random")
-    some = explorer.scan_randomly()
-    assert some.mine.count(FILE) == some.cache.count == 16 and some.action == "scan at random"
-    explorer.drop()
-    assert explorer.scan().mine.count(FILE) == 16
 
 
 def test_what_an_action_costs(explorer: Explorer):
@@ -159,14 +135,6 @@ def test_after_a_fork_a_read_of_what_is_there_costs_nothing(explorer: Explorer):
     assert copied >= 1
 
 
-def test_a_second_fork_replaces_the_first(explorer: Explorer):
-    explorer.fork()
-    (first,) = psutil.Process(explorer.pid).children()
-    explorer.fork()
-    assert gone(first.pid)
-    assert len(psutil.Process(explorer.pid).children()) == 1
-
-
 def test_page_out_takes_everything_wherever_the_process_ran(explorer: Explorer):
     first = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(first)})  # the asking process is on another processor
@@ -181,15 +149,6 @@ def test_page_out_takes_everything_wherever_the_process_ran(explorer: Explorer):
         os.sched_setaffinity(0, first)
 
 
-def test_no_child_no_orders(explorer: Explorer):
-    with pytest.raises(RuntimeError, match=r"no forked child; fork\(\)"):
-        explorer.child_touch(1)
-    explorer.fork()
-    explorer.remap(shared=False)
-    with pytest.raises(RuntimeError, match=r"no forked child; fork\(\)"):
-        explorer.child_write(1)
-
-
 def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
     explorer.fork()
     (child,) = psutil.Process(explorer.pid).children()
@@ -200,6 +159,13 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
     assert explorer.now.child is None
     assert gone(child.pid)
     assert explorer.fork().child is not None
+
+
+def test_an_order_for_a_child_needs_a_child(explorer: Explorer):
+    explorer.fork()
+    explorer.remap(shared=False)
+    with pytest.raises(RuntimeError, match=r"no forked child; fork\(\)"):
+        explorer.child_write(1)
 
 
 # --- shared and private ------------------------------------------------------------------------------------
@@ -238,12 +204,6 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
     assert explorer.remap(shared=True).mine.present == 0 and explorer.shared
 
 
-def test_a_file_cut_short_is_said(explorer: Explorer):
-    os.truncate(explorer.path, PAGE)
-    with pytest.raises(RuntimeError, match=r"the explorer's process has ended \(SIGBUS\)"):
-        explorer.touch(7)
-
-
 # --- what cannot be done -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("action", "wrong", "words"),
@@ -267,12 +227,6 @@ def test_wrong_orders_are_refused_and_change_nothing(
         action(explorer)
     assert len(explorer.film) == 1
     assert explorer.now.mine.present == 0
-
-
-def test_advice_that_the_kernel_refuses_is_named(explorer: Explorer):
-    with pytest.raises(OSError, match="advise free: Invalid argument"):
-        explorer.remap(shared=True) and explorer.advise("free")
-    assert explorer.touch(3).value == 3
 
 
 # --- ends --------------------------------------------------------------------------------------------------
@@ -308,16 +262,6 @@ def test_forgetting_it_ends_it():
     assert gone(pid)
 
 
-def test_it_outlives_the_thread_that_made_it():
-    made: list[Explorer] = []
-    thread = threading.Thread(target=lambda: made.append(Explorer(2)))
-    thread.start()
-    thread.join()
-    with made[0] as explorer:
-        time.sleep(0.1)
-        assert explorer.touch(1).value == 1
-
-
 def interrupted(explorer: Explorer, action: Callable) -> None:
     """Tries the action while the explorer's process is stopped, and is interrupted as by Ctrl-C."""
     os.kill(explorer.pid, signal.SIGSTOP)
@@ -333,33 +277,6 @@ def test_an_interrupted_remap_is_known_afterwards(explorer: Explorer):
     interrupted(explorer, lambda: explorer.remap(shared=True))
     assert explorer.now.mine.present == 0
     assert explorer.shared and "shared" in repr(explorer)
-
-
-def test_half_an_order_is_passed_over():
-    with Explorer(16) as explorer:
-        interrupted(explorer, lambda: explorer.touch([3] * 200_000))  # far more than a pipe holds
-        for _ in range(3):
-            assert explorer.touch(5).value == 5
-
-
-def test_threads_take_turns():
-    wrong: list[BaseException] = []
-
-    def touch(page: int) -> None:
-        try:
-            for _ in range(25):
-                assert explorer.touch(page).value == page
-                assert explorer.now.mine.states is not None
-        except BaseException as error:
-            wrong.append(error)
-
-    with Explorer(4) as explorer:
-        threads = [threading.Thread(target=touch, args=(page,)) for page in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not wrong and len(explorer.film) == 101
 
 
 def run(code: str, folder: Path, **more) -> subprocess.Popen:
@@ -388,20 +305,6 @@ print(explorer.pid, psutil.Process(explorer.pid).children()[0].pid, flush=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_leaves_nothing(tmp_path: Path):
-    code = """
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try:
-    Explorer(64)
-except OSError as error:
-    print(error.errno)
-"""
-    with run(code, tmp_path) as program:
-        assert program.stdout.read().split() == [str(errno.EFBIG)]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_too_large_a_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path))
     with pytest.raises(OSError, match=r"pages needs .* are free; make room") as refused:
@@ -411,31 +314,19 @@ def test_too_large_a_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 # --- the film ----------------------------------------------------------------------------------------------
-def test_a_film_comes_back_from_json(explorer: Explorer):
+def test_a_film_names_its_actions_and_survives_json(explorer: Explorer):
     explorer.touch([1, 2])
-    explorer.write(5)
+    explorer.write([1, 4, 7])
+    explorer.write([0, 2, 4, 6], 9)
     explorer.fork()
     film = explorer.film
-    back = Film.from_json(film.to_json())
-    assert repr(back) == repr(film) and back.machine == film.machine
-    assert [step.value for step in back] == [None, (1, 2), None, None]
-    assert back[-1].child.states.tolist() == film[-1].child.states.tolist()
-    assert [step.action for step in back[1:3]] == ["touch 1 and 2", "write 5"] and isinstance(back[1:3], Film)
-    assert back.missing == ()
-    assert "<caption>" in film._repr_html_()
+    again = Film.from_json(film.to_json())
+    assert repr(again) == repr(film) and again.machine == film.machine and "<caption>" in film._repr_html_()
+    assert [step.action for step in again[1:]] == ["touch 1 and 2", "write 1, 4 and 7", "write 4 pages", "fork"]
+    assert [step.value for step in again] == [None, (1, 2), None, None, None]
+    assert again[-1].child.states.tolist() == film[-1].child.states.tolist() and again.missing == ()
     with pytest.raises(ValueError, match="not a 'zero-copy film"):
         Film.from_json({"format": "something else"})
-
-
-def test_the_words_of_actions(explorer: Explorer):
-    explorer.touch(range(16))
-    explorer.write([1, 4, 7])
-    explorer.write([0, 2, 4, 6])
-    explorer.remap(shared=True)
-    assert explorer.touch(np.array(3)).value == 3
-    assert explorer.touch([3, 3, 3]).value == (3, 3, 3)
-    actions = [step.action for step in explorer.film[1:]]
-    assert actions == ["touch 0 to 15", "write 1, 4 and 7", "write 4 pages", "map shared", "touch 3", "touch 3"]
 
 
 def test_where_pages_cannot_be_seen_nothing_is_started(monkeypatch: pytest.MonkeyPatch):
@@ -455,13 +346,6 @@ def test_where_pages_cannot_be_seen_nothing_is_started(monkeypatch: pytest.Monke
 
 
 # --- on paper and on the screen (a browser's clicks are in test_explorer_browser.py) --------------------------
-def test_on_paper_there_is_the_film(explorer: Explorer):
-    explorer.write(5)
-    shown = page_explorer(explorer)
-    assert "write 5" in repr(shown) and "1 anonymous (page 5)" in repr(shown)
-    assert "<img" in shown._repr_html_() == page_film(explorer.film[-12:])._repr_html_()
-
-
 def test_the_panel_outlines_what_the_last_action_changed(explorer: Explorer):
     explorer.touch(3)
     panel = page_explorer(explorer).widget
@@ -488,13 +372,3 @@ def test_the_panel_shows_the_advice_in_force(explorer: Explorer):
     explorer.remap(shared=True)
     look_again.click()
     assert advice.value == "normal"
-
-
-def test_the_panel_says_what_was_not_measured(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(maps, "why_not", lambda: "this is another system")
-    with Explorer(4) as explorer:
-        shown = page_explorer(explorer)
-        explorer.touch(3)
-        again = page_explorer(explorer)
-    assert "not measured here: this is another system" in shown.picture.alt
-    assert "touch 3" in again.picture.alt

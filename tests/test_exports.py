@@ -2,7 +2,6 @@
 
 import mmap
 import sys
-from multiprocessing import shared_memory
 
 import numpy as np
 import pytest
@@ -49,24 +48,6 @@ def test_the_count_is_what_refuses():
         assert not views
         change(owner)
         assert exports(owner) == 0
-
-
-def test_subclasses_memmaps_and_shared_memory(tmp_path):
-    class Named(bytearray):
-        __slots__ = ("name",)
-
-    named = Named(8)
-    named.name = "row"
-    with memoryview(named):
-        assert exports(named) == 1
-    mapped = np.memmap(tmp_path / "a.bin", np.uint8, "w+", shape=(4096,))
-    assert exports(mapped.base) == 0
-    shared = shared_memory.SharedMemory(create=True, size=64)
-    try:
-        assert exports(shared.buf.obj) == 1
-    finally:
-        shared.close()
-        shared.unlink()
 
 
 def test_what_keeps_no_count_has_none():

@@ -15,7 +15,7 @@ from helpers.ideas.arena import Arena
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.kmers import KmerIndex
 from helpers.ideas.safetensors import ShardedFile, TensorFile
-from helpers.measure import Recording, drop_from_cache
+from helpers.measure import drop_from_cache
 from helpers.publish.tidy import tidy
 
 
@@ -79,7 +79,7 @@ READERS = {
     "MappedFile": MappedFile, "TensorFile": TensorFile, "ShardedFile": ShardedFile,
     "Arena": partial(Arena.open, layout=""),
     "KmerIndex": lambda path: KmerIndex.of(path, 4, path.with_name("index")), "drop_from_cache": drop_from_cache,
-    "Recording": Recording.load, "tidy": tidy,
+    "tidy": tidy,
 }  # fmt: skip
 
 

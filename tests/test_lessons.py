@@ -32,7 +32,7 @@ def told(address, metrics=client.metrics):
 
 
 client.metrics = told
-cache.PATIENCE = 0  # seconds: pages that nobody can ask the kernel to drop are not waited for
+cache.TIMEOUT_S = 0  # seconds: pages that nobody can ask the kernel to drop are not waited for
 maps.why_not = lambda: "this is a test of a machine without /proc"
 sampler.choose = lambda: sampler.Portable
 for name in ("copy_file_range", "posix_fadvise", "posix_spawnp", "sendfile"):

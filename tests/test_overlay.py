@@ -6,7 +6,7 @@ import pytest
 
 from helpers.lessons.forking import overlay
 from helpers.lessons.forking.overlay import on_overlay
-from helpers.measure import NotMeasuredHere
+from helpers.measure import NotMeasuredHere, environment
 
 
 def layers(folder: Path, mode: str) -> tuple[list[str], bytes, int]:
@@ -54,6 +54,6 @@ def test_where_it_cannot_be_made_nothing_runs(image: Path, monkeypatch: pytest.M
     monkeypatch.setattr(overlay, "MOUNT", "echo no mounts >&2; false")
     with pytest.raises(NotMeasuredHere, match="no overlay can be made here"):
         on_overlay(layers, image, "rb")
-    monkeypatch.setattr(overlay.sys, "platform", "darwin")
-    with pytest.raises(NotMeasuredHere, match="needs Linux namespaces"):
+    monkeypatch.setattr(environment.sys, "platform", "darwin")
+    with pytest.raises(NotMeasuredHere, match="needs Linux"):
         on_overlay(layers, image, "rb")

@@ -15,7 +15,7 @@ from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED, verdicts
 from helpers.folders import EXERCISES, ROOT
 from helpers.measure import Recording
-from helpers.measure.run import How, measured
+from helpers.measure.run import Options, measured
 from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import MiB
@@ -32,7 +32,7 @@ def folder():
 
 def inside(function, *args, folder: Path, **options) -> Recording:
     fence = sandbox.fence(folder)
-    return measured(function, args, How(command=fence.command(), stop=fence.stop, timeout=15, **options))
+    return measured(function, args, Options(command=fence.command(), stop=fence.stop, timeout=15, **options))
 
 
 @needed

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import folders
 from helpers.lessons.hazards import allowed
-from helpers.lessons.hazards.allowed import Allowed, while_mapped
+from helpers.lessons.hazards.allowed import Allowed, documented, while_mapped
 
 POSIX = {
     "delete it": "old bytes",
@@ -42,50 +42,39 @@ def test_linux_allows_all_of_it_and_what_the_view_shows_then(here: Allowed) -> N
 
 @pytest.mark.skipif(sys.platform != "win32", reason="as Windows has it")
 def test_windows_is_as_its_documentation_says(here: Allowed) -> None:
-    for said in allowed.WINDOWS:
+    for said in documented("windows"):
         if said.allowed is not None:
             assert (here[said.operation].allowed, here[said.operation].shows) == (said.allowed, said.shows)
 
 
-def test_every_operation_is_answered_in_both_columns(here: Allowed) -> None:
-    assert [one.operation for one in here] == [one.operation for one in allowed.WINDOWS] == list(allowed.OPERATIONS)
+def test_what_is_from_documents_says_so_with_its_sources(here: Allowed) -> None:
+    on = {
+        name: replace(here, windows=None, machine=replace(here.machine, system=name))
+        for name in ("Linux 6.18", "Darwin 24.1", "Windows 11")
+    }
+    for system, name in (("windows", "Windows"), ("macos", "macOS")):
+        trials = documented(system)
+        assert [trial.operation for trial in trials] == list(allowed.OPERATIONS)
+        assert all(trial.allowed is None or trial.source in repr(on["Linux 6.18"]) for trial in trials)
+        assert (
+            f"{name}, not measured" in repr(on["Linux 6.18"])
+            and f"{name}, not measured" in on["Linux 6.18"]._repr_html_()
+        )
+    assert {trial.operation: trial.shows for trial in documented("macos")} == POSIX
+    assert "macOS" not in repr(on["Darwin 24.1"]) and "from its documentation" not in repr(on["Windows 11"])
 
 
-def test_no_file_stays(nothing_is_left: None, few: None) -> None:
-    assert len(while_mapped().trials) == 2
-
-
-def test_what_is_from_the_documentation_says_so_with_its_sources(
-    here: Allowed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = replace(here, windows=None, machine=replace(here.machine, system="Linux 6.18"))
-    assert "Windows, not measured" in repr(here) and "Windows, not measured" in here._repr_html_()
-    for one in allowed.WINDOWS:
-        assert one.allowed is None or (one.source and one.source in repr(here))
-    assert not replace(here, machine=replace(here.machine, system="Windows 11")).documented
-
-
-def test_macos_is_told_from_documents_unless_this_is_macos(here: Allowed) -> None:
-    on = {name: replace(here, machine=replace(here.machine, system=name)) for name in ("Linux 6.18", "Darwin 24.1")}
-    assert [one.operation for one in allowed.MACOS] == list(allowed.OPERATIONS)
-    assert {one.operation: one.shows for one in allowed.MACOS} == POSIX
-    assert "macOS, not measured" in on["Linux 6.18"].table()[0] and allowed.MACOS[0].source in repr(on["Linux 6.18"])
-    assert "macOS" not in repr(on["Darwin 24.1"])
-
-
-def test_a_recorded_windows_stands_in_for_the_documentation(
-    here: Allowed, few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_recorded_windows_stands_in_for_the_documents(
+    nothing_is_left: None, few: None, here: Allowed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
-    windows = replace(here, trials=allowed.WINDOWS, machine=replace(here.machine, system="Windows 11"), windows=None)
+    windows = replace(
+        here, trials=documented("windows"), machine=replace(here.machine, system="Windows 11"), windows=None
+    )
     (tmp_path / allowed.RECORDED).write_text(json.dumps(windows.to_json()), encoding="utf-8")
-    found = while_mapped()
-    assert found.windows == windows
-    assert "Windows, recorded on: Windows 11" in repr(found) and "Windows, not measured" not in repr(found)
-
-
-def test_json_and_back(here: Allowed) -> None:
-    assert Allowed.from_json(json.loads(json.dumps(here.to_json()))) == replace(here, windows=None)
+    measured = while_mapped()
+    assert measured.windows == windows and len(measured.trials) == 2
+    assert "Windows, recorded on: Windows 11" in repr(measured) and "Windows, not measured" not in repr(measured)
     with pytest.raises(ValueError, match="not a 'zero-copy allowed while mapped'"):
         Allowed.from_json({"format": "another"})
     with pytest.raises(KeyError, match="there are: delete it, rename"):

@@ -4,7 +4,6 @@ It has no network, no other processes, an empty home, and limits on processes, m
 that folder is read-only. The judge stays outside, where the kernel shows it the process by its outer pid, bwrap(1).
 """
 
-import ctypes
 import os
 import platform
 import shutil
@@ -18,7 +17,8 @@ from pathlib import Path
 import psutil
 
 from ..folders import DATA, ROOT
-from ..measure.run import why_no_start
+from ..libc import libc
+from ..measure.environment import why_no_start
 from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
 
@@ -70,7 +70,7 @@ def leave_keys() -> None:
     """Joins an empty session keyring, keyctl(2). No namespace hides the teacher's, which children would inherit."""
     number = KEYCTL.get(platform.machine())
     if sys.platform == "linux" and number:
-        ctypes.CDLL(None).syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
+        libc().syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
 def _setting() -> str:

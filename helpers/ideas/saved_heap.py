@@ -14,10 +14,10 @@ import errno
 import mmap
 import os
 import struct
-import sys
 from collections.abc import Iterator
 from typing import Self
 
+from ..libc import map_pages, unmap_pages
 from ..units import in_words
 from ..whole import whole_file
 
@@ -92,7 +92,7 @@ class SavedHeap:
     def close(self) -> None:
         """munmap(2). Afterwards nothing at the heap's addresses can be touched."""
         if self.base:
-            ctypes.CDLL(None).munmap(ctypes.c_void_p(self.base), ctypes.c_size_t(self.size))
+            unmap_pages(self.base, self.size)
             self.base = 0
 
     def _header(self) -> tuple[bytes, int, int]:
@@ -119,20 +119,12 @@ def _map_at(address: int, descriptor: int, size: int) -> int:
 
     If the descriptor is -1, the pages belong to no file.
     """
-    if sys.platform == "win32":
-        raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
     if address <= 0 or address % mmap.PAGESIZE:
         raise ValueError(f"{address:#x} isn't an address where a page begins: take a multiple of {mmap.PAGESIZE:,}")
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    protection, length = mmap.PROT_READ | mmap.PROT_WRITE, ctypes.c_size_t(size)
     flags = mmap.MAP_SHARED if descriptor >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    got = libc.mmap(ctypes.c_void_p(address), length, protection, flags, descriptor, ctypes.c_long(0))
-    if got == ctypes.c_void_p(-1).value:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    got = map_pages(size, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, address)
     if got != address:
-        libc.munmap(ctypes.c_void_p(got), length)
+        unmap_pages(got, size)
         why = "something is there already, or no mapping may be"
         raise FileExistsError(errno.EEXIST, f"the kernel didn't map it at {address:#x}: {why}")
     return address

@@ -14,9 +14,9 @@ import mmap
 import os
 import sys
 import time
-from functools import cache
 from typing import Self
 
+from ..libc import libc
 from ..units import in_words
 
 Writable = mmap.mmap | memoryview | bytearray
@@ -75,9 +75,6 @@ class SharedLock:
         self.release()
 
 
-_library = cache(lambda: ctypes.CDLL(None))  # asked for late: Windows has none
-
-
 class _Time(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]  # timespec(3)
 
@@ -93,7 +90,7 @@ def _place(memory: Writable, at: int) -> ctypes.Array:
 
 def _call(name: str, *args, passed: tuple[int, ...] = ()) -> int:
     """A function of pthreads(7): it returns its error, which is an OSError unless `passed`."""
-    code = getattr(_library(), f"pthread_{name}")(*args)
+    code = getattr(libc(), f"pthread_{name}")(*args)
     if code and code not in passed:
         raise OSError(code, f"pthread_{name}: {os.strerror(code)}")
     return code

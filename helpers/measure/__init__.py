@@ -4,6 +4,7 @@ from .. import moved
 from .abilities import abilities
 from .advice import advise
 from .cache import drop_from_cache, page_cache
+from .environment import on_small_disk
 from .explorer import Explorer
 from .holders import who_holds
 from .machine import NotMeasuredHere
@@ -11,7 +12,6 @@ from .maps import regions
 from .pages import PageState, page_map
 from .recording import Comparison, Recording
 from .run import compare, measure
-from .small_disk import on_small_disk
 from .together import together
 from .twins import crate, twin
 from .whereabouts import where

@@ -5,9 +5,11 @@ import os
 import platform
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import maps, sampler
 from .advice import page_out
@@ -52,46 +54,45 @@ class Abilities:
 def abilities() -> Abilities:
     """Tries every meter once; takes about a second."""
     missing = measure(time.sleep, 0.005).missing
-    own = sampler.choose()(os.getpid())
-    sample = sampler.cost(own) * 1e6
-    own.close()
-    rows = [_row(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
+    with closing(sampler.choose()(os.getpid())) as own:
+        sample = sampler.cost(own) * 1e6
+    rows = [_given(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
     rows.append(Ability("heap", True, "tracemalloc, in a second run"))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
-        cache, refused = page_cache(file), _page_out_refused(file)
+        cache, not_taken = page_cache(file), _error(_take_away_a_page, file)
     rows += [
-        _found("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
-        _found("page cache of a file", cache.why if cache.cached is None else "", "mincore(2), for your own files"),
-        _found("… its dirty and evicted pages", cache.why if cache.dirty is None else "", "cachestat(2)"),
-        _found("pages taken away", refused, "madvise(2), MADV_PAGEOUT"),
-        _found("memory shared by processes", _sharing_refused(), "/proc/<pid>/smaps_rollup"),
+        _tried("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
+        _tried("page cache of a file", cache.why if cache.cached is None else None, "mincore(2), for your own files"),
+        _tried("… its dirty pages", cache.why if cache.dirty is None else None, "cachestat(2)"),
+        _tried("pages taken away", not_taken, "madvise(2), MADV_PAGEOUT"),
+        _tried("memory shared by processes", _error(_own_sharing), "/proc/<pid>/smaps_rollup"),
     ]
-    rows += [_row(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
+    rows += [_given(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
     return Abilities(tuple(rows))
 
 
-def _row(name: str, here: bool, how: str) -> Ability:
+def _given(name: str, here: bool, how: str) -> Ability:
     return Ability(name, here, how if here else f"{platform.system()} does not give {how} to this Python")
 
 
-def _found(name: str, why: str, how: str) -> Ability:
-    return Ability(name, not why, why or how)
+def _tried(name: str, reason: str | None, how: str) -> Ability:
+    """`reason`: why it isn't measured here; None or "" if it is."""
+    return Ability(name, not reason, reason or how)
 
 
-def _page_out_refused(file: Path) -> str:
-    """Why a mapped file's pages can't be taken away here; "" if they can."""
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        try:
-            page_out(mapping)
-        except OSError as error:
-            return str(error.strerror)
-    return ""
-
-
-def _sharing_refused() -> str:
+def _error(attempt: Callable[..., str | None], *args: Any) -> str | None:
     try:
-        return sharing([os.getpid()]).why
+        return attempt(*args)
     except OSError as error:
         return str(error.strerror)
+
+
+def _take_away_a_page(file: Path) -> None:
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        page_out(mapping)
+
+
+def _own_sharing() -> str:
+    return sharing([os.getpid()]).why

@@ -4,10 +4,10 @@ import ctypes
 import errno
 import mmap
 import operator
-import os
 import sys
 from typing import Any
 
+from .. import libc
 from ..owners import mapping_under
 from .pages import extent
 
@@ -44,8 +44,7 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
 
     The kernel takes whole pages, so the stretch is widened to the pages of its first and last byte. Advice that throws
     contents away ("dontneed", "free", "remove", "wipeonfork") must begin and end with a page, or end with the `mmap`
-    that owns the bytes, so that no neighbour is lost. "dontneed" on a private mapping discards the edits: the next
-    touch shows the file, or zeros. That's what it is for, and there's no way back.
+    that owns the bytes. "dontneed" on a private mapping discards the edits: the next touch shows the file, or zeros.
 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
     an older kernel says EINVAL for advice that it doesn't know.
@@ -67,10 +66,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
             f"{advice!r} throws away whole pages of {page} bytes, and {length} bytes from byte {start} share a page "
             f"with others: begin and end with a page"
         )
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.madvise(ctypes.c_void_p(low), ctypes.c_size_t(high - low), ctypes.c_int(ADVICE[advice])):
-        number = ctypes.get_errno()
-        raise OSError(number, f"madvise {advice!r}: {os.strerror(number)}")
+    where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
+    libc.call("madvise", where, length, ADVICE[advice], about=f"madvise {advice!r}")
 
 
 def _end_of_mapping(buffer: Any) -> int | None:

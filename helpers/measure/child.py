@@ -1,14 +1,14 @@
 """What the fresh interpreter runs: load the function, say ready, wait, call it, report. process.py starts it by path,
 so that nothing but the function's own imports is loaded before the call.
 
-Protocol, on copies of the standard streams it was born with. In: a pickle of (payload, options), then a line for each
-step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or "failed\\n", "done\\n" when the function has
-ended (the caller takes its last sample while the result is still there), then two parcels: the result, and the report,
-a dict. A parcel comes in pieces, each after its length in 4 bytes, and ends with an empty piece; parcel.py opens it.
-The function itself finds an empty standard input; what it prints goes to standard error, which the caller shows.
+Protocol, on copies of the standard streams that it starts with. In: a pickle of (payload, options), then a line for
+each step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or "failed\\n", "done\\n" when the
+function has ended (the caller takes its last sample while the result is still there), then two parcels: the result,
+and the report, a dict. The function finds an empty standard input; what it prints goes to standard error, which the
+caller shows.
 
-The function may spoil what this file needs afterwards: descriptors, modules, builtins, the root folder. So the file
-fetches all that beforehand, into names and descriptors of its own.
+The measured function may close descriptors, patch modules and builtins, or change the root folder. So this file saves
+everything that it needs later before the call.
 
 For workers.py it forks: the payload then holds a second function, and each fork calls that with the first function's
 result, by the same protocol, on two descriptors of its own from options["forks"].
@@ -21,12 +21,19 @@ import linecache  # noqa: F401  traceback would import it later
 import marshal
 import os
 import pickle
-import struct
 import sys
 import time
 import traceback
 import warnings
 from types import CodeType
+
+if __package__:
+    from .parcel import Box, Refused, framed, pack, packed
+else:
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    from parcel import Box, Refused, framed, pack, packed
+
+    del sys.modules["parcel"]  # the function may have a module of that name
 
 try:
     import fcntl
@@ -38,13 +45,11 @@ __builtins__ = vars(builtins).copy()  # the functions below look builtins up her
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 LOST = 117  # the exit status when nothing can be reported: the function closed every descriptor
-PIECE = 2**16  # bytes, the longest piece of a parcel
-DEPTH, NODES = 100, 2**20  # in a parcel: containers in containers, and values in all
-LINES, LINE = 60, 1000  # of an error's text: lines kept at either end, characters kept of a line
+LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
 HIGH = 4096  # the function may close all file descriptors below this
 
 
-class Line:
+class Channel:
     """To the caller and back, on two descriptors. It keeps the functions it needs, in case `os` is changed."""
 
     def __init__(self, inbox: int, outbox: int):
@@ -57,6 +62,7 @@ class Line:
             pass
 
     def tell(self, data) -> None:
+        data = memoryview(data)
         try:
             while data:
                 data = data[self._write(self.outbox, data) :]
@@ -66,16 +72,31 @@ class Line:
             self._exit(LOST)
 
     def piece(self, data) -> None:
-        """Sends a piece of a parcel; an empty piece ends it."""
-        self.tell(struct.pack("<I", len(data)) + data)
+        self.tell(framed(data))
 
-    def report(self, report: dict) -> None:
+    def send(self, report: dict) -> None:
         self.piece(packed(report))
         self.piece(b"")
 
+    def send_result(self, value, most: int, objects: bool) -> str | None:
+        """Sends the value. Returns None, or why it didn't, though some of it may be on its way by then."""
+        box, reason = Box(most, self.piece), None
+        try:
+            if objects:
+                dump(value, box)
+            else:
+                pack(value, box)
+            box.flush()
+        except Refused as error:
+            reason = str(error)
+        except BaseException as error:
+            reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
+        self.piece(b"")
+        return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
+
 
 def main() -> None:
-    line = Line(out_of_reach(0), out_of_reach(1))
+    channel = Channel(out_of_reach(0), out_of_reach(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -85,7 +106,7 @@ def main() -> None:
     tie_to_the_parent()
     leave_no_core()
     try:
-        with os.fdopen(os.dup(line.inbox), "rb") as inbox:
+        with os.fdopen(os.dup(channel.inbox), "rb") as inbox:
             payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
         for name in options["modules"]:
@@ -95,11 +116,11 @@ def main() -> None:
                 continue
         function, args, *use = pickle.loads(payload)
     except BaseException as error:
-        line.tell(b"failed\n")
-        line.piece(b"")
-        line.report({"error": text_of(error)})
+        channel.tell(b"failed\n")
+        channel.piece(b"")
+        channel.send({"error": text_of(error)})
         return
-    serve(line, function, args, options, *use)
+    serve(channel, function, args, options, *use)
 
 
 def out_of_reach(descriptor: int) -> int:
@@ -113,23 +134,23 @@ def out_of_reach(descriptor: int) -> int:
     return os.dup(descriptor)
 
 
-def serve(line: Line, function, args: tuple, options: dict, use=None) -> None:
-    line.tell(b"ready %d\n" % os.getpid())
-    line.step()
+def serve(channel: Channel, function, args: tuple, options: dict, use=None) -> None:
+    channel.tell(b"ready %d\n" % os.getpid())
+    channel.step()
     report, value = call(function, args, options)
-    forks = fork_all(use, value, options, report, line) if use else []
-    line.tell(b"done\n")
-    line.step()
+    forks = fork_all(use, value, options, report, channel) if use else []
+    channel.tell(b"done\n")
+    channel.step()
     if forks:  # they have ended or will soon: the caller sees to that; only their parent learns how
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
-        line.piece(b"")
+        channel.piece(b"")
     else:
-        report["refused"] = send(line, value, options["largest_result"], options["objects"])
-    line.report(report)
-    line.step()
+        report["refused"] = channel.send_result(value, options["largest_result"], options["objects"])
+    channel.send(report)
+    channel.step()
 
 
-def fork_all(use, data, options: dict, report: dict, ours: Line) -> list[int]:
+def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[int]:
     """Forks for each pair of descriptors in options["forks"], if there are data. Each fork calls use(data), reports,
     and keeps the result. Returns their pids.
 
@@ -145,10 +166,10 @@ def fork_all(use, data, options: dict, report: dict, ours: Line) -> list[int]:
         if pid == 0:
             code = 1
             try:
-                line = Line(*map(out_of_reach, mine))
-                close(*mine, ours.inbox, ours.outbox, *(fd for pair in left for fd in pair))
+                channel = Channel(*map(out_of_reach, mine))
+                close(*mine, parents.inbox, parents.outbox, *(fd for pair in left for fd in pair))
                 tie_to_the_parent()
-                serve(line, use, (data,), options | {"tidy": False})
+                serve(channel, use, (data,), options | {"tidy": False})
                 code = 0
                 sys.stdout.flush()
             finally:  # whatever happened, the fork must not go on in its parent's code
@@ -215,13 +236,14 @@ def text_of(error: BaseException, traced: bool = False) -> str:
 
 def shortened(text: str) -> str:
     """A long text's first and last lines, and the beginning of each."""
-    most = 4 * LINES * LINE
+    most = 4 * LINES_KEPT * LONGEST_LINE
     if len(text) > most:  # before splitting, which takes as much memory again
         text = f"{text[: most // 2]}\n… {len(text) - most:,} characters left out …\n{text[-most // 2 :]}"
     lines = text.strip("\n").split("\n")
-    if len(lines) > 2 * LINES:
-        lines[LINES:-LINES] = [f"… {len(lines) - 2 * LINES:,} lines left out …"]
-    return "\n".join(line if len(line) <= LINE else f"{line[:LINE]}… ({len(line):,} characters)" for line in lines)
+    if len(lines) > 2 * LINES_KEPT:
+        lines[LINES_KEPT:-LINES_KEPT] = [f"… {len(lines) - 2 * LINES_KEPT:,} lines left out …"]
+    long = LONGEST_LINE
+    return "\n".join(line if len(line) <= long else f"{line[:long]}… ({len(line):,} characters)" for line in lines)
 
 
 # --- counters of this process ------------------------------------------------------------------------------
@@ -267,11 +289,12 @@ class Counters:
     def _moved(self, and_itself: bool) -> dict[str, int]:
         """proc_pid_io(5) as it stood before this reading; with `and_itself`, as it stands after it."""
         text = self._text(self._io)
-        found = {name: int(number) for name, _, number in (line.partition(": ") for line in text.decode().splitlines())}
-        if and_itself and found:
-            found["rchar"] += len(text)
-            found["syscr"] += 1
-        return found
+        lines = (line.partition(": ") for line in text.decode().splitlines())
+        counts = {name: int(number) for name, _, number in lines}
+        if and_itself and counts:
+            counts["rchar"] += len(text)
+            counts["syscr"] += 1
+        return counts
 
     def size_of(self, field: bytes) -> int | None:
         """A size from /proc/self/status, in bytes; None if it isn't there."""
@@ -288,61 +311,6 @@ class Counters:
         return self.size_of(b"VmRSS")
 
 
-# --- the way back ------------------------------------------------------------------------------------------
-class Refused(Exception):
-    """Why a value isn't sent."""
-
-
-class Box:
-    """Takes a value's bytes, up to `most`, and passes them on in pieces, so that a large result costs no memory."""
-
-    def __init__(self, pass_on, most: int):
-        self.pass_on, self.most, self.size, self.nodes, self.held = pass_on, most, 0, 0, bytearray()
-
-    def count(self) -> None:
-        self.nodes += 1
-        if self.nodes > NODES:
-            raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
-
-    def room_for(self, size: int) -> None:
-        if self.size + size > self.most:
-            raise Refused(
-                f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
-            )
-
-    def write(self, part) -> int:
-        part = memoryview(part).cast("B")
-        self.room_for(len(part))
-        self.size += len(part)
-        for at in range(0, len(part), PIECE):
-            self.held += part[at : at + PIECE]
-            if len(self.held) >= PIECE:
-                self.flush()
-        return len(part)
-
-    def flush(self) -> None:
-        if self.held:
-            self.pass_on(self.held)
-            self.held = bytearray()
-
-
-def send(line: Line, value, most: int, objects: bool) -> str | None:
-    """Sends the value as a parcel. Returns None, or why it refused, though some of it may be on its way by then."""
-    box, why = Box(line.piece, most), None
-    try:
-        if objects:
-            dump(value, box)
-        else:
-            pack(value, box)
-        box.flush()
-    except Refused as error:
-        why = str(error)
-    except BaseException as error:
-        why = f"cannot leave its process ({text_of(error)}); return plain data instead"
-    line.piece(b"")
-    return why and f"the result, a {type(value).__name__}, was not sent back: it {why}"
-
-
 def dump(value, file) -> None:
     """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away.
 
@@ -353,75 +321,10 @@ def dump(value, file) -> None:
     class Pickler(cloudpickle.Pickler):
         def reducer_override(self, obj):
             if type(obj) is CodeType:
-                try:
-                    return marshal.loads, (marshal.dumps(obj),)
-                except ValueError:  # it has a constant that no compiler puts there
-                    pass
+                return marshal.loads, (marshal.dumps(obj),)
             return super().reducer_override(obj)
 
     Pickler(file, protocol=5).dump(value)
-
-
-def packed(report: dict) -> bytes:
-    whole = bytearray()
-    box = Box(whole.extend, 2**20)
-    pack(report, box)
-    box.flush()
-    return whole
-
-
-def pack(value, box: Box, depth: int = DEPTH) -> None:
-    """Plain data as bytes: a letter for the type, then the length if the type has one, then the contents."""
-    box.count()
-    kind, numpy = type(value), sys.modules.get("numpy")
-    if value is None or value is True or value is False:
-        box.write({None: b"N", True: b"T", False: b"F"}[value])
-    elif kind is int:
-        length = value.bit_length() // 8 + 1
-        box.room_for(length)
-        box.write(struct.pack("<cQ", b"i", length) + value.to_bytes(length, "little", signed=True))
-    elif kind is float:
-        box.write(struct.pack("<cd", b"f", value))
-    elif kind is complex:
-        box.write(struct.pack("<cdd", b"c", value.real, value.imag))
-    elif kind is str or kind is bytes:
-        box.room_for(len(value))
-        data = value if kind is bytes else value.encode("utf-8", "surrogatepass")
-        box.write(struct.pack("<cQ", b"b" if kind is bytes else b"s", len(data)))
-        box.write(data)
-    elif kind is list or kind is tuple or kind is dict:
-        if not depth:
-            raise Refused(f"nests containers more than {DEPTH} deep")
-        letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
-        box.write(struct.pack("<cQ", letter, len(value)))
-        for part in value:
-            pack(part, box, depth - 1)
-            if kind is dict:
-                pack(value[part], box, depth - 1)
-    elif numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
-        pack_array(value, box, depth, numpy)
-    else:
-        raise Refused(
-            f"is or holds a {kind.__name__}, and only plain data come back: None, numbers, str, bytes, lists, tuples, "
-            "dicts, and numpy arrays without objects; return what you need to know of it"
-        )
-
-
-def pack_array(value, box: Box, depth: int, numpy) -> None:
-    """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
-    letter, array = b"a" if isinstance(value, numpy.ndarray) else b"n", numpy.asarray(value)
-    box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
-    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
-    if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
-        raise Refused(f"is or holds an array of {array.dtype}, which is not plain data")
-    box.write(letter)
-    pack(dtype, box, depth)
-    pack(array.shape, box, depth)
-    box.write(struct.pack("<Q", array.nbytes))
-    step = max(1, PIECE // array.dtype.itemsize)
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
-    for at in range(0, array.size, step):
-        box.write(flat[at : at + step].tobytes())
 
 
 def tie_to_the_parent() -> None:

@@ -31,7 +31,7 @@ from .explorer_child import PAGE
 from .film import Film, Step
 from .machine import here
 from .pages import PageMap, page_map
-from .process import Process, carried
+from .process import Process, pickled
 
 OWN = Path("the explorer's own file")
 cloudpickle.register_pickle_by_value(explorer_child)  # its process imports none of this package: a fork copies less
@@ -46,9 +46,8 @@ class Explorer:
         explorer.film
 
     Each action returns a Step and adds it to `film`. The file is the explorer's own: page k is filled with byte
-    k % 256. It's on the disk and not in the page cache (on tmpfs, a file system in memory, it is in the page cache).
-    It has no name, so nothing is left behind whatever happens; until `close()`, `path` opens it. Threads that share an
-    explorer take turns, and an interrupted action is finished all the same.
+    k % 256. It's on the disk and not in the page cache (on tmpfs it is). It has no name, so nothing is left behind;
+    until `close()`, `path` opens it. Threads that share an explorer take turns.
 
     Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it with `close()`, or
     let `with`, the garbage collector or the end of the program do that. An action raises RuntimeError when the process
@@ -62,14 +61,14 @@ class Explorer:
         self.size, self.shared, self.path = self.pages * PAGE, False, OWN
         self.pid = self.address = self._child = 0
         self._steps: list[Step] = []
-        self._why, self._machine = maps.why_not(), here(folders.generated())
+        self._reason, self._machine = maps.why_not(), here(folders.generated())
         self._at_end = ExitStack()
         self._end = weakref.finalize(self, _end, self._at_end, os.getpid())
         # An order, its answer and its place in the film belong together, and the process ends with the thread that
         # started it. So a single thread, which nobody interrupts, does all of that.
         self._thread = ThreadPoolExecutor(1, "explorer")
         try:
-            if not self._why:
+            if not self._reason:
                 self._thread.submit(self._start).result()
             self._step("map", "map", False)
         except BaseException:
@@ -81,13 +80,13 @@ class Explorer:
         file = self._at_end.enter_context(_own_file(self.pages)).fileno()
         self.path = Path(f"/proc/{os.getpid()}/fd/{file}")
         drop_from_cache(self.path)
-        self._line, its_end = Pipe()
-        self._at_end.enter_context(self._line)
-        with its_end:
-            descriptors = its_end.fileno(), file
+        self._pipe, childs_end = Pipe()
+        self._at_end.enter_context(self._pipe)
+        with childs_end:
+            descriptors = childs_end.fileno(), file
             self._process = Process("the explorer")
             self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
-        self._process.send(carried(explorer_child.explore, (*descriptors, self.size), "the explorer"))
+        self._process.send(pickled(explorer_child.explore, (*descriptors, self.size), "the explorer"))
         self._process.greet("the explorer")
         self._process.allow(b"call")
         self.pid = self._process.mail.pid
@@ -184,13 +183,13 @@ class Explorer:
     def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
-        return self._step(f"{verb} {_these(numbers)}", "touch", numbers, forked=forked, value=value)
+        return self._step(f"{verb} {_in_words(numbers)}", "touch", numbers, forked=forked, value=value)
 
     def _write(self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
-        return self._step(f"{verb} {_these(numbers)}", order, numbers, operator.index(value), forked=forked)
+        return self._step(f"{verb} {_in_words(numbers)}", order, numbers, operator.index(value), forked=forked)
 
     def _advise(self, action: str, name: str) -> Step:
         if name not in ADVICE:
@@ -199,11 +198,10 @@ class Explorer:
 
     def _numbers(self, pages: int | Iterable[int]) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]
-        if not numbers:
-            raise ValueError(f"no page given; the mapping has pages 0 to {self.pages - 1:,}")
-        for number in numbers:
-            if not 0 <= number < self.pages:
-                raise ValueError(f"there is no page {number}; the mapping has pages 0 to {self.pages - 1:,}")
+        wrong = [number for number in numbers if not 0 <= number < self.pages]
+        if wrong or not numbers:
+            problem = f"there is no page {wrong[0]}" if wrong else "no page given"
+            raise ValueError(f"{problem}; the mapping has pages 0 to {self.pages - 1:,}")
         return numbers
 
     def _step(self, *order: Any, **more: Any) -> Step:
@@ -223,15 +221,15 @@ class Explorer:
             raise RuntimeError("there is no forked child; fork() makes one")
         if not self._end.alive:
             raise RuntimeError("this explorer is closed; make a new one with Explorer()")
-        if self._why:
+        if self._reason:
             self._child = {"fork": -1, "map": 0}.get(order, self._child)
         else:
             cost, read, self.address, self._child = self._answer(action, forked, order, *what)
         if order == "map":
             (self.shared,) = what
-        if self._why:
-            nothing = PageMap(None, 0, PAGE, self._why)
-            return Step(action, nothing, PageCache(OWN, self.size, None, self._why), nothing if self._child else None)
+        if self._reason:
+            pages, cache = PageMap(None, 0, PAGE, self._reason), PageCache(OWN, self.size, None, self._reason)
+            return Step(action, pages, cache, pages if self._child else None)
         cache = self._settled() if cost["device_read_bytes"] else page_cache(self.path)
         try:
             mine = self._pages_of(self.pid)
@@ -246,8 +244,8 @@ class Explorer:
 
     def _answer(self, action: str, *order: Any) -> tuple:
         try:
-            self._line.send(order)
-            answer = self._line.recv()
+            self._pipe.send(order)
+            answer = self._pipe.recv()
         except (OSError, EOFError) as error:
             self._process.report(time.monotonic() + 1)
             self._process.leave()
@@ -265,12 +263,10 @@ class Explorer:
     def _settled(self) -> PageCache:
         """The page cache once read-ahead has arrived: mincore(2) counts pages still on their way as absent."""
         until = time.monotonic() + 0.2
-        cache = page_cache(self.path)
-        while time.monotonic() < until:
+        before, cache = None, page_cache(self.path)
+        while time.monotonic() < until and (before is None or cache.count != before.count):
             time.sleep(0.003)
             before, cache = cache, page_cache(self.path)
-            if cache.count == before.count:
-                break
         return cache
 
 
@@ -284,13 +280,11 @@ def _own_file(pages: int) -> BinaryIO:
     """A file with no name, of `pages` pages, page k filled with byte k % 256; it's on the disk."""
     folder = folders.generated()
     check_room(folder, pages * PAGE, f"a file of {pages:,} pages")
-    file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  it is the explorer's
+    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is the explorer's
     try:
-        pattern = b"".join(bytes([k]) * PAGE for k in range(256))
-        for first in range(0, pages, 256):
-            left = memoryview(pattern)[: (pages - first) * PAGE]
-            while left:
-                left = left[file.write(left) :]
+        for page in range(pages):
+            file.write(bytes([page % 256]) * PAGE)
+        file.flush()
         os.fsync(file.fileno())
     except BaseException:
         file.close()
@@ -299,7 +293,7 @@ def _own_file(pages: int) -> BinaryIO:
 
 
 # --- text --------------------------------------------------------------------------------------------------
-def _these(numbers: Sequence[int]) -> str:
+def _in_words(numbers: Sequence[int]) -> str:
     """ "3", "3, 7 and 9", "0 to 15", "64 pages": short enough for a title."""
     numbers = list(dict.fromkeys(numbers))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, Pipe
 PAGE = mmap.PAGESIZE
 
 
-class Explored:
+class MappingServer:
     """A mapping of `file`, and what can be done to it. Pages by number, values 0 to 255."""
 
     def __init__(self, file: int, size: int):
@@ -27,13 +27,13 @@ class Explored:
 
     # --- orders: each returns (what it cost, what it read) --------------------------------------------------
     def map(self, shared: bool) -> tuple[dict, None]:
-        made: list[mmap.mmap] = []
+        new: list[mmap.mmap] = []
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
-        cost = cost_of(lambda: made.append(mmap.mmap(self.file, self.size, flags)))
+        cost = cost_of(lambda: new.append(mmap.mmap(self.file, self.size, flags)))
         self.end_child()  # it has the old mapping, which may go now that there is a new one
         if self.mapping:
             self.mapping.close()
-        (self.mapping,) = made
+        (self.mapping,) = new
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
         return cost, None
 
@@ -82,31 +82,31 @@ class Explored:
 
     def fork(self) -> tuple[dict, None]:
         self.end_child()
-        ours, its_end = Pipe()
+        pipe, childs_end = Pipe()
         forked: list[int] = []
         cost = cost_of(lambda: forked.append(os.fork()))
         if forked == [0]:
             try:
-                ours.close()
-                self.answer(its_end)
+                pipe.close()
+                self.answer(childs_end)
             finally:  # whatever happened, the child must not go on in its parent's code
                 os._exit(0)
-        its_end.close()
-        self.child = forked[0], ours
+        childs_end.close()
+        self.child = forked[0], pipe
         return cost, None
 
     # --- beside the orders ----------------------------------------------------------------------------------
-    def answer(self, line: Connection) -> None:
+    def answer(self, pipe: Connection) -> None:
         """Answers each order, until nobody is left to give any."""
         with suppress(EOFError, OSError):
             while True:
-                forked, order, *what = line.recv()
+                forked, order, *what = pipe.recv()
                 try:
                     cost, read = self.pass_on(order, *what) if forked else getattr(self, order)(*what)
                     answer = cost, read, self.address, self.living_child()
                 except Exception as error:
                     answer = error
-                line.send(answer)
+                pipe.send(answer)
 
     def pass_on(self, *order) -> tuple:
         """The forked child's answer."""
@@ -132,13 +132,13 @@ class Explored:
             self.child = None
 
 
-def explore(line: int, file: int, size: int) -> None:
-    """Serves an explorer on the descriptor `line`, for as long as the explorer is there."""
+def explore(pipe: int, file: int, size: int) -> None:
+    """Serves an explorer on the descriptor `pipe`, for as long as the explorer is there."""
     # On one processor: a page just read waits in a list of the processor that read it, and no other processor can page
     # it out until that list is full. sched_setaffinity(2)
     with suppress(OSError):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    Explored(file, size).answer(Connection(line))
+    MappingServer(file, size).answer(Connection(pipe))
 
 
 def cost_of(action) -> dict[str, int | None]:

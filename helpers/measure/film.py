@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, overload
+from typing import Any
 
 from ..units import in_words
 from .cache import PageCache
@@ -45,8 +45,8 @@ class Step:
         """The inverse of `to_json`."""
         child = None if plain["child"] is None else PageMap.from_json(plain["child"])
         value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
-        seen = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
-        return cls(**{**plain, **seen, "child": child, "value": value})
+        tables = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
+        return cls(**{**plain, **tables, "child": child, "value": value})
 
 
 class Film(Sequence[Step]):
@@ -55,10 +55,6 @@ class Film(Sequence[Step]):
     def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
         self.steps, self.machine = tuple(steps), machine
 
-    @overload
-    def __getitem__(self, at: int) -> Step: ...
-    @overload
-    def __getitem__(self, at: slice) -> "Film": ...
     def __getitem__(self, at: int | slice) -> "Step | Film":
         return Film(self.steps[at], self.machine) if isinstance(at, slice) else self.steps[at]
 

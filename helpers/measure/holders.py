@@ -15,14 +15,14 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import psutil
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import maps, ways
+from . import maps, reference_paths
+from .reference_paths import SHOWN, Roots
 from .tables import NONE, html_table, text_table
 
-MOST = 20  # holders below a single object that are named one by one
+MOST_NAMED = 20  # holders below a single object that are named one by one
 AT_ONCE = 500  # containers in a single call of gc.get_referents()
 NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
@@ -42,7 +42,7 @@ Spans = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Chain:
-    """A way to an object that looks at the file; `str(chain)` says it in a line.
+    """A path to an object that looks at the file; `str(chain)` says it in a line.
 
     what   the object: "ndarray of 4 MiB", "TensorFile"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
@@ -61,9 +61,9 @@ class Chain:
 class Holding:
     """Who holds a file in this process, as text, so a Holding itself keeps nothing alive.
 
-    mapped     bytes of this process's addresses that show the file; None where the system doesn't tell (no /proc)
+    mapped     bytes of this process's addresses that show the file; None without /proc
     deleted    is some of that a file of this name that has been deleted or replaced?
-    chains     a way to each holder
+    chains     a path to each holder
     processes  other processes that map it, "4711 (python)", as far as this user may know
     unseen     what the search can't see
     """
@@ -110,107 +110,85 @@ def who_holds(path: str | os.PathLike) -> Holding:
 
     They are arrays, PyTorch's tensors, memoryviews and mappings whose bytes lie in a mapping of the file,
     proc_pid_maps(5), or of a file that had this name and was deleted or replaced. A chain begins at a global, a local
-    of a function running in any thread, a context variable, or an exception being handled. It leads through
-    tracebacks, generators, closures, defaults, attributes and items, but not into this package's own objects: a
-    TensorFile is a single holder.
+    of a function running in any thread, a context variable, or an exception being handled. It ends at the first of this
+    package's own objects: a TensorFile is a single holder.
 
     The file need not exist. A million objects take about two seconds; none of them is kept alive.
     """
     target = os.path.realpath(path)
-    regions, others, foreign = _regions(target), [], 0
+    regions, processes, hidden = _regions(target), {}, 0
     unseen = [UNSEEN]
     if regions is None:
         unseen = [NO_MAPS, "other processes", *unseen]
     else:
-        others, foreign = _others(target)
+        processes, hidden = maps.processes_that_map(target)
     chains = _chains(target, regions) if regions or regions is None else []
     if regions and not chains:
         regions = _regions(target)  # the search may have set off the collector, which may have let go of the file
     if regions and not chains:
         unseen.insert(0, "who has it mapped: no Python object was found that shows these addresses")
-    if foreign:
-        unseen.append(f"processes that this user may not look into: {foreign}")
+    if hidden:
+        unseen.append(f"processes that this user may not look into: {hidden}")
     mapped = None if regions is None else sum(region.end - region.start for region in regions)
     gone = any(region.path == target + maps.DELETED for region in regions or ())
-    return Holding(target, mapped, gone, tuple(chains), tuple(others), tuple(unseen))
+    others = tuple(f"{pid} ({name})" for pid, name in processes.items() if pid != os.getpid())
+    return Holding(target, mapped, gone, tuple(chains), others, tuple(unseen))
 
 
 # --- which addresses -----------------------------------------------------------------------------------------
-def _regions(target: str, pid: int | str = "self") -> list[maps.Region] | None:
+def _regions(target: str) -> list[maps.Region] | None:
     """The mappings of the file, or of a deleted file of that name; None without /proc."""
-    if not os.path.exists("/proc/self/maps"):
-        return None
-    same = None
-    with suppress(OSError):
-        status = os.stat(target)
-        same = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", status.st_ino  # links have other names
-    names = (target, target + maps.DELETED)
-    return [found for found in maps.regions(pid) if found.path in names or (found.device, found.inode) == same]
-
-
-def _others(target: str) -> tuple[list[str], int]:
-    """Other processes that map the file, and how many this user may not look into."""
-    found, foreign = [], 0
-    for process in psutil.process_iter(["name"]):
-        if process.pid != os.getpid():
-            try:
-                if _regions(target, process.pid):
-                    found.append(f"{process.pid} ({process.info['name']})")
-            except ProcessLookupError:  # it has ended, or is a kernel thread
-                pass
-            except PermissionError:
-                foreign += 1
-    return found, foreign
+    return maps.mappings_of(target) if os.path.exists("/proc/self/maps") else None
 
 
 # --- who looks at them ---------------------------------------------------------------------------------------
 def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
-    roots = ways.Roots.now(ours=(globals(), vars(ways)))
+    roots = Roots.now(own=(globals(), vars(reference_paths)))
     spans = _beside_the_name(roots, target) if regions is None else [(region.start, region.end) for region in regions]
 
     def wanted(obj: Any) -> bool:
         return any(_inside(under, spans) for under in way_to_owner(obj))
 
-    kinds = ways.exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
-    found = ways.ways(roots, kinds, wanted)
-    described = [(id(way[-1]), way, list(_described(way, roots, more))) for way, more in _together(found, roots)]
-    shown = {key for key, _, some in described if any(chain.where == ways.SHOWN for chain in some)}
-    chains = [chain for key, way, some in described if key not in shown or not _by_ipython(way) for chain in some]
-    nameless = Counter(_what(obj) for obj in _nameless(kinds, wanted, [way[-1] for way in found]))
+    kinds = reference_paths.exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
+    paths = reference_paths.paths(roots, kinds, wanted)
+    described = [(id(path[-1]), path, list(_described(path, roots, more))) for path, more in _together(paths, roots)]
+    shown = {key for key, _, some in described if any(chain.where == SHOWN for chain in some)}
+    chains = [chain for key, path, some in described if key not in shown or not _by_ipython(path) for chain in some]
+    nameless = Counter(_what(obj) for obj in _nameless(kinds, wanted, [path[-1] for path in paths]))
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in nameless.items()]
     return list(dict.fromkeys(chains))
 
 
-def _nameless(kinds: set[int], wanted: Callable[[Any], bool], found: list[Any]) -> list[Any]:
+def _nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) -> list[Any]:
     """The other wanted objects. An object that a holder keeps (an array's mapping) isn't a holder itself."""
     tracked, more = gc.get_objects(), {}
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
         more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
-    known = {id(obj) for obj in found}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*found, *more.values())))
+    known = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
     return [obj for key, obj in more.items() if key not in known]
 
 
-def _together(found: list[list[Any]], roots: ways.Roots) -> list[tuple[list[Any], int]]:
-    """Each way, and how many more it stands for: if more than MOST go through an object (a list), the first does."""
-    through = Counter(id(obj) for way in found for obj in way[:-1] if id(obj) not in roots.spaces)
+def _together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
+    """Each path, and how many more it stands for: if more than MOST_NAMED go through an object (a list), the first."""
+    through = Counter(id(obj) for path in paths for obj in path[:-1] if id(obj) not in roots.spaces)
     together: dict[int, list[list[Any]]] = {}
-    for way in found:
-        crowded = (id(obj) for obj in reversed(way[:-1]) if through[id(obj)] > MOST)
-        together.setdefault(next(crowded, id(way)), []).append(way)
+    for path in paths:
+        crowded = (id(obj) for obj in reversed(path[:-1]) if through[id(obj)] > MOST_NAMED)
+        together.setdefault(next(crowded, id(path)), []).append(path)
     return [(first, len(others)) for first, *others in together.values()]
 
 
-def _by_ipython(way: list[Any]) -> bool:
-    """Does the way lead through IPython's own objects? They let go of what a cell showed when `_` does."""
-    return any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in way)
+def _by_ipython(path: list[Any]) -> bool:
+    """Does the path lead through IPython's own objects? They let go of what a cell showed when `_` does."""
+    return any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
 
 
-def _described(way: list[Any], roots: ways.Roots, more: int) -> Iterator[Chain]:
+def _described(path: list[Any], roots: Roots, more: int) -> Iterator[Chain]:
     """Ends each chain at the first of this package's own objects, and leaves out what that keeps inside."""
-    own = next((i for i, obj in enumerate(way) if str(type(obj).__module__).startswith(PACKAGE)), len(way) - 1)
-    what = _what(way[own]) + (f", and {more:,} more there" if more and own == len(way) - 1 else "")
-    for name, where in ways.names(way[: own + 1], roots):
+    own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
+    what = _what(path[own]) + (f", and {more:,} more there" if more and own == len(path) - 1 else "")
+    for name, where in reference_paths.names(path[: own + 1], roots):
         yield Chain(what, name, where)
 
 
@@ -243,12 +221,12 @@ def _address(obj: Any) -> int | None:
     return None
 
 
-def _beside_the_name(roots: ways.Roots, target: str) -> Spans:
+def _beside_the_name(roots: Roots, target: str) -> Spans:
     """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
     spans = []
-    for *_, container, mapping in ways.ways(roots, ways.exactly(mmap.mmap), lambda _: True):
-        kept = container if is_a(container, dict) else own_dict(container)
-        if any(_same(dict.get(kept, name), target) for name in ("path", "filename")) and (start := _address(mapping)):
+    for *_, container, mapping in reference_paths.paths(roots, reference_paths.exactly(mmap.mmap), lambda _: True):
+        space = container if is_a(container, dict) else own_dict(container)
+        if any(_same(dict.get(space, name), target) for name in ("path", "filename")) and (start := _address(mapping)):
             spans.append((start, start + mmap.mmap.__len__(mapping)))
     return spans
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import nan
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from .machine import Machine, here
 from .plain import reading
@@ -16,8 +16,7 @@ FORMAT, VERSION = "zero-copy load", 1
 AFTER = 0.4  # seconds that something done to the server may take
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A moment of asking: when it ended and how long it was, in seconds; how many requests were answered and how many
     failed; how long the slowest 1 % took at least, in seconds (None if nothing was answered)."""
 
@@ -28,8 +27,7 @@ class Tick:
     slowest: float | None
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What all workers together had in memory at a moment, in bytes; None where the system doesn't tell.
 
     file    pages of the models' files, each page counted once
@@ -136,18 +134,9 @@ class Load:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "machine": asdict(self.machine),
-            "ticks": [[*vars(tick).values()] for tick in self.ticks],
-            "looks": [[*vars(look).values()] for look in self.looks],
-            "marks": self.marks,
-            "seen": [[*answer, often] for answer, often in self.seen.items()],
-            "refused": self.refused,
-            "right": self.right,
-            "notes": self.notes,
-        }
+        fields = {name: value for name, value in vars(self).items() if name != "began"}
+        fields |= {"machine": asdict(self.machine), "seen": [[*one, often] for one, often in self.seen.items()]}
+        return {"format": FORMAT, "version": VERSION, **fields}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Load":

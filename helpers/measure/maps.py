@@ -3,14 +3,15 @@
 import ctypes
 import errno
 import mmap
-import operator
 import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from .plain import fields
 
@@ -39,11 +40,8 @@ class Region:
 
     @property
     def kind(self) -> str:
-        """ "file", "anonymous", "heap" (what brk(2) gave), "stack", "shared memory" or "kernel".
-
-        A private mapping of shared memory is "shared memory" too: its pages are shared until somebody writes to them.
-        A file on a tmpfs other than /dev/shm is a "file", though the kernel counts its pages as shared memory.
-        """
+        """ "file", "anonymous", "heap" (what brk(2) gave), "stack", "shared memory" (private mappings of it too) or
+        "kernel". A file on a tmpfs other than /dev/shm is a "file", though the kernel counts it as shared memory."""
         if self.path.startswith(("/dev/zero", "/anon_hugepage")) and not self.shared:
             return "anonymous"
         if self.path.startswith(SHARED_MEMORY):
@@ -68,11 +66,7 @@ def regions(pid: int | str = "self") -> tuple[Region, ...]:
 
     ProcessLookupError if there is no such process (any more), PermissionError for another user's process.
     """
-    with told(pid):
-        text = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="surrogateescape")
-        if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
-            raise ProcessLookupError(errno.ESRCH, "no memory")
-    return tuple(_region(line) for line in text.split("\n") if line)
+    return tuple(_region(line) for line in _read(pid, "maps").split("\n") if line)
 
 
 def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region, dict[str, int]], ...]:
@@ -80,11 +74,7 @@ def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region
 
     proc_pid_smaps(5). The kernel walks all pages of the process for that. Errors as for `regions`.
     """
-    with told(pid):
-        text = Path(f"/proc/{pid}/smaps").read_bytes().decode(errors="surrogateescape")
-        if not text:
-            raise ProcessLookupError(errno.ESRCH, "no memory")
-    _, *pieces = HEAD.split(text)
+    _, *pieces = HEAD.split(_read(pid, "smaps"))
     pairs = zip(pieces[::2], pieces[1::2], strict=True)
     return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)
 
@@ -94,8 +84,32 @@ def region_at(address: int, pid: int | str = "self") -> Region | None:
     return next((region for region in regions(pid) if region.start <= address < region.end), None)
 
 
-def why_not() -> str:
-    """Why pages can't be read here; "" if they can. Every instrument that reads pages calls this first."""
+def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region]:
+    """The mappings of a file, under any of its names, or of a deleted file of this name. Errors as for `regions`."""
+    target, same = os.path.realpath(path), None
+    with suppress(OSError):
+        status = os.stat(path)
+        same = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", status.st_ino
+    names = (target, target + DELETED)
+    return [region for region in regions(pid) if region.path in names or (region.device, region.inode) == same]
+
+
+def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
+    """Their names by number, and how many processes this user may not look into."""
+    names, hidden = {}, 0
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            if mappings_of(path, pid):
+                names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
+        except PermissionError:
+            hidden += 1
+        except OSError:  # it has ended, or is a kernel thread
+            continue
+    return names, hidden
+
+
+def why_not() -> str | None:
+    """Why pages can't be read here; None if they can. Every instrument that reads pages calls this first."""
     if sys.platform != "linux":
         return f"page states come from /proc/self/pagemap, which only Linux has, and this is {sys.platform}"
     witness = b"in memory, because it has just been written"
@@ -106,17 +120,13 @@ def why_not() -> str:
     except OSError as error:
         return f"this system does not let a process read /proc/self/pagemap: {error.strerror}"
     # Some sandboxes have the file, but it tells nothing.
-    return "" if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, but tells nothing"
+    return None if len(entry) == 8 and entry[7] & 0x80 else "/proc/self/pagemap is there, but tells nothing"
 
 
 @contextmanager
-def told(pid: int | str) -> Iterator[None]:
+def translate_proc_errors(pid: int | str) -> Iterator[None]:
     """Goes around a reading of /proc/<pid>: its errors say which process it was, and what would be right."""
-    try:
-        right = pid == "self" or operator.index(pid) > 0
-    except TypeError:
-        right = False
-    if not right:
+    if pid != "self" and not (isinstance(pid, (int, np.integer)) and pid > 0):
         raise ValueError(f'{pid!r} is not a process; write its number, or "self"')
     try:
         yield
@@ -125,8 +135,16 @@ def told(pid: int | str) -> Iterator[None]:
         raise ProcessLookupError(error.errno, f"there is no process {pid}, or it has ended") from None
     except PermissionError as error:
         error.__traceback__ = None
-        why = f"process {pid} belongs to another user: you can read only your own processes"
-        raise PermissionError(error.errno, why) from None
+        message = f"process {pid} belongs to another user: you can read only your own processes"
+        raise PermissionError(error.errno, message) from None
+
+
+def _read(pid: int | str, name: str) -> str:
+    with translate_proc_errors(pid):
+        text = Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="surrogateescape")
+        if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
+            raise ProcessLookupError(errno.ESRCH, "no memory")
+    return text
 
 
 def _region(line: str) -> Region:

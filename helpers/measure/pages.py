@@ -1,6 +1,6 @@
 """What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
 
-You needn't be root: the kernel hides where in the machine a page lies, but still tells what it is.
+It needs no root: the kernel hides where in the machine a page lies, but still tells what it is.
 """
 
 import mmap
@@ -23,9 +23,8 @@ class PageState(IntEnum):
     """What a process has at a page. FILE pages are lent; SHARED pages, which no disk holds, and anonymous ones must be
     kept.
 
-    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. The kernel's page of
-    zeros (and its huge page of zeros) also reads as FORKED: it stands in for anonymous memory that was read and never
-    written, so it is present and belongs to nobody alone.
+    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. So is the kernel's
+    page of zeros, which stands in for anonymous memory that was read and never written.
     """
 
     ABSENT = 0
@@ -110,8 +109,8 @@ class PageMap:
         if self.states is None:
             return f"<page map: not measured here: {self.why}>"
         absent_last = sorted(self.counts.items(), key=lambda item: item[0] == PageState.ABSENT)
-        seen = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
-        return f"<{len(self):,} page{'s' * (len(self) != 1)}: {seen}>"
+        counts = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
+        return f"<{len(self):,} page{'s' * (len(self) != 1)}: {counts}>"
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
@@ -133,22 +132,20 @@ def page_map(
     """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else with a buffer.
 
     An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours,
-    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in.
-
-    ValueError: a closed mapping, an empty buffer, a size of 0 or less, nothing mapped there. TypeError: not a buffer,
-    or both ways at once. ProcessLookupError, PermissionError: no such process, or not yours.
+    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in. ValueError: nothing is mapped there, or
+    nothing to look at. TypeError: not a buffer. ProcessLookupError, PermissionError: no such process, or not yours.
     """
     if (buffer is None) == (address is None) or (address is None) != (size is None):
         raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")
+    if buffer is not None and pid is not None:
+        raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
     if buffer is not None:
-        if pid is not None:
-            raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
         address, size = extent(buffer)
     if size <= 0 or address < 0:
         raise ValueError(f"no pages in {size} bytes at address {address}: give a size of at least 1")
     page = mmap.PAGESIZE
-    if why := maps.why_not():
-        return PageMap(None, page_size=page, why=why)
+    if reason := maps.why_not():
+        return PageMap(None, page_size=page, why=reason)
     first, end = address // page, -(-(address + size) // page)
     states, mapped = _states("self" if pid is None else pid, first, end)
     states.flags.writeable = False
@@ -178,7 +175,7 @@ def extent(buffer: Any) -> tuple[int, int]:
 
 
 # Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which it is.
-MEANT_BY_FILE = {
+MEANING_OF_FILE_BIT = {
     "shared memory": PageState.SHARED,
     **dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED),
 }
@@ -190,7 +187,7 @@ def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Regi
     mapped = [region for region in maps.regions(pid) if region.start < end * page and first * page < region.end]
     if not mapped:
         raise ValueError(f"nothing is mapped at {first * page:#x} in process {pid}")
-    with maps.told(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
+    with maps.translate_proc_errors(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:
         if not os.pread(file.fileno(), 8, (end - 1) * 8):
             maps.regions(pid)  # raises if the process is gone
             raise ValueError(f"nothing can be mapped at {(end - 1) * page:#x}")
@@ -205,5 +202,5 @@ def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Regi
                 maps.regions(pid)
             part = states[low - first : high - first]
             part[:] = STATE_OF[entries.view(np.uint8)[7::8]]
-            part[part == PageState.FILE] = MEANT_BY_FILE.get(region.kind, PageState.FILE)
+            part[part == PageState.FILE] = MEANING_OF_FILE_BIT.get(region.kind, PageState.FILE)
     return states, mapped[0]

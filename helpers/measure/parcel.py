@@ -1,20 +1,125 @@
-"""Plain data from another process, which may send anything: we rebuild it within limits, and never run any of it.
+"""How results travel between processes: as plain data. Unpacking keeps to limits, and never runs what came.
 
-child.py packs it, and describes the format.
+A packed value is a letter for its type, then the length if the type has one, then the contents. A parcel is a packed
+value in pieces, each with its length in front, in 4 bytes; an empty piece ends it. child.py loads this file by path: it
+imports nothing of the package, and numpy only where there is an array.
 """
 
+import builtins
 import math
 import struct
-from typing import Any, BinaryIO
+import sys
 
-import numpy as np
-
-from .child import DEPTH, NODES
-
-DIMENSIONS = 32
+__builtins__ = vars(builtins).copy()  # a measured function may change the builtins, and its result is packed after that
+DEPTH, NODES, DIMENSIONS = 100, 2**20, 32  # containers in containers; values in all; dimensions of an array
+PIECE = 2**16  # bytes
 
 
-def receive(stream: BinaryIO, most: int) -> bytes:
+class Refused(Exception):
+    """Why a value isn't sent."""
+
+
+class Box:
+    """Takes a value's bytes, up to `most`, and passes them on in pieces: as a whole they would count as the measured
+    function's memory, even those of a result that turns out to be too large. `write` makes it a file for pickle."""
+
+    def __init__(self, most: int, pass_on):
+        self.most, self.pass_on, self.size, self.nodes, self.piece = most, pass_on, 0, 0, bytearray()
+
+    def room_for(self, size: int) -> None:
+        if self.size + size > self.most:
+            raise Refused(
+                f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
+            )
+
+    def write(self, part) -> int:
+        part = memoryview(part).cast("B")
+        self.room_for(len(part))
+        self.size += len(part)
+        for at in range(0, len(part), PIECE):
+            self.piece += part[at : at + PIECE]
+            if len(self.piece) >= PIECE:
+                self.flush()
+        return len(part)
+
+    def flush(self) -> None:
+        if self.piece:
+            self.pass_on(self.piece)
+            self.piece = bytearray()
+
+
+def packed(value, most: int = 2**20) -> bytearray:
+    """Refused if the value isn't plain data, or takes more than `most` bytes."""
+    whole = bytearray()
+    box = Box(most, whole.extend)
+    pack(value, box)
+    box.flush()
+    return whole
+
+
+def pack(value, box: Box, depth: int = DEPTH) -> None:
+    box.nodes += 1
+    if box.nodes > NODES:
+        raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
+    kind, numpy = type(value), sys.modules.get("numpy")
+    if value is None or value is True or value is False:
+        box.write({None: b"N", True: b"T", False: b"F"}[value])
+    elif kind is int:
+        length = value.bit_length() // 8 + 1
+        box.room_for(length)
+        box.write(struct.pack("<cQ", b"i", length) + value.to_bytes(length, "little", signed=True))
+    elif kind is float:
+        box.write(struct.pack("<cd", b"f", value))
+    elif kind is complex:
+        box.write(struct.pack("<cdd", b"c", value.real, value.imag))
+    elif kind is str or kind is bytes:
+        box.room_for(len(value))
+        data = value if kind is bytes else value.encode("utf-8", "surrogatepass")
+        box.write(struct.pack("<cQ", b"b" if kind is bytes else b"s", len(data)))
+        box.write(data)
+    elif kind is list or kind is tuple or kind is dict:
+        if not depth:
+            raise Refused(f"nests containers more than {DEPTH} deep")
+        letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
+        box.write(struct.pack("<cQ", letter, len(value)))
+        for part in value:
+            pack(part, box, depth - 1)
+            if kind is dict:
+                pack(value[part], box, depth - 1)
+    elif numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
+        pack_array(value, box, depth, numpy)
+    else:
+        raise Refused(
+            f"is or holds a {kind.__name__}, and only plain data come back: None, numbers, str, bytes, lists, tuples, "
+            "dicts, and numpy arrays without objects; return what you need to know of it"
+        )
+
+
+def pack_array(value, box: Box, depth: int, numpy) -> None:
+    """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
+    letter, array = b"a" if isinstance(value, numpy.ndarray) else b"n", numpy.asarray(value)
+    box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
+    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
+    if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
+        raise Refused(f"is or holds an array of {array.dtype}, which is not plain data")
+    box.write(letter)
+    pack(dtype, box, depth)
+    pack(array.shape, box, depth)
+    box.write(struct.pack("<Q", array.nbytes))
+    if array.flags.c_contiguous and array.size:
+        box.write(array.reshape(-1).view(numpy.uint8))
+        return
+    step = max(1, PIECE // array.dtype.itemsize)  # a copy of all of it would count as the function's memory
+    for at in range(0, array.size, step):
+        box.write(array.flat[at : at + step].tobytes())
+
+
+def framed(piece) -> bytes:
+    """A piece of a parcel as it travels; an empty piece ends the parcel."""
+    return struct.pack("<I", len(piece)) + piece
+
+
+def receive(stream, most: int) -> bytes:
     """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most` bytes."""
     data = bytearray()
     while length := int.from_bytes(_exactly(stream, 4), "little"):
@@ -24,21 +129,28 @@ def receive(stream: BinaryIO, most: int) -> bytes:
     return bytes(data)
 
 
-def unpacked(data: bytes) -> Any:
+def _exactly(stream, length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError("the other end is gone")
+    return data
+
+
+def unpacked(data: bytes):
     """What a parcel holds. ValueError if that isn't plain data."""
-    box = _Box(data)
+    reader = _Reader(data)
     try:
-        value = box.value(DEPTH)
+        value = reader.value(DEPTH)
     except Exception as error:
         raise ValueError(f"not packed plain data: {error}") from error
-    if box.at != len(data):
-        raise ValueError(f"{len(data) - box.at:,} bytes after the end of the value")
+    if reader.at != len(data):
+        raise ValueError(f"{len(data) - reader.at:,} bytes after the end of the value")
     return value
 
 
-class _Box:
+class _Reader:
     def __init__(self, data: bytes):
-        self.data, self.at, self.nodes = data, 0, NODES
+        self.data, self.at, self.nodes = data, 0, 0
 
     def take(self, length: int) -> bytes:
         if length > len(self.data) - self.at:
@@ -49,12 +161,11 @@ class _Box:
     def number(self) -> int:
         return int.from_bytes(self.take(8), "little")
 
-    def value(self, depth: int) -> Any:
-        self.nodes -= 1
-        if self.nodes < 0 or depth < 0:
+    def value(self, depth: int):
+        self.nodes += 1
+        if self.nodes > NODES or depth < 0:
             raise ValueError(f"more than {NODES:,} values, or containers nested more than {DEPTH} deep")
-        letter = self.take(1)
-        match letter:
+        match letter := self.take(1):
             case b"N":
                 return None
             case b"T" | b"F":
@@ -81,7 +192,9 @@ class _Box:
                 return self.array(depth)[()]
         raise ValueError(f"no type has the letter {letter!r}")
 
-    def array(self, depth: int) -> np.ndarray:
+    def array(self, depth: int):
+        import numpy as np
+
         dtype, shape, data = np.dtype(self.value(depth - 1)), self.value(depth - 1), self.take(self.number())
         sizes = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and len(shape) <= DIMENSIONS
         if dtype.hasobject or not dtype.itemsize or not sizes or math.prod(shape) * dtype.itemsize != len(data):
@@ -94,10 +207,3 @@ def _dict(pairs: list[tuple]) -> dict:
     if len({hash(key) for key, _ in pairs}) < len(pairs) // 2:
         raise ValueError("too many keys with the same hash")
     return dict(pairs)
-
-
-def _exactly(stream: BinaryIO, length: int) -> bytes:
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError("the other end is gone")
-    return data

@@ -11,9 +11,9 @@ import numpy as np
 @contextmanager
 def reading(plain: Mapping, form: str, version: int) -> Iterator[None]:
     """Goes around rebuilding an object from `plain`: ValueError if that isn't what this format writes."""
-    known = {key: plain.get(key) for key in ("format", "version")} if isinstance(plain, Mapping) else plain
-    if known != {"format": form, "version": version}:
-        raise ValueError(f"not a {form!r} of version {version}: {known!r:.80}")
+    head = {key: plain.get(key) for key in ("format", "version")} if isinstance(plain, Mapping) else plain
+    if head != {"format": form, "version": version}:
+        raise ValueError(f"not a {form!r} of version {version}: {head!r:.80}")
     try:
         yield
     except (KeyError, TypeError, AttributeError) as error:
@@ -26,6 +26,11 @@ def in_json(value: Any) -> str | None:
         return json.dumps(value)
     except (TypeError, ValueError):
         return None
+
+
+def json_or_repr(value: Any) -> Any:
+    """The value, or its repr if JSON can't hold it."""
+    return repr(value) if in_json(value) is None else value
 
 
 def run_lengths(values: np.ndarray | None) -> list[list] | None:

@@ -24,9 +24,9 @@ from .parcel import receive, unpacked
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX = sys.platform == "linux"
-START_LIMIT = 60.0  # seconds for a fresh interpreter to start and load the function
-GRACE = 5.0  # seconds for a process that has reported to end by itself
-PRINTED = 64 * MiB  # what a function may print before it is stopped
+START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
+GRACE_S = 5.0  # for a process that has reported to end by itself
+MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
@@ -40,69 +40,72 @@ class Process:
     On Linux, watch.py starts it, and ends it with everything it started, even when this program is killed. Elsewhere
     psutil finds what it started, unless that has detached itself.
 
-    largest  bytes that a result may have; `objects`: it comes as a pickle, from trusted code, else as plain data
+    largest  bytes that a result may have
+    objects  the result comes as a pickle, from trusted code; else as plain data
+    stop     called while we wait: why to stop the process, or None
     """
 
-    def __init__(self, name: str, largest: int = 0, objects: bool = False):
-        self.name, self.largest, self.objects = name, largest, objects
+    def __init__(
+        self, name: str, largest: int = 0, objects: bool = False, stop: Callable[[], str | None] = lambda: None
+    ):
+        self.name, self.largest, self.objects, self.stop = name, largest, objects, stop
         self.stopped: str | None = None
-        self.stop: Callable[[], str | None] = lambda: None  # called while we wait: why to stop the process, or None
         self.code: int | None = None
         self.process: subprocess.Popen | None = None  # None for a fork
-        self.by_another = False  # was it started through a command?
-        self.line: socket.socket | None = None  # to watch.py
+        self.has_command = False
+        self.sock: socket.socket | None = None  # to watch.py
         self.started: list[psutil.Process] = []
 
+    # --- the life of a process -------------------------------------------------------------------------------
     def start(
         self, printed: BinaryIO | int, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
     ) -> None:
-        """Starts a fresh interpreter, which ends with everything it started, whatever happens.
+        """Starts a fresh interpreter, which inherits `descriptors`, and ends with everything it started.
 
-        It inherits `descriptors`. `command` starts it, and must become it (exec) or end as a shell would (128 plus the
-        signal).
+        `command` starts it, and must become it (exec) or end as a shell would (128 plus the signal).
         """
-        self.printed, self.by_another = printed, bool(command)
+        self.printed, self.has_command = printed, bool(command)
         command = [*command, sys.executable, str(CHILD)]
-        with ExitStack() as its_ends:
-            outbox, its_outbox = way_back(at_end, its_ends)
+        with ExitStack() as childs_ends:
+            replies, childs_replies = reply_channel(at_end, childs_ends)
             if LINUX:
-                self.line, its_line = socket.socketpair()
-                at_end.enter_context(self.line)
-                its_ends.enter_context(its_line)
-                descriptors = (*descriptors, its_line.fileno())
-                command = [sys.executable, "-I", "-S", str(WATCH), str(its_line.fileno()), *command]
+                self.sock, childs_sock = socket.socketpair()
+                at_end.enter_context(self.sock)
+                childs_ends.enter_context(childs_sock)
+                descriptors = (*descriptors, childs_sock.fileno())
+                command = [sys.executable, "-I", "-S", str(WATCH), str(childs_sock.fileno()), *command]
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=its_outbox,
+                stdout=childs_replies,
                 stderr=printed,
                 start_new_session=os.name == "posix",
                 pass_fds=descriptors,
             )
         at_end.callback(self._end)
-        self.talk(self.process.stdin, outbox or self.process.stdout)
+        self.connect(self.process.stdin, replies or self.process.stdout)
 
-    def talk(self, inbox: BinaryIO, outbox: "socket.socket | BinaryIO") -> None:
-        self.inbox, self.mail = inbox, _Mail(outbox, self.largest)
+    def connect(self, inbox: BinaryIO, replies: "socket.socket | BinaryIO") -> None:
+        self.inbox, self.mail = inbox, _Mail(replies, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
-        ours = {"path": sys.path, "heap": False, "modules": (), "largest_result": self.largest, "objects": self.objects}
+        usual = {"path": sys.path, "heap": False, "modules": (), "objects": self.objects}
         with suppress(OSError):  # if it has ended, that shows elsewhere
-            pickle.dump((payload, ours | options), self.inbox)
+            pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str) -> None:
         """Waits until the process has loaded what was sent. TimeoutError or TypeError if it doesn't."""
-        if not self.mail.greeting.wait(START_LIMIT):
-            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT:.0f} s")
+        if not self.mail.greeting.wait(START_LIMIT_S):
+            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S:.0f} s")
         if self.mail.pid is None:
-            self.mail.report.wait(START_LIMIT)
+            self.mail.report.wait(START_LIMIT_S)
             raise self.not_loaded(label)
 
     def not_loaded(self, label: str) -> TypeError:
-        why = self.message.get("error", "the interpreter ended meanwhile")
+        reason = self.message.get("error", "the interpreter ended meanwhile")
         return TypeError(
-            f"{label} could not be loaded in a fresh interpreter: {why}. What it imports must be "
+            f"{label} could not be loaded in a fresh interpreter: {reason}. What it imports must be "
             "importable there, and what it uses from the notebook must be picklable"
         )
 
@@ -114,37 +117,40 @@ class Process:
     def alive(self) -> bool:
         if self.process is None:
             with suppress(psutil.NoSuchProcess):
-                return _alive(psutil.Process(self.mail.pid))
+                return psutil.Process(self.mail.pid).status() != psutil.STATUS_ZOMBIE
             return False
         if self.code is None:
-            self.code = self._told() if self.line else self.process.poll()
+            self.code = self._code_from_watch() if self.sock else self.process.poll()
         return self.code is None and self.process.poll() is None
 
-    def _told(self) -> int | None:
+    def _code_from_watch(self) -> int | None:
         """The code that it ended with, if watch.py has sent it."""
         with suppress(OSError):
-            if said := self.line.recv(64, socket.MSG_DONTWAIT):
-                return int(said)
+            if code := self.sock.recv(64, socket.MSG_DONTWAIT):
+                return int(code)
         return None
 
     def wait(self, event: threading.Event, end: float) -> bool:
         """Waits for the event in short steps: what a dead process has started may hold its pipe open."""
         while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
-            self.stopped = "printed too much" if self.prints_too_much() else self.stop()
+            self.stopped = self.reason_to_stop()
             if self.stopped:
                 break
         return event.is_set()
 
-    def prints_too_much(self) -> bool:
+    def reason_to_stop(self) -> str | None:
+        return "printed too much" if self._prints_too_much() else self.stop()
+
+    def _prints_too_much(self) -> bool:
         """Blocks allocated past the file's end count too: fallocate(2), FALLOC_FL_KEEP_SIZE."""
         if isinstance(self.printed, int):
             return False
         file = os.fstat(self.printed.fileno())
-        return max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > PRINTED
+        return max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > MOST_PRINTED
 
     def report(self, end: float) -> None:
         """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped process."""
-        self._note()
+        self._note_descendants()
         if not self.stopped:
             self.allow(b"report")
             if not self.wait(self.mail.report, end) and self.alive():
@@ -160,10 +166,11 @@ class Process:
             self.wait_for_end()
 
     def wait_for_end(self) -> None:
-        end = time.monotonic() + GRACE
+        end = time.monotonic() + GRACE_S
         while self.alive() and time.monotonic() < end:
             time.sleep(0.002)
 
+    # --- what came back --------------------------------------------------------------------------------------
     @property
     def message(self) -> dict:
         """What the process reported; {} if it didn't."""
@@ -178,8 +185,8 @@ class Process:
         try:
             return (pickle.loads(data) if self.objects else unpacked(data)), None
         except Exception as error:
-            why = shortened(str(error))
-            return None, f"the result came back, but cannot be rebuilt here ({why}); return plain data instead"
+            reason = shortened(str(error))
+            return None, f"the result came back, but cannot be rebuilt here ({reason}); return plain data instead"
 
     @property
     def ended(self) -> str:
@@ -187,7 +194,7 @@ class Process:
             return self.stopped or self.message["ended"]
         if self.code in (None, LOST):
             return "lost contact"
-        return ended_by(128 - self.code if self.by_another and self.code > 128 else self.code)
+        return ended_by(128 - self.code if self.has_command and self.code > 128 else self.code)
 
     @property
     def error(self) -> str | None:
@@ -196,16 +203,18 @@ class Process:
             return "the process could not report: the function closed every file descriptor, or wrote to them all"
         return self.message.get("error")
 
-    def _note(self) -> None:
-        if self.line is None and self.alive():  # else its number may be another process's by now
-            self.started += _descendants((self.process or self.mail).pid)
+    # --- its end ---------------------------------------------------------------------------------------------
+    def _note_descendants(self) -> None:
+        if self.sock is None and self.alive():  # else its number may be another process's by now
+            with suppress(psutil.NoSuchProcess):
+                self.started += psutil.Process((self.process or self.mail).pid).children(recursive=True)
 
     def _end(self) -> None:
         try:
-            if self.line:
+            if self.sock:
                 self._let_watch_end()
             else:
-                self._note()
+                self._note_descendants()
                 _kill(self.process, self.started)
         finally:
             self.hang_up()
@@ -214,9 +223,9 @@ class Process:
         """watch.py kills everything that is left, then ends itself."""
         self.process.send_signal(signal.SIGCONT)
         try:
-            self.line.shutdown(socket.SHUT_WR)
-            self.line.settimeout(2 * GRACE)
-            while self.line.recv(64):
+            self.sock.shutdown(socket.SHUT_WR)
+            self.sock.settimeout(2 * GRACE_S)
+            while self.sock.recv(64):
                 pass
         except OSError:  # watch.py was killed, or something waits for a device
             self.process.kill()
@@ -236,10 +245,10 @@ class _Mail(threading.Thread):
     pid  of the process that said ready, from the kernel where it tells; None if none did
     """
 
-    def __init__(self, outbox: "socket.socket | BinaryIO", largest: int):
+    def __init__(self, replies: "socket.socket | BinaryIO", largest: int):
         super().__init__(daemon=True)
-        self.outbox, self.largest = outbox, largest
-        self.stream = outbox.makefile("rb") if isinstance(outbox, socket.socket) else outbox
+        self.replies, self.largest = replies, largest
+        self.stream = replies.makefile("rb") if isinstance(replies, socket.socket) else replies
         self.pid: int | None = None
         self.value, self.message = b"", {}
         self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
@@ -247,14 +256,14 @@ class _Mail(threading.Thread):
 
     def run(self) -> None:
         try:
-            sender = _sender(self.outbox)
+            sender = _sender(self.replies)
             line = self.stream.readline(64)
             self.pid = (sender or int(line.split()[1])) if line.startswith(b"ready ") else None
             self.greeting.set()
             if self.pid is not None and self.stream.readline(64) == b"done\n":
                 self.done.set()
             self.value = receive(self.stream, self.largest)
-            self.message = _report(unpacked(receive(self.stream, 2 * MiB)))
+            self.message = _checked_report(unpacked(receive(self.stream, 2 * MiB)))
         except (EOFError, ValueError, OSError):  # `message` stays empty, which says it
             pass
         finally:
@@ -263,49 +272,49 @@ class _Mail(threading.Thread):
 
     def close(self) -> None:
         self.stream.close()
-        self.outbox.close()
+        self.replies.close()
 
 
-def way_back(at_end: ExitStack, its_ends: ExitStack) -> tuple[socket.socket | None, int]:
-    """Our end to read the child's output from, and the child's end. A socket tells who sent: unix(7)."""
+def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.socket | None, int]:
+    """Our end to read the child's replies from, and the child's end. A socket tells who sent: unix(7)."""
     if os.name != "posix":
         return None, subprocess.PIPE
-    ours, its_end = socket.socketpair()
-    at_end.enter_context(ours)
-    its_ends.enter_context(its_end)
+    sock, childs_end = socket.socketpair()
+    at_end.enter_context(sock)
+    childs_ends.enter_context(childs_end)
     if LINUX:
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    return ours, its_end.fileno()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return sock, childs_end.fileno()
 
 
-def _sender(outbox: "socket.socket | BinaryIO") -> int | None:
+def _sender(replies: "socket.socket | BinaryIO") -> int | None:
     """Waits for the next byte and returns its sender's process number, as seen from here; None where nobody tells."""
     if LINUX:
-        for _, kind, data in outbox.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]:
+        for _, kind, data in replies.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]:
             if kind == socket.SCM_CREDENTIALS:
                 return CREDENTIALS.unpack(data)[0]
     return None
 
 
-def _report(told: Any) -> dict:
+def _checked_report(report: Any) -> dict:
     """The fields of a report that have the right types. ValueError if it isn't a report."""
-    if not isinstance(told, dict) or told.get("ended", "raised") not in ("returned", "raised"):
-        raise ValueError(f"not a report: {told!r:.80}")
-    known = {name: told[name] for name, kind in REPORT.items() if type(told.get(name)) is kind}
+    if not isinstance(report, dict) or report.get("ended", "raised") not in ("returned", "raised"):
+        raise ValueError(f"not a report: {report!r:.80}")
+    fields = {name: report[name] for name, kind in REPORT.items() if type(report.get(name)) is kind}
     for name in ("error", "refused"):
-        if name in known:
-            known[name] = shortened(known[name])
-    counted = known.get("counters", {})
-    known["counters"] = {n: c for n, c in counted.items() if type(c) in (int, float) and isfinite(c)}
-    known["codes"] = [code for code in known.get("codes", ()) if type(code) is int]
-    return {"ended": "raised"} | known
+        if name in fields:
+            fields[name] = shortened(fields[name])
+    counters = fields.get("counters", {})
+    fields["counters"] = {n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)}
+    fields["codes"] = [code for code in fields.get("codes", ()) if type(code) is int]
+    return {"ended": "raised"} | fields
 
 
 def named(function: Callable) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def carried(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
+def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
     """What `send` sends. TypeError if it can't travel."""
     try:
         with io.BytesIO() as file:
@@ -340,37 +349,14 @@ def ended_by(code: int) -> str:
         return f"signal {-code}"
 
 
-def _descendants(pid: int) -> list[psutil.Process]:
-    """The processes that it started, and that those started, if they're still running."""
-    try:
-        return [process for process in psutil.Process(pid).children(recursive=True) if _alive(process)]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
-    """Kills the process and all it started. Stops it first, so that it starts nothing more while we look."""
-    if os.name == "posix" and process.poll() is None:
-        process.send_signal(signal.SIGSTOP)
-    killed: list[psutil.Process] = []
-    while started := [child for child in started if child not in killed]:
-        for child in started:
-            with suppress(psutil.NoSuchProcess):
-                child.kill()
-        killed += started
-        started = _descendants(process.pid) if process.poll() is None else []
+    """Kills the process and all it started, where there is no watch.py."""
+    for each in started:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
     process.kill()
     process.wait()
     if os.name == "posix":
         with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
             os.killpg(process.pid, signal.SIGKILL)
-    until = time.monotonic() + 5
-    while any(map(_alive, killed)) and time.monotonic() < until:  # whoever reaps them may take longer
-        time.sleep(0.005)
+    psutil.wait_procs(started, timeout=GRACE_S)

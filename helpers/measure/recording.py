@@ -1,23 +1,17 @@
 """Recording: what one run of a function cost. Comparison: several methods, one Recording each.
 
-The rest of the house shares these two nouns: `show` draws them, an exercise checks them, a claim asserts them,
-`data/recorded/` keeps them as JSON.
+`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON.
 """
 
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..folders import write_whole
 from ..units import in_words
-from ..whole import regular_file
 from .machine import Machine
-from .plain import in_json, reading
+from .plain import json_or_repr, reading
 from .tables import html_table, text_table
 
 FORMAT, VERSION = "zero-copy recording", 1
@@ -27,8 +21,7 @@ FORMAT, VERSION = "zero-copy recording", 1
 class Peak:
     """Highest growth over the state before the call, bytes; None where this machine has no such meter.
 
-    Each kind's peak is its highest sample, so a peak shorter than the interval between two samples can come out low.
-    `resident` can't, where the kernel keeps a high-water mark.
+    A kind's peak is its highest sample: a shorter one can be missed. `resident` isn't, where the kernel keeps its peak.
     """
 
     anonymous: int | None = None
@@ -93,17 +86,17 @@ METERS: dict[str, Meter] = {
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A run of a function in a fresh process. Memory is growth over the process's state just before the call.
+    """A run of a function in a fresh process. Memory is growth over the process's state just before the call. None:
+    not measured.
 
-    times      (n,) float64, seconds since the call began
-    anonymous  (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started;
-               None if not measured here
-    file       (n,) int64, bytes: pages of files, lent by the page cache; None if not measured here
-    shared     (n,) int64, bytes: shared memory, its own and that of processes it started; None if not measured here
-    resident   (n,) int64, bytes: all resident pages, of every kind
-    high_water bytes: the kernel's own high-water mark of resident, which misses no peak; None if not measured
-    virtual_peak  bytes: address space, resident or not; the highest sample; None if not measured here
-    heap_peak  bytes: tracemalloc's peak in a second, separate run (`heap=True`); else None
+    times         (n,) float64, seconds since the call began
+    anonymous     (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started
+    file          (n,) int64, bytes: pages of files, lent by the page cache
+    shared        (n,) int64, bytes: shared memory, its own and that of processes that it started
+    resident      (n,) int64, bytes: all resident pages, of every kind
+    high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
+    virtual_peak  bytes: address space, resident or not; the highest sample
+    heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
@@ -178,29 +171,19 @@ class Recording:
         """Plain data. A value that JSON can't hold becomes its repr."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
         plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
-        if in_json(self.value) is None:
-            plain["value"] = repr(self.value)
-        return {"format": FORMAT, "version": VERSION, **plain}
+        return {"format": FORMAT, "version": VERSION, **plain, "value": json_or_repr(self.value)}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
         """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
-            made = {k: v for k, v in plain.items() if k not in ("format", "version")}
+            fields = {k: v for k, v in plain.items() if k not in ("format", "version")}
             for name in ("times", "resident", "anonymous", "file", "shared"):
                 kind = np.float64 if name == "times" else np.int64
-                made[name] = None if made[name] is None else np.array(made[name], kind)
+                fields[name] = None if fields[name] is None else np.array(fields[name], kind)
             for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
-                made[name] = kind(**made[name])
-            return cls(**made)
-
-    def save(self, path: str | os.PathLike) -> None:
-        _write(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Recording":
-        with regular_file(path) as file:
-            return cls.from_json(json.load(file))
+                fields[name] = kind(**fields[name])
+            return cls(**fields)
 
 
 class Comparison(Mapping[str, Recording]):
@@ -263,13 +246,6 @@ class Comparison(Mapping[str, Recording]):
             raise ValueError(f"not a comparison, which is an object of lists of recordings by name: {plain!r:.80}")
         return cls({name: [Recording.from_json(r) for r in its] for name, its in plain.items()})
 
-    def save(self, path: str | os.PathLike) -> None:
-        _write(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Comparison":
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-
 
 def meter_named(name: str) -> Meter:
     """ValueError for a name that METERS doesn't have."""
@@ -285,7 +261,3 @@ def ending(ended: str, error: str | None) -> str:
 
 def _highest(series: np.ndarray | None) -> int | None:
     return None if series is None else max(0, int(series.max(initial=0)))
-
-
-def _write(path: str | os.PathLike, plain: Mapping) -> None:
-    write_whole(path, json.dumps(plain, separators=(",", ":")) + "\n")

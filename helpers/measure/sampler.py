@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import psutil
 
@@ -21,21 +21,13 @@ class Sample(NamedTuple):
     virtual: int | None = None
 
 
-class Sampler(Protocol):
-    def read(self, thorough: bool = False) -> Sample | None:
-        """A sample; None when the process has ended. `thorough`: also look up what is otherwise looked up rarely."""
-
-    def close(self) -> None: ...
-
-
 class ProcStatus:
     """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About 20 µs a sample.
 
-    Anonymous and shared memory of processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
-    /proc/<pid>/smaps_rollup, Linux 5.4. These are the children of `above` and whatever is further down, but not the
-    processes between the two (a sandbox's own). That takes some 300 µs for each, more for a large process. They are
-    looked for when a new process appears anywhere on this machine, proc_loadavg(5). What has been written into memfds,
-    mapped or not, is looked up every 10 ms.
+    Anonymous and shared memory of the processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
+    /proc/<pid>/smaps_rollup, Linux 5.4, some 300 µs for each process. It counts every descendant of `above`, except the
+    sandbox's own processes between `above` and the measured one, and looks for new ones when a process appears anywhere
+    on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms.
     """
 
     tells_kinds = True
@@ -47,6 +39,7 @@ class ProcStatus:
         self._last, self._others, self._memfds, self._look_again = b"", (), 0, 0.0
 
     def read(self, thorough: bool = False) -> Sample | None:
+        """None when the process has ended. `thorough`: also look for new processes and memfds."""
         try:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
@@ -66,8 +59,8 @@ class ProcStatus:
         if newest != self._last or thorough:
             self._look_for_others(newest)
         if self._others:
-            found = self._all_together()
-            anonymous, shared = max(anonymous, found[0]), max(shared, found[1])
+            both = self._all_together()
+            anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
         now = time.perf_counter()
         if now > self._look_again or thorough:
             self._memfds = _in_memfds((self._pid, *self._others))
@@ -87,11 +80,11 @@ class ProcStatus:
         sums = []
         for _ in range(tries):
             pids = self._pid, *self._others
-            found = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
-            once = dict(found.values()).values()
+            rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
+            once = dict(rollups.values()).values()
             sums.append([sum(sizes[kind] for sizes in once) for kind in (0, 1)])
             newest = self._newest_process()
-            if newest == self._last and all(map(_has_memory, found)):
+            if newest == self._last and all(map(_has_memory, rollups)):
                 break
             self._look_for_others(newest)
         return min(anonymous for anonymous, _ in sums), min(shared for _, shared in sums)
@@ -104,22 +97,20 @@ class ProcStatus:
 
 def below(pid: int) -> list[int]:
     """The processes that it started, and that those started: proc_tid_children(5). [] where the kernel has no list."""
-    found, left = [], [pid]
-    while left:
-        parent = left.pop()
+    pids = [pid]
+    for parent in pids:  # which grows
         with suppress(OSError, ValueError):  # it has ended
             for thread in os.listdir(f"/proc/{parent}/task"):
                 with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file:
-                    left += (new := [int(child) for child in file.read(2**16).split()])
-                    found += new
-    return found
+                    pids += [int(child) for child in file.read(2**16).split()]
+    return pids[1:]
 
 
 def _parents(pid: int, above: int) -> tuple[int, ...]:
     """The processes between a process and `above`, its parent first; () if `above` isn't among its ancestors."""
     with suppress(psutil.NoSuchProcess):
-        found = [parent.pid for parent in psutil.Process(pid).parents()]
-        return tuple(found[: found.index(above)] if above in found else ())
+        pids = [parent.pid for parent in psutil.Process(pid).parents()]
+        return tuple(pids[: pids.index(above)] if above in pids else ())
     return ()
 
 
@@ -164,8 +155,8 @@ def _in_memfds(pids: Iterable[int]) -> int:
                 path = f"/proc/{pid}/fd/{name}"
                 with suppress(OSError):
                     if os.readlink(path).startswith("/memfd:"):
-                        there = os.stat(path)
-                        sizes[there.st_dev, there.st_ino] = there.st_blocks * 512
+                        file = os.stat(path)
+                        sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
     return sum(sizes.values())
 
 
@@ -189,7 +180,10 @@ class Portable:
         pass
 
 
-def choose() -> type[ProcStatus] | type[Portable]:
+Sampler = ProcStatus | Portable
+
+
+def choose() -> type[Sampler]:
     """The back-end for this machine."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:

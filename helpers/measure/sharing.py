@@ -9,7 +9,7 @@ from typing import Any
 
 from ..units import in_words
 from . import maps
-from .plain import fields, in_json, reading
+from .plain import fields, json_or_repr, reading
 from .tables import NONE, html_table, text_table
 
 FORMAT, VERSION = "zero-copy sharing", 1
@@ -87,10 +87,7 @@ class Sharing:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""
-        rows = [asdict(row) for row in self.rows]
-        for row in rows:
-            if in_json(row["value"]) is None:
-                row["value"] = repr(row["value"])
+        rows = [asdict(row) | {"value": json_or_repr(row.value)} for row in self.rows]
         return {"format": FORMAT, "version": VERSION, "what": self.what, "why": self.why, "rows": rows}
 
     @classmethod
@@ -106,14 +103,14 @@ def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
     The kernel walks all their pages for that, so use it for single, exact readings. ProcessLookupError for a process
     that has ended, PermissionError for another user's.
     """
-    if why := maps.why_not():
-        return Sharing((), why=why)
+    if reason := maps.why_not():
+        return Sharing((), why=reason)
     named = pids if isinstance(pids, Mapping) else {f"process {pid}": pid for pid in pids}
     return Sharing(tuple(_read(name, pid) for name, pid in named.items()))
 
 
 def _read(name: str, pid: int) -> Shares:
-    with maps.told(pid):
+    with maps.translate_proc_errors(pid):
         rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
         # The rollup has no plain figure for shared memory. `status` has, but each CPU counts for itself: read it only
         # if there is any.

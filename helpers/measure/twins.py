@@ -1,4 +1,4 @@
-"""Rust twins: the programs of notebooks/rust, and what they printed where `make record` ran them.
+"""The Rust counterparts of the lessons: programs of notebooks/rust, and what they printed where `make record` ran them.
 
 from helpers.measure import crate, twin
 cow = twin("cow")
@@ -10,7 +10,6 @@ crate("copy").figures["first print"]["taken by the first"]  # 1024; with crates 
 import json
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .. import folders
 
@@ -21,9 +20,9 @@ Figures = dict[str, dict[str, int | float | str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What Twin and Refusal share: a program, and which compiler and machine gave the answer. `date` is ISO 8601.
+    """A program, and which compiler and machine gave the answer. `date` is ISO 8601. `crates`: version by crate.
 
-    `source` is the program's file, then the module that counts the heap, if it uses it. `crates`: version by crate.
+    `source` is the program's file, then the module that counts the heap, if it uses it.
     """
 
     name: str
@@ -78,47 +77,36 @@ class Refusal(Program):
         return f"{self.message}\n{self.made}"
 
 
-def twin(name: str) -> Twin:
+def twin(name: str, folder: str = "") -> Twin:
     """notebooks/rust/`name`.rs, and what it printed. ValueError for an unknown name."""
-    return _twin("", name)
+    record = _recorded(folder, name, "figures")
+    newest = {record["compiler"].split()[1]: record["figures"]}
+    return Twin(**record | {"compilers": record.get("compilers", {}) | newest})
 
 
-def refusal(name: str) -> Refusal:
+def refusal(name: str, folder: str = "") -> Refusal:
     """notebooks/rust/`name`.rs, and why it doesn't compile. ValueError for an unknown name."""
-    return _refusal("", name)
+    return Refusal(**_recorded(folder, name, "message"))
 
 
 def crate(name: str) -> Twin:
     """As `twin`, for a program in notebooks/rust/crates, which needs crates."""
-    return _twin("crates/", name)
+    return twin(name, "crates/")
 
 
 def crate_refusal(name: str) -> Refusal:
     """As `refusal`, for a program in notebooks/rust/crates."""
-    return _refusal("crates/", name)
-
-
-def _twin(folder: str, name: str) -> Twin:
-    known = _recorded(folder, name, "figures")
-    newest = {known["compiler"].split()[1]: known["figures"]}
-    return Twin(**known | {"compilers": known.get("compilers", {}) | newest})
-
-
-def _refusal(folder: str, name: str) -> Refusal:
-    return Refusal(**_recorded(folder, name, "message"))
+    return refusal(name, "crates/")
 
 
 def _recorded(folder: str, name: str, holds: str) -> dict:
     """The program's record, if it holds that."""
-    found = {path.stem: _loaded(path) for path in sorted((folders.RECORDED / "rust" / folder).glob("*.json"))}
-    known = {stem: record for stem, record in found.items() if holds in record}
-    if name not in known:
-        raise ValueError(f"there is no Rust program {name!r}; there are: {', '.join(known)}")
+    files = sorted((folders.RECORDED / "rust" / folder).glob("*.json"))
+    records = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+    names = [stem for stem, record in records.items() if holds in record]
+    if name not in names:
+        raise ValueError(f"there is no Rust program {name!r}; there are: {', '.join(names)}")
     source = (RUST / folder / f"{name}.rs").read_text(encoding="utf-8")
     if "counting::" in source:
         source += "\n" + (RUST / "counting.rs").read_text(encoding="utf-8")
-    return {"name": folder + name, "source": source} | known[name]
-
-
-def _loaded(path: Path) -> dict:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return {"name": folder + name, "source": source} | records[name]

@@ -2,8 +2,8 @@
 
 It starts the command, and says on the descriptor (a socket) how the command ended. When the other end is closed, by the
 caller or by the caller's death, it kills everything that the command has started, and ends. Any process that loses its
-parent, even a session's leader or a daemon, becomes this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. No kernel
-promises more without a namespace: a process that kills this one first can leave something behind.
+parent, even a session's leader or a daemon, becomes this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. Without a
+PID namespace this is best effort: a process that kills watch.py first can escape.
 """
 
 import _ctypes
@@ -15,8 +15,8 @@ import time
 PR_SET_CHILD_SUBREAPER, SIGKILL = 36, 9
 
 
-def main(line: int, command: list[str]) -> None:
-    os.set_inheritable(line, False)
+def main(sock: int, command: list[str]) -> None:
+    os.set_inheritable(sock, False)
     _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"), (PR_SET_CHILD_SUBREAPER, 1))
     first = os.fork()
     if not first:
@@ -26,11 +26,11 @@ def main(line: int, command: list[str]) -> None:
         except OSError as error:
             os.write(2, f"{command[0]}: {error.strerror}\n".encode())
             os._exit(127)
-    os.closerange(0, line)  # or the caller wouldn't see the other process end
-    os.closerange(line + 1, 2**16)
+    os.closerange(0, sock)  # or the caller wouldn't see the other process end
+    os.closerange(sock + 1, 2**16)
     alone = _thread.allocate_lock()
     alone.acquire()
-    _thread.start_new_thread(end, (line, alone))
+    _thread.start_new_thread(end, (sock, alone))
     while True:
         try:
             pid, status = os.wait()
@@ -38,7 +38,7 @@ def main(line: int, command: list[str]) -> None:
             break
         if pid == first:
             try:
-                os.write(line, b"%d\n" % os.waitstatus_to_exitcode(status))
+                os.write(sock, b"%d\n" % os.waitstatus_to_exitcode(status))
             except OSError:  # nobody is listening any more
                 continue
     alone.release()
@@ -46,20 +46,20 @@ def main(line: int, command: list[str]) -> None:
         time.sleep(3600)
 
 
-def end(line: int, alone: _thread.LockType) -> None:
+def end(sock: int, alone: _thread.LockType) -> None:
     """When the caller is gone: kills until nobody is left. It kills a whole group at a time, which can't be outrun, and
     doesn't pause, because a process that forks and exits at once would slip through."""
     try:
-        while os.read(line, 64):
+        while os.read(sock, 64):
             pass
     except OSError:
         pass
-    passes, ours = 0, os.getpgid(0)
+    passes, own_group = 0, os.getpgid(0)
     while not alone.acquire(False):
         for pid in children():
             try:
                 group = os.getpgid(pid)
-                os.kill(pid if group == ours else -group, SIGKILL)
+                os.kill(pid if group == own_group else -group, SIGKILL)
             except OSError:  # it has ended meanwhile
                 continue
         passes += 1

@@ -60,14 +60,6 @@ class Whereabouts:
         """Why pages were not measured; "" if they were."""
         return self.states.why
 
-    def shares_memory_with(self, other: Any) -> bool:
-        """Do the two stretches of addresses overlap? `other` is a Whereabouts or a buffer.
-
-        As in np.may_share_memory, two interleaved views (a[::2] and a[1::2]) count as sharing.
-        """
-        other = _whereabouts(other)
-        return self.address < other.address + other.size and other.address < self.address + self.size
-
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Header and rows, as text."""
         rows = [
@@ -90,8 +82,8 @@ class Whereabouts:
     def _place(self) -> str:
         if self.path is None:
             return self.memory
-        gone = ", deleted" if self.region and self.region.deleted else ""
-        return f"{self.memory}: {self.path.name}{gone}, from byte {self.offset:,}"
+        deleted = ", deleted" if self.region and self.region.deleted else ""
+        return f"{self.memory}: {self.path.name}{deleted}, from byte {self.offset:,}"
 
     def _writable(self) -> str:
         if self.writable_mapping is None:
@@ -126,10 +118,6 @@ def where(x: Any) -> Whereabouts:
     return Whereabouts(
         memory, address, size, path, offset, owners, writable, region.permissions[1] == "w", states, region
     )
-
-
-def _whereabouts(other: Any) -> Whereabouts:
-    return other if isinstance(other, Whereabouts) else where(other)
 
 
 def _role(owner: Any) -> str:

@@ -15,37 +15,12 @@ from typing import Any, BinaryIO
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT, Process, carried, named, show, way_back
+from .process import START_LIMIT_S, Process, named, pickled, reply_channel, show
 from .recording import ending
-from .run import How
+from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
 
 LARGEST_VALUE = 1 * MiB
-
-
-class _Member(Process):
-    """A worker, or the parent of forks."""
-
-    def __init__(self, name: str, how: How):
-        super().__init__(name, LARGEST_VALUE)
-        self.stop = how.stop
-
-    def connect(self, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
-        """Makes the pipes to a fork. Returns its two descriptors, which are ours until `started` closes them here."""
-        its_inbox, ours = os.pipe()
-        started.callback(os.close, its_inbox)
-        inbox = at_end.enter_context(os.fdopen(ours, "wb"))
-        outbox, its_outbox = way_back(at_end, started)
-        self.talk(inbox, outbox)
-        at_end.callback(self.hang_up)
-        return its_inbox, its_outbox
-
-    def read(self) -> Shares | None:
-        """None if it has ended."""
-        try:
-            return sharing({self.name: self.mail.pid}).rows[0]
-        except OSError:
-            return None
 
 
 def workers(
@@ -62,112 +37,125 @@ def workers(
     A figure is growth: the reading when all have returned, less the reading when all were ready.
 
     With `make`, one fresh interpreter calls `data = make(*args)` and is forked `count` times; each fork calls
-    `use(data)`. No garbage is collected between `make` and `use`; after that, Python collects now and then, as usual.
-    The rows are "parent" and the workers. Their figures add up to everything the family has in the end, less what the
-    parent had before `make`. Its anonymous pages from before `make` are shared with the forks, so every row subtracts
-    them: `pss` in equal parts, `rss` and `anonymous` in full, `uss` and `private_dirty` not at all, because after a
-    fork, a process has a page to itself only once it has written to it, or once the others no longer have it. A
-    worker's `private_dirty` is what it has written.
+    `use(data)`. The rows are "parent" and the workers. Together they grew by everything that they have in the end, less
+    what the parent had before `make`; `_base` says how that is divided. A worker's `private_dirty` is what it wrote.
+    No garbage is collected between `make` and `use`.
 
-    A row's `value` is what `use` returned, as plain data; None for anything else and for more than 1 MiB. `ended` is
-    "returned", "raised …", a signal's name, "exited 3" or "timed out" (`timeout` is in seconds, for `make` and for
-    `use` each). A worker that timed out has the figures of that moment, a worker that died has none. If `make` fails,
-    "parent" is the only row. Functions travel as in `measure`, with the same `modules` and the same TypeError. What
-    the workers started ends with them. Where the memory of other processes can't be read, nothing runs and the result
-    says why.
+    A row's `value` is what `use` returned, as plain data; None for anything else and for more than 1 MiB. `ended` is as
+    in a Recording (`timeout` is in seconds, for `make` and for `use` each). A worker that timed out has the figures of
+    that moment, a worker that died has none. If `make` fails, "parent" is the only row. Functions travel as in
+    `measure`, with the same `modules` and the same TypeError. Where the memory of other processes can't be read,
+    nothing runs and the result says why.
     """
-    return at_work(use, args, count, How(timeout=timeout, modules=modules), make)
+    return at_work(use, args, count, Options(timeout=timeout, modules=modules), make)
 
 
-def at_work(use: Callable, args: tuple, count: int, how: How, make: Callable | None = None) -> Sharing:
-    """`workers`, for the rest of the house."""
+def at_work(use: Callable, args: tuple, count: int, options: Options, make: Callable | None = None) -> Sharing:
+    """`workers`, for internal callers."""
     for function, what in ((use, "use"), (make or use, "make")):
         if not callable(function):
             raise TypeError(f"workers takes a function and its arguments; {what} is {function!r}; leave out its ()")
-    try:
-        count = operator.index(count)
-    except TypeError:
-        raise TypeError(f"count is a number of processes, not {count!r}") from None
-    if count < 1:
+    if operator.index(count) < 1:
         raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
-    if why := maps.why_not():
-        return Sharing((), "growth", why)
+    if reason := maps.why_not():
+        return Sharing((), "growth", reason)
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(show, printed)
-        team = [_Member(f"worker {i + 1}", how) for i in range(count)]
+        team = [Process(f"worker {i + 1}", LARGEST_VALUE, stop=options.stop) for i in range(count)]
         if make is None:
-            rows = _fresh(use, args, team, how, printed, at_end)
+            rows = _fresh(use, args, team, options, printed, at_end)
         else:
-            rows = _forked(use, make, args, team, how, printed, at_end)
+            rows = _forked(use, make, args, team, options, printed, at_end)
         return Sharing(tuple(rows), "growth")
 
 
 def _fresh(
-    use: Callable, args: tuple, team: list[_Member], how: How, printed: BinaryIO, at_end: ExitStack
+    use: Callable, args: tuple, team: list[Process], options: Options, printed: BinaryIO, at_end: ExitStack
 ) -> list[Shares]:
     name = named(use)
-    payload = carried(use, args, name)
-    for member in team:
-        member.start(printed, at_end, how.command)
-    for member in team:
-        member.send(payload, modules=tuple(how.modules))
-    for member in team:
-        member.greet(name)
-    before = {member: member.read() for member in team}  # only when all are there: they share the interpreter's file
-    _let_all(team, how.timeout)
-    after = {member: member.read() for member in team}
-    end = time.monotonic() + how.timeout
-    for member in team:
-        member.report(end)
-    for member in team:
-        member.leave()
-    return [_row(member, after[member], before[member]) for member in team]
+    payload = pickled(use, args, name)
+    for worker in team:
+        worker.start(printed, at_end, options.command)
+    for worker in team:
+        worker.send(payload, modules=tuple(options.modules))
+    for worker in team:
+        worker.greet(name)
+    before = {worker: _read(worker) for worker in team}  # only when all have started: they share the interpreter's file
+    _let_all(team, options.timeout)
+    after = {worker: _read(worker) for worker in team}
+    end = time.monotonic() + options.timeout
+    for worker in team:
+        worker.report(end)
+    for worker in team:
+        worker.leave()
+    return [_row(worker, after[worker], before[worker]) for worker in team]
 
 
 def _forked(
     use: Callable,
     make: Callable,
     args: tuple,
-    team: list[_Member],
-    how: How,
+    team: list[Process],
+    options: Options,
     printed: BinaryIO,
     at_end: ExitStack,
 ) -> list[Shares]:
     try:
-        payload = carried(make, args, named(make), use)
+        payload = pickled(make, args, named(make), use)
     except TypeError:
-        carried(use, (), named(use))  # if `use` can't travel, the error names it
+        pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
-    parent = _Member("parent", how)
-    for member in team:
-        member.printed = printed
+    parent = Process("parent", LARGEST_VALUE, stop=options.stop)
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
-        theirs = [member.connect(at_end, started) for member in team]
-        parent.start(printed, at_end, how.command, descriptors=[fd for pair in theirs for fd in pair])
-    parent.send(payload, forks=theirs, modules=tuple(how.modules))
+        pipes = [_connect(worker, printed, at_end, started) for worker in team]
+        parent.start(printed, at_end, options.command, descriptors=[fd for pair in pipes for fd in pair])
+    parent.send(payload, forks=pipes, modules=tuple(options.modules))
     parent.greet(f"{named(make)} or {named(use)}")
-    before = parent.read()
-    _let_all([parent], how.timeout)
-    end = time.monotonic() + (START_LIMIT if not parent.stopped and parent.alive() else 0)
+    before = _read(parent)
+    _let_all([parent], options.timeout)
+    end = time.monotonic() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
     team = [m for m in team if m.mail.greeting.wait(max(0, end - time.monotonic())) and m.mail.pid is not None]
-    _let_all(team, how.timeout)
-    after = {member: member.read() for member in (parent, *team)}
-    end = time.monotonic() + how.timeout
-    for member in team:
-        member.report(end)
-        member.allow(b"end")
-    parent.report(time.monotonic() + START_LIMIT)  # it knows how the workers ended, once all have
-    for member, code in zip(team, parent.message.get("codes", ()), strict=False):
-        member.code = code
+    _let_all(team, options.timeout)
+    after = {process: _read(process) for process in (parent, *team)}
+    end = time.monotonic() + options.timeout
+    for worker in team:
+        worker.report(end)
+        worker.allow(b"end")
+    parent.report(time.monotonic() + START_LIMIT_S)  # it knows how the workers ended, once all have
+    for worker, code in zip(team, parent.message.get("codes", ()), strict=False):
+        worker.code = code
     parent.leave()
     alive = sum(shares is not None for shares in after.values())
-    return [_row(member, shares, _base(before, member is parent, alive)) for member, shares in after.items()]
+    return [_row(process, shares, _base(before, process is parent, alive)) for process, shares in after.items()]
+
+
+def _connect(worker: Process, printed: BinaryIO, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
+    """Makes the pipes to a fork. Returns its two descriptors, which are ours until `started` closes them here."""
+    its_inbox, inbox = os.pipe()
+    started.callback(os.close, its_inbox)
+    inbox = at_end.enter_context(os.fdopen(inbox, "wb"))
+    replies, its_outbox = reply_channel(at_end, started)
+    worker.printed = printed
+    worker.connect(inbox, replies)
+    at_end.callback(worker.hang_up)
+    return its_inbox, its_outbox
+
+
+def _read(process: Process) -> Shares | None:
+    """None if it has ended."""
+    try:
+        return sharing({process.name: process.mail.pid}).rows[0]
+    except OSError:
+        return None
 
 
 def _base(before: Shares, parent: bool, family: int) -> Shares:
-    """The part of the parent's memory before `make` that a row doesn't count: see `workers`.
+    """The part of the parent's memory before `make` that a row doesn't count.
 
-    fork(2) copies the page table of anonymous memory only; the child maps a file's pages again when it touches them.
+    The forks share its anonymous pages, so every row subtracts them: `pss` in equal parts, `rss` and `anonymous` in
+    full, `uss` and `private_dirty` not at all, because after a fork a process has a page to itself only once it has
+    written to it, or once the others no longer have it. fork(2) copies the page table of anonymous memory only; the
+    child maps a file's pages again when it touches them.
     """
     if family <= 1:
         return before
@@ -183,17 +171,17 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     )
 
 
-def _row(member: _Member, after: Shares | None, base: Shares) -> Shares:
-    grown = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    ended = ending(member.ended, member.error)
-    return Shares(member.name, member.mail.pid, **grown, value=member.value[0], ended=ended)
+def _row(process: Process, after: Shares | None, base: Shares) -> Shares:
+    growth = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
+    ended = ending(process.ended, process.error)
+    return Shares(process.name, process.mail.pid, **growth, value=process.value[0], ended=ended)
 
 
-def _let_all(team: Sequence[_Member], timeout: float) -> None:
-    """Lets all members go at once and waits for them; a member that isn't back in time is stopped."""
-    for member in team:
-        member.allow(b"call")
+def _let_all(team: Sequence[Process], timeout: float) -> None:
+    """Lets all go at once and waits for them; a process that isn't back in time is stopped."""
+    for process in team:
+        process.allow(b"call")
     end = time.monotonic() + timeout
-    for member in team:
-        if not member.wait(member.mail.done, end) and member.alive():
-            member.stopped = member.stopped or "timed out"
+    for process in team:
+        if not process.wait(process.mail.done, end) and process.alive():
+            process.stopped = process.stopped or "timed out"

@@ -10,7 +10,6 @@ buffers that OpenBLAS multiplies in. For each thread that multiplies at the same
 and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
 """
 
-import ctypes
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,6 +18,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 
+from ..libc import libc
 from ..measure.plain import fields
 from ..units import KiB, MiB
 
@@ -39,13 +39,13 @@ def unavailable_reason() -> str | None:
 def one_arena() -> None:
     """The threads of this process, and of those it forks, share what they free: mallopt(3), where there is one."""
     with suppress(AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        libc().mallopt(M_ARENA_MAX, 1)
 
 
 def limit(budget: int) -> None:
     """From now on this process can take `budget` bytes more, and no others."""
     # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
-    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 64 * KiB)
+    libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (taken() + budget, highest))
 

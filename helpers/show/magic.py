@@ -20,7 +20,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 from IPython.utils.process import arg_split
 
-from ..measure.carrying import global_names, not_carried
+from ..measure.picklability import global_names, not_carried
 from ..measure.recording import Recording
 from ..measure.run import compare
 from .curves import curves

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal
 from .. import folders
 from ..make.files import is_random_file, random_file
 from ..measure import Recording, cache, maps, sampler
-from ..measure.run import How, measured
+from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
 from ..units import MiB, in_words
@@ -96,7 +96,7 @@ class Fence:
     """How an untrusted function is sandboxed. By default it isn't: at home, students run their own code.
 
     command  what the process is started through, given the paths that it may have besides its folder
-    stop     see `How`
+    stop     see `Options`
     """
 
     command: Callable[..., tuple[str, ...]] = lambda *shared: ()
@@ -151,7 +151,7 @@ class Attempt:
         look    called with the process's pid when the function has returned, before what it returned is sent
         shared  what the function may open besides its folder: a block of shared memory, a pipe
         """
-        how = self._how(modules, shared, memory_limit=memory_limit, look=look)
+        how = self._how(modules, shared, memory_limit=memory_limit, inspect=look)
         heap, name = not kinds_are_told_apart(), self.source.name
         run = measured(self.started(runner), args, how, heap=heap, name=name)
         self.recording = replace(run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None)
@@ -163,9 +163,9 @@ class Attempt:
         self.unharmed()
         return crowd
 
-    def _how(self, modules: Sequence[str], shared: Sequence[Path] = (), **more: Any) -> How:
+    def _how(self, modules: Sequence[str], shared: Sequence[Path] = (), **more: Any) -> Options:
         modules, command = (*modules, *self.source.modules), self.fence.command(*shared)
-        return How(timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more)
+        return Options(timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more)
 
     def started(self, runner: Callable) -> Callable:
         """`runner(function, …)` as a function of the rest, which makes the student's function in a fresh process."""

@@ -11,7 +11,7 @@ from pathlib import Path
 CHILD = Path(__file__).with_name("calls_child.py")
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 THIS = "{}.{}".format(*sys.version_info)
-PATIENCE = 60  # seconds for an interpreter, which takes about 1
+TIMEOUT_S = 60  # for an interpreter, which takes about 1
 
 
 def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
@@ -21,17 +21,15 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     version. Each case runs in a loop of its own; the figure is the minimum of `rounds`. calls_child.py names the cases.
     ValueError: no rounds. RuntimeError: this Python could not run them.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
-    found = {THIS: _costs_of(sys.executable, THIS, rounds)}
+    costs = {THIS: _costs_of(sys.executable, THIS, rounds)}
     for version in VERSIONS:
-        for python in () if version in found else _candidates(version):
+        for python in () if version in costs else _candidates(version):
             try:
-                found[version] = _costs_of(python, version, rounds)
+                costs[version] = _costs_of(python, version, rounds)
                 break
             except (OSError, RuntimeError):
                 continue  # a version manager leaves stand-ins on the PATH that run nothing
-    return found
+    return costs
 
 
 def mix_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
@@ -40,29 +38,29 @@ def mix_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
 
     In this Python; otherwise as `call_costs`, with the same errors.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
-    found: dict[str, dict[str, float]] = {}
+    costs: dict[str, dict[str, float]] = {}
     for name, seconds in _costs_of(sys.executable, THIS, rounds, "mixes").items():
         share, order = name.split(", ")
-        found.setdefault(share, {})[order] = seconds
-    return found
+        costs.setdefault(share, {})[order] = seconds
+    return costs
 
 
 def _costs_of(python: str, version: str, rounds: int, what: str = "calls") -> dict[str, float]:
     """RuntimeError if it doesn't run, or isn't a CPython of this version; OSError if it can't be started."""
+    if rounds < 1:
+        raise ValueError(f"rounds={rounds} measures nothing: give 1 or more")
     command = [python, "-I", "-S", str(CHILD), str(rounds), what]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
-        said = json.loads(done.stdout)
-        if (said["python"], said["implementation"]) == (version, "cpython"):
-            return said["costs"]
-        why = f"it is {said['implementation']} {said['python']}"
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S)
+        report = json.loads(done.stdout)
+        if (report["python"], report["implementation"]) == (version, "cpython"):
+            return report["costs"]
+        reason = f"it is {report['implementation']} {report['python']}"
     except subprocess.TimeoutExpired:
-        why = f"it took more than {PATIENCE} s"
+        reason = f"it took more than {TIMEOUT_S} s"
     except ValueError:
-        why = f"it said: {(done.stderr or done.stdout).strip()[-300:]!r} (exit status {done.returncode})"
-    raise RuntimeError(f"{python} measured no calls as CPython {version}: {why}")
+        reason = f"it said: {(done.stderr or done.stdout).strip()[-300:]!r} (exit status {done.returncode})"
+    raise RuntimeError(f"{python} measured no calls as CPython {version}: {reason}")
 
 
 def _candidates(version: str) -> Iterator[str]:

@@ -62,28 +62,28 @@ def chosen(x: object) -> None:
 
 def prepared(body: str, types: int):
     """`timed` for THINGS objects of so many types."""
-    made = [backend() for _ in range(types)]
-    for kind in made:
+    kinds = [backend() for _ in range(types)]
+    for kind in kinds:
         chosen.register(kind, plain)
-    things = [made[i % types]() for i in range(THINGS)]
+    things = [kinds[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
-    return timed(body, things, made)
+    return timed(body, things, kinds)
 
 
 def mixed(share: int, order: str):
     """`timed` for method calls of MIXED objects: those of the second type first, or all shuffled."""
-    made = [backend(), backend()]
-    types = [made[100 * i < share * MIXED] for i in range(MIXED)]
+    kinds = [backend(), backend()]
+    types = [kinds[100 * i < share * MIXED] for i in range(MIXED)]
     if order == "shuffled":
         random.Random(0).shuffle(types)  # not the objects: those lie in memory in the order in which they are called
-    return timed("x.infer()", [kind() for kind in types], made)
+    return timed("x.infer()", [kind() for kind in types], kinds)
 
 
-def timed(body: str, things: list, made: list):
+def timed(body: str, things: list, kinds: list):
     """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
     names: dict = {}
     exec(compile(LOOP.format(body), body, "exec"), names)
-    loop, table = names["loop"], dict.fromkeys(made, plain)
+    loop, table = names["loop"], dict.fromkeys(kinds, plain)
 
     def seconds(passes: int) -> float:
         began = time.perf_counter()
@@ -113,5 +113,5 @@ if __name__ == "__main__":
         if sys.argv[2] == "calls"
         else {f"{share} %, {order}": mixed(share, order) for share in SHARES for order in ORDERS}
     )
-    found = costs(int(sys.argv[1]), calls)
-    print(json.dumps({"python": this, "implementation": sys.implementation.name, "costs": found}))
+    report = {"python": this, "implementation": sys.implementation.name, "costs": costs(int(sys.argv[1]), calls)}
+    print(json.dumps(report))

@@ -7,8 +7,10 @@ import mmap
 import os
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from ...measure.run import measure
 from ...measure.tables import NONE, html_table, text_table
 
 FORMAT, VERSION = "zero-copy allowed while mapped", 1
+DOCUMENTS = folders.DATA / "while_mapped.toml"
 RECORDED = "10-windows.json"  # in data/recorded, written by `python -m helpers.lessons.hazards.record_windows`
 PAGES = 3
 OLD, NEW = b"o", b"n"
@@ -87,42 +90,15 @@ class Trial:
         return "allowed" if self.allowed else f"refused{': ' * bool(self.error)}{self.error}"
 
 
-SHARE_DELETE = (
-    "learn.microsoft.com, CreateFileW, FILE_SHARE_DELETE (deleting and renaming need delete access, which whoever has "
-    "the file open must share; Python doesn't, and its mapping keeps a handle of the file)"
-)
-SET_END = (
-    "learn.microsoft.com, SetEndOfFile (views must be unmapped first); System Error Codes, 1224 ERROR_USER_MAPPED_FILE "
-    "(Python's number for it, 22: spinalcordtoolbox/spinalcordtoolbox#3695)"
-)
-# Not measured: as documented, for a mapping that Python's mmap made. Error numbers only where a page gives them.
-WINDOWS = (
-    Trial("delete it", False, "PermissionError", "old bytes",
-          "learn.microsoft.com, DeleteFileW (fails for a file that is open, also as a memory-mapped file), and "
-          "FILE_DISPOSITION_INFORMATION_EX (with POSIX semantics too, STATUS_CANNOT_DELETE while a view is mapped)"),
-    Trial("rename another file over it", False, "PermissionError", "old bytes", SHARE_DELETE),
-    Trial("rename it", False, "PermissionError", "old bytes", SHARE_DELETE),
-    Trial("overwrite it in place", True, "", "new bytes, as a rule",
-          "learn.microsoft.com, MapViewOfFile (a view and WriteFile are not guaranteed to be coherent)"),
-    Trial("append to it", None),
-    Trial("make it shorter", False, "PermissionError 13 (error 1224)", "old bytes", SET_END),
-    Trial('open it with "wb"', False, "OSError 22 (error 1224)", "old bytes", SET_END),
-    Trial(CLOSED, True, "", "", "docs.python.org, os.remove (refused on Windows only while the file is in use)"),
-)  # fmt: skip
-
-NAMES_GO = (
-    "IEEE Std 1003.1, unlink() and rename() (what a removed name led to stays until nobody has it open), mmap() (a "
-    "mapping is a reference to the file); macOS is certified as UNIX 03"
-)
-PAST_THE_END = "IEEE Std 1003.1, mmap() (a touch of a whole page past the end of the file: SIGBUS) and ftruncate()"
-# Not measured either: what the standard says that macOS was certified for.
-MACOS = (
-    *(Trial(name, True, "", "old bytes", NAMES_GO) for name in tuple(OPERATIONS)[:3]),
-    Trial("overwrite it in place", True, "", "new bytes", "IEEE Std 1003.1, mmap() (MAP_SHARED shows the file itself)"),
-    Trial("append to it", True, "", "old bytes", "IEEE Std 1003.1, write() (with O_APPEND, behind the end)"),
-    *(Trial(name, True, "", "SIGBUS", PAST_THE_END) for name in tuple(OPERATIONS)[5:7]),
-    Trial(CLOSED, True, "", "", NAMES_GO),
-)
+@cache
+def documented(system: str) -> tuple[Trial, ...]:
+    """What the documents say about "windows" or "macos": data/while_mapped.toml."""
+    tables = tomllib.loads(DOCUMENTS.read_text(encoding="utf-8"))
+    sources = {"": "", **tables["sources"]}
+    return tuple(
+        Trial(name, row.get("allowed"), row.get("error", ""), row.get("shows", ""), sources[row.get("source", "")])
+        for name, row in tables[system].items()
+    )
 
 
 @dataclass(frozen=True)
@@ -143,37 +119,34 @@ class Allowed:
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)
 
-    @property
-    def documented(self) -> tuple[Trial, ...]:
-        """Windows' rows from its documentation; () if this is Windows, or somebody has recorded it."""
-        return () if self.windows or _is_windows(self.machine) else WINDOWS
-
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Header and rows, as text: a row per operation."""
         header = ["while a view is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not _is_windows(self.machine):
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
-            there = {trial.operation: trial for trial in self.windows or self.documented}
+            trials = {trial.operation: trial for trial in self.windows or documented("windows")}
             for row in rows:
-                trial = there.get(row[0], Trial(row[0], None))
+                trial = trials.get(row[0], Trial(row[0], None))
                 row += [trial.answer, trial.shows or NONE]
         if not _is_macos(self.machine):
             header.append("macOS, not measured")
-            there = {trial.operation: trial for trial in MACOS}
+            trials = {trial.operation: trial for trial in documented("macos")}
             for row in rows:
-                row.append(", ".join(filter(None, (there[row[0]].answer, there[row[0]].shows))))
+                row.append(", ".join(filter(None, (trials[row[0]].answer, trials[row[0]].shows))))
         return tuple(header), [tuple(row) for row in rows]
 
     @property
     def notes(self) -> list[str]:
         """Where the columns come from: machines, or documents."""
-        notes = (
-            [f"Windows, recorded on: {self.windows.machine}"]
-            if self.windows
-            else _told("Windows", "its documentation", self.documented)
-        )
-        return notes if _is_macos(self.machine) else notes + _told("macOS", "the standard that it follows", MACOS)
+        notes = []
+        if self.windows:
+            notes.append(f"Windows, recorded on: {self.windows.machine}")
+        elif not _is_windows(self.machine):
+            notes += _sources("Windows, not measured here: from its documentation", documented("windows"))
+        if not _is_macos(self.machine):
+            notes += _sources("macOS, not measured here: from the standard that it follows", documented("macos"))
+        return notes
 
     def __repr__(self) -> str:
         return "\n".join([text_table(*self.table()), *self.notes])
@@ -263,11 +236,10 @@ def _is_macos(machine: Machine) -> bool:
     return machine.system.startswith("Darwin")
 
 
-def _told(system: str, document: str, trials: tuple[Trial, ...]) -> list[str]:
-    """What stands under a column that comes from documents: that it does, and which."""
-    sources: dict[str, list[str]] = {}
+def _sources(title: str, trials: tuple[Trial, ...]) -> list[str]:
+    """The title, and which document answers which operations."""
+    operations: dict[str, list[str]] = {}
     for trial in trials:
         if trial.source:
-            sources.setdefault(trial.source, []).append(trial.operation)
-    notes = [f"{system}, not measured here: from {document}"] if sources else []
-    return notes + [f"{', '.join(operations)}: {source}" for source, operations in sources.items()]
+            operations.setdefault(trial.source, []).append(trial.operation)
+    return [title, *(f"{', '.join(names)}: {source}" for source, names in operations.items())]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-WORD = ctypes.sizeof(ctypes.c_ssize_t)
+WORD_SIZE = ctypes.sizeof(ctypes.c_ssize_t)
 # Types that count their exports, because a lent buffer must not move or go; each with a maker of a throwaway object.
 COUNTING: dict[type, Callable[[], Any]] = {
     bytearray: lambda: bytearray(8),
@@ -43,15 +43,15 @@ def _offset(kind: type) -> int | None:
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
-    offsets = range(object.__basicsize__, kind.__basicsize__ - WORD + 1, WORD)
-    owner, views, seen = COUNTING[kind](), [], []
+    offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
+    owner, views, readings = COUNTING[kind](), [], []
     for _ in range(3):
-        seen.append(_words(owner, offsets))
+        readings.append(_words(owner, offsets))
         views.append(memoryview(owner))
     for view in views:
         view.release()
-    seen.append(_words(owner, offsets))
-    counts = [offset for offset, word in zip(offsets, zip(*seen, strict=True), strict=True) if word == (0, 1, 2, 0)]
+    readings.append(_words(owner, offsets))
+    counts = [offset for offset, word in zip(offsets, zip(*readings, strict=True), strict=True) if word == (0, 1, 2, 0)]
     return counts[0] if len(counts) == 1 else None
 
 

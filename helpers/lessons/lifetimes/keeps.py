@@ -73,9 +73,9 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
         _tie(boxes[at], boxes[id(link.to)], link.attribute, _tie_of(objects[at], link.to))
     for box in boxes.values():
         if box.pointer and box.span and box.to is None:
-            there = (other for other in boxes.values() if other.to is None and other is not box and _within(box, other))
-            if found := next(there, None):
-                _tie(box, found, "address", "not kept")
+            roots = (other for other in boxes.values() if other.to is None and other is not box)
+            if owner := next((root for root in roots if _within(box, root)), None):
+                _tie(box, owner, "address", "not kept")
     for box in boxes.values():
         *views, root = box.way()
         if any(view.tie == "not counted" for view in views) and not _within(box, root):

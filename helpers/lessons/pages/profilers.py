@@ -21,8 +21,8 @@ def mprof_samples(path: str | os.PathLike[str]) -> list[tuple[float, int]]:
         raise ValueError(f"{Path(path).name} has no line FUNC: no function marked with @profile was called")
     least, began, _, ended = calls[0]
     samples = [line[1:] for line in lines if line[:1] == ["MEM"] and len(line) == 3]
-    found = [(float(when) - began, float(mem) - least) for mem, when in samples]
-    during = [(round(when, 3), round(MiB * grown)) for when, grown in found if 0 <= when <= ended - began]
+    growth = [(float(when) - began, float(mem) - least) for mem, when in samples]
+    during = [(round(when, 3), round(MiB * grown)) for when, grown in growth if 0 <= when <= ended - began]
     if not during:
         raise ValueError(f"{Path(path).name} has no sample between the call's beginning and its end")
     return during
@@ -33,7 +33,7 @@ def line_increments(report: str) -> dict[str, int]:
 
     ValueError if there's no such table.
     """
-    found = re.findall(r"^ *\d+ +[-\d.]+ MiB +([-\d.]+) MiB +\d+ +(.*)$", report, re.MULTILINE)
-    if not found:
+    rows = re.findall(r"^ *\d+ +[-\d.]+ MiB +([-\d.]+) MiB +\d+ +(.*)$", report, re.MULTILINE)
+    if not rows:
         raise ValueError(f"this is no table of memory_profiler: {report[:60]!r}")
-    return {line.strip(): round(float(grown) * MiB) for grown, line in found}
+    return {line.strip(): round(float(grown) * MiB) for grown, line in rows}

@@ -12,38 +12,36 @@ from ...measure.machine import NotMeasuredHere
 from ...measure.recording import Comparison
 from ...measure.run import compare
 
-EVERY = "--name=reads --rw=randread --bs=4k --norandommap --readonly --output-format=json"
+OPTIONS = "--name=reads --rw=randread --bs=4k --norandommap --readonly --output-format=json"
 TIMES = 4  # as many bytes are asked for as this many files would have: most blocks more than once
 
 
 def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
     """Random reads of 4 KiB from a file by several jobs: name -> fio's options, as on its command line.
 
-    Each job draws its blocks at random, most of them more than once: it asks for TIMES the file's size. When it starts,
-    the file is in the page cache. Of each run, `io.device_read_bytes` is what fio took from the device (proc_pid_io(5)
-    counts children, too, once they have ended), and `value` is what fio says: its "version", the "bytes" that it asked
-    for, and its reads "per second". OSError if there's no such file.
-    NotMeasuredHere without fio, and if a job fails: not every file system knows O_DIRECT.
+    Each job asks for TIMES the file's size, most blocks more than once. When it starts, the file is in the page cache.
+    `io.device_read_bytes` of a run is what fio took from the device (proc_pid_io(5) counts children once they have
+    ended), and `value` is what fio says: its "version", the "bytes" that it asked for, and its reads "per second".
+    OSError if there's no such file. NotMeasuredHere without fio, and if a job fails: O_DIRECT may not be known there.
     """
     if not shutil.which("fio"):
         raise NotMeasuredHere("fio is not installed")
     runs = compare({name: partial(_job, options) for name, options in jobs.items()}, Path(path), before=_warm)
     for name, run in runs.items():
         if run.ended != "returned":
-            why = (run.error or run.ended).strip().splitlines()[-1]
-            raise NotMeasuredHere(f"fio's job {name!r} ended with {why}")
+            reason = (run.error or run.ended).strip().splitlines()[-1]
+            raise NotMeasuredHere(f"fio's job {name!r} ended with {reason}")
     return runs
 
 
 def _job(options: str, path: Path) -> dict[str, str | int]:
-    every = [*EVERY.split(), f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}"]
-    command = ["fio", *every, *options.split()]
-    told = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
-    if told.returncode:
-        raise RuntimeError((told.stderr or told.stdout).strip().splitlines()[0])
-    found = json.loads(told.stdout[told.stdout.index("{") :])  # a note may come first
-    reads = found["jobs"][0]["read"]
-    return {"version": found["fio version"], "bytes": reads["io_bytes"], "per second": round(reads["iops"])}
+    command = ["fio", *OPTIONS.split(), f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}"]
+    done = subprocess.run([*command, *options.split()], cwd=path.parent, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[0])
+    report = json.loads(done.stdout[done.stdout.index("{") :])  # a note may come first
+    reads = report["jobs"][0]["read"]
+    return {"version": report["fio version"], "bytes": reads["io_bytes"], "per second": round(reads["iops"])}
 
 
 def _warm(path: Path) -> None:

@@ -1,12 +1,8 @@
 """Ask the kernel itself whether something can be mapped: mmap(2), without the checks that Python's mmap makes first."""
 
-import ctypes
-import errno
 import mmap
-import os
-import sys
 
-FAILED = ctypes.c_void_p(-1).value
+from ...libc import map_pages, unmap_pages
 
 
 def map_a_page(descriptor: int) -> None:
@@ -15,13 +11,4 @@ def map_a_page(descriptor: int) -> None:
     Nothing is touched: the kernel maps even a page past a file's end, and touching that would be SIGBUS. OSError if the
     kernel refuses: ENODEV where there are no pages to map, EACCES without the right to read.
     """
-    if sys.platform == "win32":
-        raise OSError(errno.ENOSYS, "Windows has no mmap(2)")
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    size, where = ctypes.c_size_t(mmap.PAGESIZE), ctypes.c_long(0)
-    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE, descriptor, where)
-    if address == FAILED:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    libc.munmap(ctypes.c_void_p(address), size)
+    unmap_pages(map_pages(mmap.PAGESIZE, mmap.PROT_READ, mmap.MAP_PRIVATE, descriptor), mmap.PAGESIZE)

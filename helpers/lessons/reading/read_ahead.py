@@ -6,12 +6,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from ...measure.environment import measured_in
 from ...measure.machine import NotMeasuredHere
 from ...measure.recording import Comparison
-from ...measure.run import How, measured, why_no_start
 from ...units import KiB, in_words
 from ...units import size as in_bytes
 
@@ -39,14 +38,12 @@ def by_read_ahead(function: Callable, path: str | os.PathLike[str], sizes: Seque
         disk.mkdir()
         shutil.copyfile(path, source / "copy")
         room = Path(path).stat().st_size * 5 // 4 // KiB + 16 * KiB
-        made = subprocess.run(["mkfs.ext4", "-q", "-d", source, image, f"{room}k"], capture_output=True, text=True)
-        if made.returncode:
-            raise OSError(f"mkfs.ext4 made no disk of {room:,} KiB: {made.stderr.strip()}")
+        mkfs = subprocess.run(["mkfs.ext4", "-q", "-d", source, image, f"{room}k"], capture_output=True, text=True)
+        if mkfs.returncode:
+            raise OSError(f"mkfs.ext4 made no disk of {room:,} KiB: {mkfs.stderr.strip()}")
         runs = {}
-        for word, size in windows.items():
+        for words, size in windows.items():
             command = ("unshare", "--mount", "sh", "-c", MOUNT, str(disk), str(image), str(size // KiB))
-            if why := why_no_start(command):
-                raise NotMeasuredHere(f"no disk can be mounted here: {why}")
-            run = measured(function, (disk / "copy",), How(command=command))
-            runs[word] = [replace(run, machine=replace(run.machine, file_system="ext4", read_ahead=size))]
+            label = {"name": "disk with another read-ahead", "file_system": "ext4", "read_ahead": size}
+            runs[words] = [measured_in(command, function, disk / "copy", **label)]
     return Comparison(runs)

@@ -25,23 +25,23 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
         upload(path, address)
     print(grown.anonymous)
     """
-    found, over = Growth(), threading.Event()
+    result, over = Growth(), threading.Event()
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
     if first is not None:
-        found.anonymous = 0
+        result.anonymous = 0
 
     def watch() -> None:
         ended = False
         while not ended:
             ended = over.wait(INTERVAL)  # and once more after the block: what it left may be younger than a sample
             if (now := _anonymous(watched)) is not None:
-                found.anonymous = max(found.anonymous, now - first)
+                result.anonymous = max(result.anonymous, now - first)
 
     thread = threading.Thread(target=watch if first is not None else over.wait)
     thread.start()
     try:
-        yield found
+        yield result
     finally:
         over.set()
         thread.join()

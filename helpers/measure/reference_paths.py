@@ -1,4 +1,4 @@
-"""The ways from names to objects, and their text: `cache['a']`, "local of load(), in the traceback of `failed`"."""
+"""The paths from names to objects, and their text: `cache['a']`, "local of load(), in the traceback of `failed`"."""
 
 import contextvars
 import gc
@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 from ..owners import is_a, own_dict
 
 DEPTH = 10  # containers in containers, from a name down to an object
-LONGEST = 40  # characters of a key
+LONGEST_KEY = 40  # characters
 SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+")
 SUSPENDED = {GeneratorType: ("generator", "gi_frame"), CoroutineType: ("coroutine", "cr_frame"),
              AsyncGeneratorType: ("asynchronous generator", "ag_frame")}  # fmt: skip
 ITEM, ATTRIBUTE, INSIDE = "item", "attribute", "inside"
+# References to a frame's dict of locals: the frame's, our name for it, and the argument of sys.getrefcount().
+NOBODY_ELSE = 3
 
 
 class Named(NamedTuple):
@@ -48,8 +50,8 @@ class Roots:
     all: list[Any] = field(default_factory=list)
 
     @classmethod
-    def now(cls, ours: Sequence[dict]) -> "Roots":
-        """In every thread, as it stands. Functions whose globals are in `ours` don't count, and no frame is kept."""
+    def now(cls, own: Sequence[dict]) -> "Roots":
+        """In every thread, as it stands. Functions whose globals are in `own` don't count, and no frame is kept."""
         roots = cls()
         modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
@@ -59,20 +61,20 @@ class Roots:
         threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
         threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
-            there = threads.get(ident, f", in the thread {ident}")
+            thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if not any(space is own for own in ours):
+                if not any(space is each for each in own):
                     roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
-                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){there}")
+                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
             if caught is not None:
-                there = threads.get(ident, f", in the thread {ident}")
-                roots._add(caught, type(caught).__name__, f"the exception being handled{there}")
+                thread = threads.get(ident, f", in the thread {ident}")
+                roots._add(caught, type(caught).__name__, f"the exception being handled{thread}")
         return roots
 
     def _add_names_of(self, space: dict, module: str) -> None:
@@ -92,45 +94,48 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
     because the interpreter copies it back into the locals.
     """
-    held = frame.f_locals
-    found = dict(held)
+    space = frame.f_locals
+    names = dict(space)
+    is_copy = is_a(space, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
     traced = frame.f_trace or sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile()
-    if is_a(held, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(held) == 3 and not traced:
-        held.clear()
-    return found
+    if is_copy and not traced and sys.getrefcount(space) == NOBODY_ELSE:
+        space.clear()
+    return names
 
 
-def ways(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
-    """For each wanted object of these kinds, the shortest way to each container of it: [root, …, the object].
+def paths(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
+    """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
-    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No way leads through a
+    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads through a
     wanted object or is longer than DEPTH containers. While the search runs, it keeps everything it has seen alive.
     """
-    led, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
-    there = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
-    found = [[root] for root in roots.all if id(root) in there]
+    parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
+    goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
+    results = [[root] for root in roots.all if id(root) in goals]
     containers = {id(dict), id(tuple), *kinds}  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
         for obj in seen[-1]:
-            if id(obj) in there:
+            if id(obj) in goals:
                 continue
-            kept = gc.get_referents(obj)
-            for to in reversed(kept) if type(obj) is list or type(obj) is tuple else kept:  # they list the last first
+            referents = gc.get_referents(obj)
+            if type(obj) is list or type(obj) is tuple:  # they list the last first
+                referents.reverse()
+            for to in referents:
                 key = id(to)
-                if key not in led and (gc.is_tracked(to) or id(type(to)) in containers):
-                    led[key] = obj
+                if key not in parent and (gc.is_tracked(to) or id(type(to)) in containers):
+                    parent[key] = obj
                     level.append(to)
                     if id(type(to)) in kinds and wanted(to):
-                        there.add(key)
-                if key in there:
-                    found.append([obj, to])
-    for way in found:
-        while (before := led[id(way[0])]) is not None:
-            way.insert(0, before)
-    order = {key: at for at, key in enumerate(led)}
-    distinct = {tuple(map(id, way)): way for way in found}
+                        goals.add(key)
+                if key in goals:
+                    results.append([obj, to])
+    for path in results:
+        while (before := parent[id(path[0])]) is not None:
+            path.insert(0, before)
+    order = {key: at for at, key in enumerate(parent)}
+    distinct = {tuple(map(id, path)): path for path in results}
     return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
 
 
@@ -139,41 +144,41 @@ def exactly(*kinds: type) -> set[int]:
     return {id(kind) for kind in kinds}.union(*(exactly(*type.__subclasses__(kind)) for kind in kinds))
 
 
-def names(way: Sequence[Any], roots: Roots) -> list[Named]:
-    """What the last object of a way is called: all its names, if a root itself has it."""
-    for at, obj in enumerate(way):
+def names(path: Sequence[Any], roots: Roots) -> list[Named]:
+    """What the last object of a path is called: all its names, if a root itself has it."""
+    for at, obj in enumerate(path):
         if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
-            return [_along(Named("get_ipython()", "kept by IPython"), way[at:])]
-    at = int(id(way[0]) in roots.spaces)
-    found = _globals(way[0], roots.spaces[id(way[0])], way[1]) if at else roots.named[id(way[0])]
-    if len(way) == at + 1:
-        return found
-    return [_along(next((named for named in found if not named.name.startswith("_")), found[0]), way[at:])]
+            return [_along(Named("get_ipython()", "kept by IPython"), path[at:])]
+    at = int(id(path[0]) in roots.spaces)
+    named = _globals(path[0], roots.spaces[id(path[0])], path[1]) if at else roots.named[id(path[0])]
+    if len(path) == at + 1:
+        return named
+    return [_along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])]
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    found = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
-    found = found or ["?"]  # the name may have gone meanwhile
+    keys = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
+    keys = keys or ["?"]  # the name may have gone meanwhile
     if module != "__main__":
-        return [Named(f"{module}.{name}", "global") for name in found]
+        return [Named(f"{module}.{key}", "global") for key in keys]
     if "_oh" in space and value is space["_oh"]:
         return [Named("Out", SHOWN)]
-    shown = {name for name in found if "_oh" in space and SHOWN_NAME.fullmatch(name)}
-    return [Named(name, SHOWN if name in shown else "global of __main__") for name in found]
+    shown = {key for key in keys if "_oh" in space and SHOWN_NAME.fullmatch(key)}
+    return [Named(key, SHOWN if key in shown else "global of __main__") for key in keys]
 
 
-def _along(named: Named, way: Sequence[Any]) -> Named:
-    """From `way[0]`, which is called `named`, to the last object of the way."""
-    while len(way) > 1:
-        ahead = {id(obj): at for at, obj in enumerate(way) if at}
-        kind, key, part = next((part for part in _parts(way[0]) if id(part[2]) in ahead), (INSIDE, None, way[1]))
+def _along(named: Named, path: Sequence[Any]) -> Named:
+    """From `path[0]`, which is called `named`, to the last object of the path."""
+    while len(path) > 1:
+        ahead = {id(obj): at for at, obj in enumerate(path) if at}
+        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (INSIDE, None, path[1]))
         if kind == INSIDE:
-            named = named._replace(where=f"inside this {type(way[0]).__name__}; {named.where}")
+            named = named._replace(where=f"inside this {type(path[0]).__name__}; {named.where}")
         elif kind in (ITEM, ATTRIBUTE):
             named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
         else:
             named = Named(key, f"{kind} {named}")
-        way = way[ahead[id(part)] :]
+        path = path[ahead[id(part)] :]
     return named
 
 
@@ -238,4 +243,4 @@ def _key(key: Any) -> str:
     text = f"a {type(key).__name__}"
     with suppress(Exception):  # a subclass may have a __repr__ of its own
         text = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else text
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= LONGEST_KEY else f"{text[: LONGEST_KEY - 1]}…"

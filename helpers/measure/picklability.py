@@ -22,7 +22,7 @@ INSTEAD = "Pass a path, and open or make it in what you measure"
 
 
 def not_carried(function: FunctionType, user: str, seen: frozenset[int] = frozenset()) -> Iterator[str]:
-    """A sentence for each global that can't be carried, with the reason and a remedy; first what its functions use.
+    """A sentence for each global that can't be pickled, with the reason and a remedy; first what its functions use.
 
     user  what the sentence calls the function: "the cell"
     """
@@ -39,8 +39,8 @@ def not_carried(function: FunctionType, user: str, seen: frozenset[int] = frozen
 
 def global_names(code: CodeType) -> set[str]:
     """The global names that this code looks up, and the code of functions and classes in it."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return found.union(*(global_names(const) for const in code.co_consts if isinstance(const, CodeType)))
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(global_names(const) for const in code.co_consts if isinstance(const, CodeType)))
 
 
 class _Trial(cloudpickle.Pickler):
