@@ -12,7 +12,7 @@ from pathlib import Path
 from helpers.folders import generated
 from helpers.measure import drop_from_cache
 from helpers.measure.machine import here
-from helpers.publish.rust import TEXT, NotBuilt, answers, built, figures_in
+from helpers.publish.record import TEXT, NotBuilt, answers, built, figures_in
 from helpers.scratch import room
 from helpers.units import GiB, MiB
 

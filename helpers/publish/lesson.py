@@ -1,16 +1,14 @@
 """One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 from typing import Literal
 
 import nbformat
 from bs4 import BeautifulSoup, Tag
-from latex2mathml.converter import convert
 from nbconvert.exporters import TemplateExporter
 from nbconvert.filters import ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -60,7 +58,7 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
-    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and not _is_note(cell)]
+    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and "teacher" not in _tags(cell)]
     soup = BeautifulSoup("".join(text), "html.parser")
     title = soup.find("h1")
     minutes = re.search(r"(\d+)\s+minutes", soup.get_text())
@@ -107,6 +105,10 @@ def _add_notes(notebook: NotebookNode, path: Path) -> None:
         notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
 
 
+def _tags(cell: NotebookNode) -> Sequence[str]:
+    return cell.metadata.get("tags", ())
+
+
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
     """The lesson's cells as a tree, without the title, which is in the page's header.
 
@@ -114,7 +116,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     """
     notebook = lesson.notebook.copy()
     if edition != "instructor":
-        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS & {*cell.metadata.get("tags", ())}]
+        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
     _open(tree)
@@ -122,11 +124,11 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            _after(box).insert_after(_solution(exercise(box["data-exercise"])))
+            _after(box).insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif edition == "worksheet":
         _set_apart(tree)
-    elif answers := _answers(tree):
-        tree.append(BeautifulSoup(answers, "html.parser"))
+    elif answers := [_answer(quiz) for quiz in tree.select(".zc-quiz")]:
+        tree.append(_tree("answers.html.j2", answers=answers))
     _leave_out(tree, UNDONE if edition == "student" else f"{UNDONE}, .zc-click")
     box_tables(tree)
     return tree
@@ -157,17 +159,6 @@ def output_problems(lesson: Lesson) -> list[str]:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown as nbconvert reads it, with math as MathML, which needs no script."""
-
-    def block_math(self, body: str) -> str:
-        return convert(body, display="block")
-
-    def inline_math(self, body: str) -> str:
-        return convert(body)
-
-    def latex_environment(self, name: str, body: str) -> str:
-        return convert(rf"\begin{{{name}}}{body}\end{{{name}}}", display="block")
-
     def block_code(self, code: str, info: str | None = None) -> str:
         return _block(code, (info or "text").split()[0])
 
@@ -205,10 +196,6 @@ def _shown(output: NotebookNode) -> str:
     if "text/html" in data:
         html = alone(data["text/html"])
         return f'<div class="output">{html}</div>' if html else ""
-    if "text/markdown" in data:
-        return f'<div class="output">{inline(data["text/markdown"])}</div>'
-    if "text/latex" in data:
-        return f'<div class="output">{convert(data["text/latex"].strip("$ "), display="block")}</div>'
     text = data.get("text/plain", "")
     return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text else ""
 
@@ -217,25 +204,22 @@ _EXPORTER = TemplateExporter(
     template_paths=[str(TEMPLATE)],
     template_file="cells.html.j2",
     file_extension=".html",
-    filters={"markdown": markdown, "code": _code, "shown": _shown},
+    filters={"markdown": markdown, "inline": inline, "block": _block, "code": _code, "shown": _shown},
     preprocessors=["nbconvert.preprocessors.CoalesceStreamsPreprocessor"],
 )
 
 
-def page(template: str, **values: object) -> str:
-    """A whole page from one of the templates."""
-    return _filled(template, style=(TEMPLATE / "style.css").read_text(encoding="utf-8"), **values)
+def filled(template: str, **values: object) -> str:
+    """One of the templates with these values, and with the style, which only a whole page needs."""
+    style = (TEMPLATE / "style.css").read_text(encoding="utf-8")
+    return _EXPORTER.environment.get_template(template).render(style=style, **values)
 
 
-def _filled(template: str, **values: object) -> str:
-    return _EXPORTER.environment.get_template(template).render(**values)
+def _tree(template: str, **values: object) -> BeautifulSoup:
+    return BeautifulSoup(filled(template, **values), "html.parser")
 
 
 # --- what the editions do to the tree ---------------------------------------------------------------------
-
-
-def _is_note(cell: NotebookNode) -> bool:
-    return "teacher" in cell.metadata.get("tags", ())
 
 
 def _open(tree: BeautifulSoup) -> None:
@@ -267,28 +251,6 @@ def _after(box: Tag) -> Tag:
     return cell
 
 
-def _solution(exercise: Exercise) -> BeautifulSoup:
-    hints = "".join(f"<li>{inline(hint.text)}</li>" for hint in exercise.hints)
-    wrong = "".join(
-        f"<li>{_block(answer.body)}The check calls it <code>{answer.expect}</code>"
-        f"{', and half of it is right' if answer.half else ''}.</li>"
-        for answer in exercise.wrong
-    )
-    return BeautifulSoup(
-        f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'
-        f'<p class="label">Solution</p>{_block(exercise.solution_source)}'
-        f'<p class="label">Hints, in the order that students get them</p><ol>{hints}</ol>'
-        f'<p class="label">Wrong answers to expect</p><ol>{wrong}</ol></div>',
-        "html.parser",
-    )
-
-
-def _answers(tree: BeautifulSoup) -> str:
-    """The feedback on every choice, for the end of the printed page; "" if there is no quiz."""
-    questions = [f"<li>{_answer(quiz)}</li>" for quiz in tree.select(".zc-quiz")]
-    return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>' if questions else ""
-
-
 def _answer(quiz: Tag) -> str:
     question = quiz.select_one(".zc-question")
     choices = "".join(
@@ -309,13 +271,12 @@ def _set_apart(tree: BeautifulSoup) -> None:
     for cell in tree.select(".run"):
         results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
         if results:
-            reference = _filled("reference.html.j2", number=len(items) + 1)
-            results[-1].insert_after(BeautifulSoup(reference, "html.parser"))
+            results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
             heading = cell.find_previous(["h2", "h3"])
             moved = [_taken(output) for output in results]
             items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
     if items:
-        tree.append(BeautifulSoup(_filled("measured.html.j2", items=items), "html.parser"))
+        tree.append(_tree("measured.html.j2", items=items))
 
 
 def _taken(output: Tag) -> str:
