@@ -12,10 +12,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from helpers import folders
+from helpers.folders import room
 from helpers.measure import crate, twin
 from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
 from helpers.publish.record import NotBuilt, answers, built, figures_in, record_programs
-from helpers.scratch import room
 from helpers.show import rust
 
 TWINS, REFUSED = ("copy", "cow", "dispatch", "swap", "yoke"), {"dangling": ("E0505", "E0515")}

@@ -8,7 +8,7 @@ path = random_file("weights.bin", "256 MiB")
 `digit_model`: the same, larger, and with other answers.
 """
 
-from ..scratch import scratch
+from ..folders import scratch
 from ..whole import whole_file
 from .damaged import DAMAGES, damaged
 from .digits import DIGITS, digit_model, digits

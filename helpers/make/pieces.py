@@ -47,12 +47,7 @@ def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
 
 
 def make(file: Made, by: str) -> None:
-    """Makes the file, completely or not at all; `by` names the call in errors.
-
-    If it already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
-    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays:
-    FileExistsError. Other errors: as in `whole_file`.
-    """
+    """Makes the file, or leaves an existing one, or raises, as `random_file` says; `by` names the call in errors."""
     target = followed(file.path)  # a link stays, and its file is made
     if target.is_file():
         if is_made(file):

@@ -91,13 +91,18 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
         start = time.perf_counter()
         try:
             client.execute(cleanup_kc=True, env=environment)
+            return time.perf_counter() - start, max(peak)
         except CellExecutionError as error:
-            raise LessonFailed(_where(started[-1], f"{error.ename}: {error.evalue}")) from None
+            reason = f"{error.ename}: {error.evalue}"
         except CellTimeoutError:
-            raise LessonFailed(_where(started[-1], f"still running after {CELL_TIMEOUT} s")) from None
+            reason = f"still running after {CELL_TIMEOUT} s"
         except DeadKernelError:
-            raise LessonFailed(_where(started[-1] if started else None, "the kernel died")) from None
-        return time.perf_counter() - start, max(peak)
+            reason = "the kernel died"
+    if not started:
+        raise LessonFailed(f"before its first cell: {reason}")
+    first = next(filter(str.strip, started[-1].source.splitlines()), "")
+    last = list(filter(str.strip, reason.splitlines()))[-1]
+    raise LessonFailed(f"cell {started[-1].id}: {last.strip()}\n  the cell begins: {first}")
 
 
 def kernel(folder: Path) -> AsyncKernelManager:
@@ -108,14 +113,6 @@ def kernel(folder: Path) -> AsyncKernelManager:
     sockets = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
     # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
     return AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **sockets)
-
-
-def _where(cell: NotebookNode | None, error: str) -> str:
-    if cell is None:
-        return f"before its first cell: {error}"
-    first = next((line for line in cell.source.splitlines() if line.strip()), "")
-    last = ([line for line in error.splitlines() if line.strip()] or [""])[-1]
-    return f"cell {cell.id}: {last.strip()}\n  the cell begins: {first}"
 
 
 @contextmanager
@@ -156,7 +153,7 @@ def _key(lesson: Path) -> str:
     """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
     version."""
     inputs = [
-        *sorted((ROOT / "helpers").rglob("*.py")),
+        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
         *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
         *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),

@@ -74,7 +74,6 @@ def handouts(
     exercise: Callable[[str], Exercise],
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
-    glossary: Path = GLOSSARY,
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
@@ -85,18 +84,16 @@ def handouts(
     problems = [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]
     if problems:  # the checks below could only repeat them
         raise HandoutError("\n".join(problems))
-    terms = read_terms(glossary)
-    title, rust = _rust()
+    terms = read_terms()
+    rust = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
+    title = rust.find("h1").extract().get_text()
+    box_tables(rust)
     common = {
         "index.html": {"title": "Lessons", "running": "", "lessons": lessons},
         "claims.html": _claims_page(claims, lessons),
-        "glossary.html": {"title": "Glossary", "running": "Glossary", "terms": terms},
-        "rust.html": {"title": title, "running": title, "body": _linked(rust, (), terms)},
-        own.page: {
-            "title": own.title,
-            "running": own.title,
-            "body": _linked(body(own, "student", exercise), lessons, terms),
-        },
+        "glossary.html": {"title": "Glossary", "terms": terms},
+        "rust.html": {"title": title, "body": _linked(rust, (), terms)},
+        own.page: {"title": own.title, "body": _linked(body(own, "student", exercise), lessons, terms)},
     }
     pages = {}
     for edition in LABELS:
@@ -241,14 +238,6 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
         "count": len(known),
         "finished": {lesson.number: lesson for lesson in lessons},
     }
-
-
-def _rust() -> tuple[str, BeautifulSoup]:
-    """The title and the text of the Rust programs' README."""
-    tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
-    title = tree.find("h1").extract().get_text()
-    box_tables(tree)
-    return title, tree
 
 
 def _is_prose(text: NavigableString) -> bool:

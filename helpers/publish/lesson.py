@@ -65,9 +65,7 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     learn = soup.find(string=re.compile(r"^\s*You will learn", re.I))
     objectives = learn.find_next(["ul", "ol"]).find_all("li", recursive=False) if learn else []
     if not (title and minutes and objectives):
-        wanted = (
-            "a first line '# NN Title', its duration, as in '50 minutes', and 'You will learn' with a list after it"
-        )
+        wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
     question = question.find("p") or question if question.name == "blockquote" else question
@@ -127,9 +125,13 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
             _after(box).insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif edition == "worksheet":
         _set_apart(tree)
-    elif answers := [_answer(quiz) for quiz in tree.select(".zc-quiz")]:
-        tree.append(_tree("answers.html.j2", answers=answers))
-    _leave_out(tree, UNDONE if edition == "student" else f"{UNDONE}, .zc-click")
+    elif quizzes := tree.select(".zc-quiz"):
+        tree.append(_tree("answers.html.j2", quizzes=quizzes))
+    for tag in tree.select(UNDONE if edition == "student" else f"{UNDONE}, .zc-click"):
+        output = tag.find_parent(class_="output")
+        tag.decompose()
+        if output and not output.get_text(strip=True) and not output.find("img"):
+            output.decompose()
     box_tables(tree)
     return tree
 
@@ -232,15 +234,6 @@ def _open(tree: BeautifulSoup) -> None:
                 line.decompose()
 
 
-def _leave_out(tree: BeautifulSoup, unwanted: str) -> None:
-    """Removes what a selector finds, and outputs that have nothing else."""
-    for tag in tree.select(unwanted):
-        output = tag.find_parent(class_="output")
-        tag.decompose()
-        if output and not output.get_text(strip=True) and not output.find("img"):
-            output.decompose()
-
-
 def _after(box: Tag) -> Tag:
     """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
     cell = box.find_parent(attrs={"data-cell": True})
@@ -249,17 +242,6 @@ def _after(box: Tag) -> Tag:
     ):
         cell = following
     return cell
-
-
-def _answer(quiz: Tag) -> str:
-    question = quiz.select_one(".zc-question")
-    choices = "".join(
-        f"<li{' class=right' if choice.get('data-right') == 'yes' else ''}>"
-        f"<p>{choice.summary.decode_contents()}</p> "
-        f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
-        for choice in quiz.select(".zc-choice")
-    )
-    return f"<p>{question.strong.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
 
 
 ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
@@ -282,7 +264,7 @@ def _set_apart(tree: BeautifulSoup) -> None:
 def _taken(output: Tag) -> str:
     """Takes a quiz's answer, and leaves its question; or takes an output, and leaves the source of a program in it."""
     if quiz := output.select_one(".zc-quiz"):
-        answer = _answer(quiz)
+        answer = filled("answer.html.j2", quiz=quiz)
         for choice in quiz.select(".zc-choice"):
             text = choice.summary.extract()
             text.name, text.attrs = "p", {"class": "zc-choice"}

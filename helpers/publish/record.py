@@ -12,16 +12,16 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..folders import RECORDED, generated, lessons, write_whole
+from ..folders import RECORDED, generated, lessons, room, write_whole
 from ..measure import Comparison
 from ..measure.machine import here
 from ..measure.twins import RUST, Figures
-from ..scratch import room
 from ..show import curves
 from .execute import executed
 
@@ -111,17 +111,11 @@ def figures_in(text: str) -> Figures:
         if line.count("\t") != 2:
             raise ValueError(f"{line!r} is not a figure; a program prints section, name and value, separated by tabs")
         section, name, value = line.split("\t")
-        figures.setdefault(section, {})[name] = _value(value)
+        for kind in (int, float, str):
+            with suppress(ValueError):
+                figures.setdefault(section, {})[name] = kind(value)
+                break
     return figures
-
-
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
 
 
 if __name__ == "__main__":
