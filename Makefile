@@ -100,7 +100,6 @@ bench: env  ## the benchmarks, one after another
 format: env  ## fix the form of code and notebooks
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/python -m helpers.publish.starters
 	$(BIN)/python -m helpers.publish.tidy notebooks
 
 record: env  ## keep what the lessons measure here as the recorded runs

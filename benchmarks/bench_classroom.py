@@ -22,9 +22,8 @@ import psutil
 from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED
 from helpers.classroom.store import Row, store
-from helpers.folders import NOTEBOOKS, ROOT
+from helpers.folders import NOTEBOOKS, ROOT, room
 from helpers.measure.machine import here
-from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import MiB
 

@@ -9,11 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from helpers.folders import generated
+from helpers.folders import generated, room
 from helpers.measure import drop_from_cache
 from helpers.measure.machine import here
-from helpers.publish.rust import TEXT, NotBuilt, answers, built, figures_in
-from helpers.scratch import room
+from helpers.publish.record import TEXT, NotBuilt, answers, built, figures_in
 from helpers.units import GiB, MiB
 
 WAYS = {  # by the word that copy.rs has for it

@@ -1,17 +1,19 @@
 """Where things live: the lessons, the data they come with, the data they make, and what a student keeps.
 
-Also writes small files: completely or not at all.
+Also places for files that are thrown away, and small files that are written completely or not at all.
 """
 
+import atexit
 import os
 import re
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
 import platformdirs
 import psutil
 
-from .whole import whole_file
+from .whole import locked_folder, remove_folder, temporary_folder, whole_file
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -78,6 +80,27 @@ def file_system(path: str | os.PathLike) -> str | None:
 def in_memory(system: str | None) -> bool:
     """Do the files of this `file_system` live in memory?"""
     return (system or "").removeprefix("overlay on ") in IN_MEMORY
+
+
+def scratch(name: str) -> Path:
+    """A path for `name` in this process's own folder under `generated()`. Makes no file yet.
+
+    So two notebooks never write the same copy. The folder goes when the process ends. If the process is killed, the
+    next process to call scratch() removes its folder.
+    """
+    return _of_this_process(generated()) / name
+
+
+@cache
+def _of_this_process(parent: Path) -> Path:
+    folder, _ = locked_folder(parent, "scratch")
+    atexit.register(remove_folder, folder)
+    return folder
+
+
+def room(name: str) -> AbstractContextManager[Path]:
+    """A `temporary_folder` in `generated()`."""
+    return temporary_folder(generated(), name)
 
 
 def state() -> Path:

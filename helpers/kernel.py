@@ -28,15 +28,15 @@ def notebook() -> Path | None:
 def tell_in_a_line(shell: Any) -> None:
     """From now on, IPython shows an exception that the course itself raises as one line: it says what was wrong and
     what would be right, and a traceback through our code would only hide that. `%tb` still shows it."""
-    shell.set_custom_exc((Exception,), _shown)
 
+    def show(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
+        last = traceback.extract_tb(trace)[-1]
+        inside = Path(last.filename).relative_to(HELPERS).parts if Path(last.filename).is_relative_to(HELPERS) else ()
+        raises = linecache.getline(last.filename, last.lineno).lstrip().startswith("raise ")
+        if inside and raises and inside[0] not in READ_IN_CLASS:
+            sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
+            shell._showtraceback(kind, error, [f"{kind.__name__}: {error}"])
+        else:
+            shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
-def _shown(shell: Any, kind: type, error: Exception, trace: TracebackType, tb_offset: int | None = None) -> None:
-    last = traceback.extract_tb(trace)[-1]
-    inside = Path(last.filename).relative_to(HELPERS).parts if Path(last.filename).is_relative_to(HELPERS) else ()
-    raises = linecache.getline(last.filename, last.lineno).lstrip().startswith("raise ")
-    if inside and raises and inside[0] not in READ_IN_CLASS:
-        sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
-        shell._showtraceback(kind, error, [f"{kind.__name__}: {error}"])
-    else:
-        shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+    shell.set_custom_exc((Exception,), show)

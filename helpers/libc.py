@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from typing import Any
 
-FAILED = ctypes.c_void_p(-1).value
-
 
 @cache
 def libc() -> ctypes.CDLL:
@@ -16,19 +14,14 @@ def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def call(function: str, *args: Any, about: str | None = None) -> None:
+def call(function: str, *args: Any, about: str) -> None:
     """Calls a function that returns 0 if it worked; otherwise OSError, whose message begins with `about`.
 
     Pass sizes and addresses as ctypes types: a plain int goes as a C int.
     """
     if getattr(libc(), function)(*args):
-        raise last_error(about)
-
-
-def last_error(about: str | None = None) -> OSError:
-    """What errno says after a call that failed."""
-    number = ctypes.get_errno()
-    return OSError(number, f"{about}: {os.strerror(number)}" if about else os.strerror(number))
+        number = ctypes.get_errno()
+        raise OSError(number, f"{about}: {os.strerror(number)}")
 
 
 def map_pages(size: int, protection: int, flags: int, descriptor: int, address: int | None = None) -> int:
@@ -38,11 +31,12 @@ def map_pages(size: int, protection: int, flags: int, descriptor: int, address: 
     function = libc().mmap
     function.restype = ctypes.c_void_p
     where = function(ctypes.c_void_p(address), ctypes.c_size_t(size), protection, flags, descriptor, ctypes.c_long(0))
-    if where == FAILED:
-        raise last_error()
+    if where == ctypes.c_void_p(-1).value:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
     return where
 
 
 def unmap_pages(address: int, size: int) -> None:
     """munmap(2)."""
-    call("munmap", ctypes.c_void_p(address), ctypes.c_size_t(size))
+    call("munmap", ctypes.c_void_p(address), ctypes.c_size_t(size), about="munmap")

@@ -48,10 +48,11 @@ def link_of(view: Any) -> Link | None:
 
     Runs no code of the view's class. A subclass may return anything from `base`, so this reads numpy's own field.
     """
-    with suppress(AttributeError, ValueError):  # half-initialised; released
+    try:
         attribute, to = _kept(view)
-        return None if to is None else Link(attribute, to)
-    return None
+    except (AttributeError, ValueError):  # half-initialised; released
+        return None
+    return None if to is None else Link(attribute, to)
 
 
 def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:

@@ -81,11 +81,7 @@ RUN = """## Run it
 
 Three methods copy the same file. The first reads all of it into memory; the second asks for one chunk at a time; the
 third makes a mapping and lets the kernel provide each page at its first touch. A page fault is not an error: it is how
-pages arrive. Copying $n$ bytes in chunks of $c$ takes $2\\lceil n / c \\rceil$ calls, so
-
-$$ t(c) = \\frac{n}{c}\\, t_{\\mathrm{call}} + n\\, t_{\\mathrm{byte}} $$
-
-and the first term is all that a larger chunk can save. See [the manual](https://man7.org/linux/man-pages/) for more:
+pages arrive. A larger chunk can only save calls. See [the manual](https://man7.org/linux/man-pages/) for more:
 
 ```python
 with open(path, "rb") as file:

@@ -11,7 +11,7 @@ import pytest
 
 from helpers import folders
 from helpers.measure import cache, maps, sampler
-from helpers.publish.starters import renew
+from helpers.publish.tidy import renew
 from helpers.teach import Exercise
 from helpers.teach.exercise_files import Answer
 from helpers.teach.exercises import does_nothing, exercises

@@ -23,8 +23,7 @@ from test_judge import notebook
 
 from helpers.classroom import sandbox
 from helpers.classroom.store import store
-from helpers.folders import NOTEBOOKS, ROOT
-from helpers.scratch import room
+from helpers.folders import NOTEBOOKS, ROOT, room
 from helpers.teach import exercise
 
 pytestmark = [

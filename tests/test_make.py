@@ -16,10 +16,9 @@ import pytest
 from numpy.random import SFC64, Generator, SeedSequence
 
 from helpers import lasting, whole
-from helpers.folders import generated, write_whole
+from helpers.folders import generated, room, write_whole
 from helpers.make import files, random_file, scratch, whole_file
 from helpers.measure import measure
-from helpers.scratch import room
 from helpers.units import MiB
 from helpers.whole import followed
 
@@ -212,7 +211,7 @@ SCRATCH = (
     "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.write_text('x'); print(p, flush=True)"
 )
 ROOM = (
-    "from helpers.scratch import room; import sys\n"
+    "from helpers.folders import room; import sys\n"
     "with room('check') as folder:\n    (folder / 'big').touch(); print(folder / 'big', flush=True); sys.stdin.read()"
 )
 

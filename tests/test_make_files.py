@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from helpers.folders import generated
-from helpers.ideas.safetensors import NAMES
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
 from helpers.make import DAMAGES, damaged, dna, record, records, sharded_model, tensor_file
 from helpers.make.records import KINDS, RECORD
+from helpers.make.tensors import DTYPES
 from helpers.measure import measure
 from helpers.units import KiB, MiB
 
@@ -118,8 +118,8 @@ def test_memory_does_not_grow_with_the_file():
 
 # Tensors
 
-ALL = {f"of {dtype}": (dtype, (3, 8)) for dtype in BITS} | {
-    "scalar": ("F64", ()),
+ALL = {f"of {dtype}": (dtype, (3, 8)) for dtype in DTYPES} | {
+    "scalar": ("F32", ()),
     "empty": ("F32", (5, 0, 2)),
     "ä": ("U8", (7,)),
 }
@@ -141,35 +141,19 @@ def test_a_model_fills_its_size_and_is_what_the_reference_writer_would_write(tmp
 
 
 def test_the_order_and_padding_of_other_dtypes_are_the_reference_writer_s_too(tmp_path):
-    words = {name: (np.dtype(name), (3,)) for name in NAMES if hasattr(np, name)}
-    path = tensor_file(tmp_path / "a", words | {"ä": ("U8", (1,))})
+    path = tensor_file(tmp_path / "a", {dtype.lower(): (dtype, (3,)) for dtype in DTYPES} | {"ä": ("U8", (1,))})
     assert path.read_bytes() == pytest.importorskip("safetensors.numpy").save(read(path))
 
 
 def test_values_are_small_spread_and_no_nan(tmp_path):
-    path = tensor_file(tmp_path / "a", {word: (word, (4, 1000)) for word in ("F64", "F32", "F16", "BOOL", "I8", "U64")})
+    path = tensor_file(tmp_path / "a", {word: (word, (4, 1000)) for word in ("F32", "F16", "I8", "U64")})
     for word, values in read(path).items():
         if word.startswith("F"):
             assert np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
             assert len(np.unique(values)) > 1000
         else:
-            expected = {"BOOL": (0, 1), "I8": (-128, 127)}.get(word)
-            assert expected is None or (values.min(), values.max()) == expected
-            assert len(np.unique(values)) == {"BOOL": 2, "I8": 256, "U64": 4000}[word]
-
-
-def test_narrow_floats_are_numbers(tmp_path):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    kinds = {
-        "BF16": ml_dtypes.bfloat16, "F8_E5M2": ml_dtypes.float8_e5m2, "F8_E4M3": ml_dtypes.float8_e4m3fn,
-        "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-        "F8_E8M0": ml_dtypes.float8_e8m0fnu,
-    }  # fmt: skip
-    path = tensor_file(tmp_path / "a", {word: (word, (1000,)) for word in kinds})
-    data = path.read_bytes()
-    for entry in read_header(data).entries.values():
-        values = np.frombuffer(data[entry.begin : entry.end], kinds[entry.dtype]).astype(np.float32)
-        assert np.isfinite(values).all() and np.abs(values).max() <= (0.0501 if entry.dtype == "BF16" else 2)
+            assert word == "U64" or (values.min(), values.max()) == (-128, 127)
+            assert len(np.unique(values)) == {"I8": 256, "U64": 4000}[word]
 
 
 @pytest.mark.parametrize("misaligned", [False, True])
@@ -189,11 +173,7 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        ({"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*BF16"),
-        ({"tensors": {"a": (str, (1,))}}, "isn't a dtype"),
-        ({"tensors": {"a": ("F4", (3,))}}, "whole number of bytes"),
-        ({"tensors": {"a": ("U8", (-1, -1))}}, "no negative lengths"),
-        ({"tensors": {"__metadata__": ("U8", (1,))}}, "'__metadata__'"),
+        ({"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*F16"),
         ({"size": 63, "layers": 8}, "63 bytes .* 8 layers of at least 8 bytes"),
         ({"layers": 0}, "0 layers"),
         ({"size": "16 MB"}, "MiB"),

@@ -12,10 +12,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from helpers import folders
+from helpers.folders import room
 from helpers.measure import crate, twin
 from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
-from helpers.publish.rust import NotBuilt, answers, built, figures_in, record
-from helpers.scratch import room
+from helpers.publish.record import NotBuilt, answers, built, figures_in, record_programs
 from helpers.show import rust
 
 TWINS, REFUSED = ("copy", "cow", "dispatch", "swap", "yoke"), {"dangling": ("E0505", "E0515")}
@@ -160,21 +160,21 @@ def test_recording_keeps_other_compilers_and_writes_nothing_half(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: Callable[[str], dict]
 ):
     told("")  # or it's skipped
-    monkeypatch.setattr("helpers.publish.rust.RECORDED", tmp_path)
-    monkeypatch.setattr("helpers.publish.rust.FOLDERS", ("",))
+    monkeypatch.setattr("helpers.publish.record.RECORDED", tmp_path)
+    monkeypatch.setattr("helpers.publish.record.FOLDERS", ("",))
     (tmp_path / "rust").mkdir()
     old = json.loads((RECORDS / "cow.json").read_text(encoding="utf-8"))
     (tmp_path / "rust" / "cow.json").write_text(json.dumps(old))
-    record("a machine")
+    record_programs("a machine")
     assert sorted(path.stem for path in (tmp_path / "rust").iterdir()) == sorted((*TWINS, *REFUSED))
     kept = json.loads((tmp_path / "rust" / "cow.json").read_text(encoding="utf-8"))
     assert kept["machine"] == "a machine" and kept["compilers"] == old["compilers"]
     (tmp_path / "sources").mkdir()
-    monkeypatch.setattr("helpers.publish.rust.RUST", tmp_path / "sources")
+    monkeypatch.setattr("helpers.publish.record.RUST", tmp_path / "sources")
     (tmp_path / "sources" / "Cargo.toml").write_text('[package]\nname = "x"\n[[bin]]\nname = "x"\npath = "x.rs"\n')
     (tmp_path / "sources" / "x.rs").write_text('fn main() { let x: u8 = "a"; }')
     with pytest.raises(NotBuilt, match="mismatched types"):
-        record("another")
+        record_programs("another")
     assert "another" not in (tmp_path / "rust" / "cow.json").read_text()
 
 

@@ -13,10 +13,9 @@ from test_judge import notebook
 
 from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED, verdicts
-from helpers.folders import EXERCISES, ROOT
+from helpers.folders import EXERCISES, ROOT, room
 from helpers.measure import Recording
 from helpers.measure.run import Options, measured
-from helpers.scratch import room
 from helpers.teach import exercise
 from helpers.units import MiB
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
 from ..lasting import progress_bar
-from ..publish.starters import asked
+from ..publish.tidy import asked
 from ..teach import exercise
 from ..whole import regular_file
 from .course import TEMPLATES, Course

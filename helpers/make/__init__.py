@@ -8,12 +8,11 @@ path = random_file("weights.bin", "256 MiB")
 `digit_model`: the same, larger, and with other answers.
 """
 
-from ..scratch import scratch
+from ..folders import scratch
 from ..whole import whole_file
 from .damaged import DAMAGES, damaged
 from .digits import DIGITS, digit_model, digits
-from .dna import dna
-from .files import random_file
+from .files import dna, random_file
 from .records import record, records
 from .tensors import sharded_model, tensor_file
 

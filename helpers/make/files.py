@@ -1,4 +1,4 @@
-"""Random files."""
+"""Files of random bytes, and of four letters, to build an index for."""
 
 import os
 from collections.abc import Iterator
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.random import SFC64, SeedSequence
 
 from .. import units
-from .pieces import Made, checked_seed, is_made, make, place
+from .pieces import Made, checked_seed, is_made, make, place, random_bytes
 
 CHUNK = units.MiB
+FOUR_LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]  # for each byte
 
 
 def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
@@ -46,3 +47,20 @@ def _made(path: Path, size: int, seed: int) -> Made:
             yield words.astype("<u8", copy=False).view(np.uint8)[: size - begin]
 
     return Made(path, size, chunks)
+
+
+def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
+    """A file of `size` letters A, C, G and T, one byte each, with no line end.
+
+    All letters are equally likely and independent of their neighbours (unlike real DNA). A shorter file is the start of
+    a longer one. Otherwise as `random_file`.
+    """
+    path, size, seed = place(path), units.size(size), checked_seed(seed)
+
+    def pieces() -> Iterator[np.ndarray]:
+        for i, begin in enumerate(range(0, size, CHUNK)):
+            letters = FOUR_LETTERS[random_bytes(CHUNK // 4, seed, "dna", i)]
+            yield letters.reshape(-1)[: size - begin]
+
+    make(Made(path, size, pieces), by=f"dna(seed={seed})")
+    return path

@@ -47,16 +47,21 @@ def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
 
 
 def make(file: Made, by: str) -> None:
-    """Makes the file, completely or not at all; `by` names the call in errors.
-
-    If it already exists, its bytes are made again in memory and compared. A matching file is left as it is. Another
-    file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays:
-    FileExistsError. Other errors: as in `whole_file`.
-    """
-    if not _is_there(file, by):
-        with whole_file(file.path, file.size) as out:
-            for piece in _pieces(file, "writing"):
-                out.write(piece)
+    """Makes the file, or leaves an existing one, or raises, as `random_file` says; `by` names the call in errors."""
+    target = followed(file.path)  # a link stays, and its file is made
+    if target.is_file():
+        if is_made(file):
+            return
+        if not (target.is_relative_to(generated()) or _begins_alike(file)):
+            raise FileExistsError(
+                errno.EEXIST,
+                f"a file that {by} didn't make is in the way, and was left as it is; "
+                "choose another name, or move or delete it",
+                str(target),
+            )
+    with whole_file(file.path, file.size) as out:
+        for piece in _pieces(file, "writing"):
+            out.write(piece)
 
 
 def is_made(file: Made) -> bool:
@@ -69,23 +74,6 @@ def is_made(file: Made) -> bool:
             if there.readinto(buffer) != len(piece) or buffer != memoryview(piece):
                 return False
         return not there.read(1)
-
-
-def _is_there(file: Made, by: str) -> bool:
-    """False if the file has to be made: it's missing, or may be replaced. FileExistsError for any other."""
-    target = followed(file.path)  # a link stays, and its file is made
-    if not target.is_file():
-        return False
-    if is_made(file):
-        return True
-    if not (target.is_relative_to(generated()) or _begins_alike(file)):
-        raise FileExistsError(
-            errno.EEXIST,
-            f"a file that {by} didn't make is in the way, and was left as it is; "
-            "choose another name, or move or delete it",
-            str(target),
-        )
-    return False
 
 
 def _begins_alike(file: Made) -> bool:

@@ -68,22 +68,16 @@ def records(
 def _block(seed: int, i: int, escaped: float, payload: int) -> np.ndarray:
     """(BLOCK,) of `record(payload)`, from number i * BLOCK on."""
     draws = random_bytes(4 * 8 * BLOCK, seed, "records", i).view("<u8").reshape(4, BLOCK)
-    made = np.zeros(BLOCK, record(payload))
-    made["id"] = i * BLOCK + np.arange(BLOCK)
-    made["name"] = [_name(*draw, escaped) for draw in draws[:2].T.tolist()]
-    made["lat"], made["lon"] = (_degrees(*each) for each in zip(draws[2:], (90, 180), strict=True))
-    made["payload"] = random_bytes(BLOCK * payload, seed, "payload", i).reshape(BLOCK, payload)
-    return made
-
-
-def _name(words: int, blank: int, escaped: float) -> str:
-    first = MUST_BE_ESCAPED[blank % 3] if blank / 2**64 < escaped else " "
-    return f"{ADJECTIVES.split()[words % 16]}{first}{BIRDS.split()[words // 16 % 16]} {words // 256 % 1000}"
-
-
-def _degrees(draws: np.ndarray, most: int) -> np.ndarray:
-    """From -most to most, in millionths, so six decimals are exact."""
-    return ((draws % (2 * most * 10**6 + 1)).astype(np.int64) - most * 10**6) / 1e6
+    block = np.zeros(BLOCK, record(payload))
+    block["id"] = i * BLOCK + np.arange(BLOCK)
+    adjectives, birds = ADJECTIVES.split(), BIRDS.split()
+    for at, (words, blank) in enumerate(draws[:2].T.tolist()):
+        first = MUST_BE_ESCAPED[blank % 3] if blank / 2**64 < escaped else " "
+        block["name"][at] = f"{adjectives[words % 16]}{first}{birds[words // 16 % 16]} {words // 256 % 1000}"
+    for name, number, most in (("lat", draws[2], 90), ("lon", draws[3], 180)):  # in millionths: six decimals are exact
+        block[name] = ((number % (2 * most * 10**6 + 1)).astype(np.int64) - most * 10**6) / 1e6
+    block["payload"] = random_bytes(BLOCK * payload, seed, "payload", i).reshape(BLOCK, payload)
+    return block
 
 
 def _json(blocks: Iterator[np.ndarray], count: int) -> Iterator[bytes]:

@@ -7,10 +7,8 @@ model has the same values in one file and in shards. They're written as they're 
 """
 
 import json
-import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from math import isqrt, prod
 from pathlib import Path
 
@@ -18,14 +16,15 @@ import numpy as np
 
 from .. import units
 from ..folders import generated
-from ..ideas.safetensors import NAMES
-from ..ideas.tensor_header import BITS, METADATA, head_of
+from ..ideas.tensor_header import head_of
 from .pieces import Made, checked_seed, make, place, random_bytes
 
-Tensors = Mapping[str, tuple[object, tuple[int, ...]]]  # name -> (dtype, shape)
+Tensors = Mapping[str, tuple[str, tuple[int, ...]]]  # name -> (dtype, shape)
 
 CHUNK = units.MiB
 LARGEST = 0.05  # the largest float value
+FLOATS = {"F32": "<f4", "F16": "<f2"}
+DTYPES = (*FLOATS, "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8")
 INDEX = "model.safetensors.index.json"
 
 
@@ -39,8 +38,8 @@ def tensor_file(
 ) -> Path:
     """A safetensors file at `path`; floats are spread evenly between -0.05 and 0.05. Otherwise as `random_file`.
 
-    tensors     name -> (dtype, shape), with the dtype as the format ("BF16") or numpy names it. Without it, a model of
-                `layers` layers of at most `size` bytes: "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32
+    tensors     name -> (dtype, shape), with the dtype as the format names it ("F16"). Without it, a model of `layers`
+                layers of at most `size` bytes: "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32
     misaligned  the data begins at an odd byte, which is legal, so no item of more than one byte is aligned
     """
     path, seed = place(path), checked_seed(seed)
@@ -65,7 +64,7 @@ def sharded_model(
     parts = [_model(units.size(size), layers, part) for part in np.array_split(range(layers), shards)]
     names = [f"model-{i:05}-of-{shards:05}.safetensors" for i in range(1, shards + 1)]
     index = {
-        "metadata": {"total_size": sum(_bytes(name, *each) for part in parts for name, each in part.items())},
+        "metadata": {"total_size": sum(4 * prod(shape) for part in parts for _, shape in part.values())},
         "weight_map": {tensor: name for name, part in zip(names, parts, strict=True) for tensor in sorted(part)},
     }
     folder.mkdir(exist_ok=True)
@@ -89,58 +88,25 @@ def _model(size: int, layers: int, part: Iterable[int]) -> dict[str, tuple[str, 
 
 
 def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> Made:
-    stored = {name: (_stored(dtype), tuple(map(operator.index, shape))) for name, (dtype, shape) in tensors.items()}
-    for name, each in stored.items():
-        _bytes(name, *each)  # raises ValueError for an impossible tensor
-    head, sizes = head_of(stored, odd=int(misaligned))
+    for dtype, _ in tensors.values():
+        if dtype not in DTYPES:
+            raise ValueError(f"{dtype!r} isn't a dtype of these files; there are: {', '.join(DTYPES)}")
+    head, sizes = head_of(tensors, odd=int(misaligned))
 
     def pieces() -> Iterator[bytes | np.ndarray]:
         yield head
         for name, size in sizes.items():
-            yield from _values(name, stored[name][0], size, seed)
+            for i, begin in enumerate(range(0, size, CHUNK)):
+                yield _values(tensors[name][0], random_bytes(min(CHUNK, size - begin), seed, name, i))
 
     return Made(path, len(head) + sum(sizes.values()), pieces)
 
 
-def _stored(dtype: object) -> str:
-    """The format's name for a dtype: "F32" for "F32", "float32", np.float32."""
-    if isinstance(dtype, str) and dtype in BITS:
-        return dtype
-    with suppress(TypeError):
-        if name := NAMES.get(np.dtype(dtype).name):
-            return name
-    raise ValueError(f"{dtype!r} isn't a dtype of the safetensors format; there are: {', '.join(BITS)}")
-
-
-def _bytes(name: str, dtype: str, shape: tuple[int, ...]) -> int:
-    bits = prod(shape) * BITS[dtype]
-    if name == METADATA or any(length < 0 for length in shape) or bits % 8:
-        raise ValueError(
-            f"no tensor can be {name!r}, {dtype} of shape {list(shape)}: use a name other than '__metadata__', "
-            f"no negative lengths, and a whole number of bytes"
-        )
-    return bits // 8
-
-
-def _values(name: str, dtype: str, size: int, seed: int) -> Iterator[np.ndarray]:
-    """(n,) uint8 each: the bytes of a tensor, CHUNK by CHUNK."""
-    for i, begin in enumerate(range(0, size, CHUNK)):
-        yield _of(dtype, random_bytes(min(CHUNK, size - begin), seed, name, i))
-
-
-def _of(dtype: str, random: np.ndarray) -> np.ndarray:
-    """Random bytes as values of `dtype`: small floats, none of them NaN; True and False; any integers."""
-    if dtype == "BOOL":
-        return random & 1
-    if dtype.startswith("F8"):
-        return random & 0x3F
-    if dtype not in ("F64", "F32", "F16", "BF16", "C64"):
+def _values(dtype: str, random: np.ndarray) -> np.ndarray:
+    """Random bytes as values of `dtype`: small floats, none of them NaN; any integers."""
+    if dtype not in FLOATS:
         return random
-    signed = random.view(f"<i{BITS['F32' if dtype == 'C64' else dtype] // 8}")
-    floats = signed.astype("<f8" if dtype == "F64" else "<f4")
+    signed = random.view(FLOATS[dtype].replace("f", "i"))
+    floats = signed.astype("<f4")
     floats *= LARGEST / 2.0 ** (8 * signed.itemsize - 1)
-    if dtype == "F16":
-        floats = floats.astype("<f2")
-    if dtype == "BF16":  # the upper half of a float32
-        floats = floats.view("<u2")[1::2].copy()
-    return floats.view(np.uint8)
+    return floats.astype(FLOATS[dtype], copy=False).view(np.uint8)

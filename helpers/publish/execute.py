@@ -10,7 +10,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -40,16 +41,23 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
 
     After each cell that asserts claims comes a cell with their controls (teach/controls.py).
     The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and
-    `peak` (bytes; see `_Watch`). Raises LessonFailed if a cell fails: what has run until then is in
+    `peak` (bytes; see `_peak`). Raises LessonFailed if a cell fails: what has run until then is in
     `<name>.failed.ipynb`, and an older executed copy stays as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
     with alone(generated()):  # because lessons share the files that they make
         key = _key(lesson)
-        if not again and copy.exists() and _facts(copy).get("key") == key:
-            return copy
-        notebook = _with_controls(nbformat.read(lesson, as_version=4), lesson.name[:2])
+        if not again and copy.exists():
+            metadata = json.loads(copy.read_text(encoding="utf-8"))["metadata"]
+            if metadata.get("zero_copy", {}).get("key") == key:
+                return copy
+        notebook = nbformat.read(lesson, as_version=4)
+        tries = TRIES.format(lesson=lesson.name[:2])
+        for at, cell in reversed(list(enumerate(notebook.cells, 1))):
+            if cell.cell_type == "code" and asserted_in(cell.source):
+                controls = new_code_cell(tries, id=f"{cell.id}-controls", metadata={"tags": ["controls"]})
+                notebook.cells.insert(at, controls)
         try:
             wall, peak = _run(notebook, lesson.parent)
         except LessonFailed as error:
@@ -61,22 +69,10 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
     return copy
 
 
-def _with_controls(notebook: NotebookNode, lesson: str) -> NotebookNode:
-    """Adds a cell, tagged "controls", after each cell that asserts claims. It tests that these claims can fail."""
-    cells = []
-    for cell in notebook.cells:
-        cells.append(cell)
-        if cell.cell_type == "code" and asserted_in(cell.source):
-            tries = TRIES.format(lesson=lesson)
-            cells.append(new_code_cell(tries, id=f"{cell.id}-controls", metadata={"tags": ["controls"]}))
-    notebook.cells = cells
-    return notebook
-
-
 def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
     """Executes the notebook in place, in `folder`. Returns the seconds, and the peak memory in bytes."""
     started: list[NotebookNode] = []
-    with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _Watch(manager := kernel(Path(scratch))) as watch:
+    with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _peak(manager := kernel(Path(scratch))) as peak:
         client = NotebookClient(
             notebook,
             km=manager,
@@ -95,13 +91,18 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
         start = time.perf_counter()
         try:
             client.execute(cleanup_kc=True, env=environment)
+            return time.perf_counter() - start, max(peak)
         except CellExecutionError as error:
-            raise LessonFailed(_where(started[-1], f"{error.ename}: {error.evalue}")) from None
+            reason = f"{error.ename}: {error.evalue}"
         except CellTimeoutError:
-            raise LessonFailed(_where(started[-1], f"still running after {CELL_TIMEOUT} s")) from None
+            reason = f"still running after {CELL_TIMEOUT} s"
         except DeadKernelError:
-            raise LessonFailed(_where(started[-1] if started else None, "the kernel died")) from None
-        return time.perf_counter() - start, watch.peak
+            reason = "the kernel died"
+    if not started:
+        raise LessonFailed(f"before its first cell: {reason}")
+    first = next(filter(str.strip, started[-1].source.splitlines()), "")
+    last = list(filter(str.strip, reason.splitlines()))[-1]
+    raise LessonFailed(f"cell {started[-1].id}: {last.strip()}\n  the cell begins: {first}")
 
 
 def kernel(folder: Path) -> AsyncKernelManager:
@@ -114,59 +115,45 @@ def kernel(folder: Path) -> AsyncKernelManager:
     return AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **sockets)
 
 
-def _where(cell: NotebookNode | None, error: str) -> str:
-    if cell is None:
-        return f"before its first cell: {error}"
-    first = next((line for line in cell.source.splitlines() if line.strip()), "")
-    last = ([line for line in error.splitlines() if line.strip()] or [""])[-1]
-    return f"cell {cell.id}: {last.strip()}\n  the cell begins: {first}"
-
-
-class _Watch:
-    """`peak`: the most anonymous memory that the kernel and all its descendants had at one moment, in bytes.
+@contextmanager
+def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
+    """The largest number in the list is the most anonymous memory that the kernel and all its descendants had at one
+    moment, in bytes.
 
     The sum over the processes of resident minus shared, proc_pid_statm(5). Pages lent by the page cache don't count;
     pages shared by a fork count in each process. Where the system doesn't report "shared" (macOS, Windows), it is the
     sum of resident memory. It is sampled, and misses shorter peaks.
     """
+    samples, over = [0], threading.Event()
 
-    def __init__(self, manager: AsyncKernelManager):
-        self.peak = 0
-        self._manager = manager
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+    def sample() -> None:
+        while not over.wait(SAMPLED_EVERY):
+            with suppress(psutil.NoSuchProcess):
+                if pid := getattr(manager.provisioner, "pid", None):
+                    kernel = psutil.Process(pid)
+                    samples.append(sum(map(_anonymous, (kernel, *kernel.children(recursive=True)))))
 
-    def __enter__(self) -> "_Watch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._over.wait(SAMPLED_EVERY):
-            pid = getattr(self._manager.provisioner, "pid", None)
-            if pid is not None:
-                self.peak = max(self.peak, _anonymous(pid))
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        over.set()
+        thread.join()
 
 
-def _anonymous(pid: int) -> int:
-    total = 0
-    with suppress(psutil.NoSuchProcess):
-        kernel = psutil.Process(pid)
-        for process in (kernel, *kernel.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                memory = process.memory_info()
-                total += memory.rss - getattr(memory, "shared", 0)
-    return total
+def _anonymous(process: psutil.Process) -> int:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        memory = process.memory_info()
+        return memory.rss - getattr(memory, "shared", 0)
+    return 0
 
 
 def _key(lesson: Path) -> str:
     """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
     version."""
     inputs = [
-        *sorted((ROOT / "helpers").rglob("*.py")),
+        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
         *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
         *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
@@ -178,10 +165,3 @@ def _key(lesson: Path) -> str:
         digest.update(f"\0{name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _facts(copy: Path) -> dict:
-    try:
-        return json.loads(copy.read_text(encoding="utf-8"))["metadata"].get("zero_copy", {})
-    except (ValueError, KeyError):
-        return {}

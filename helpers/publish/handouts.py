@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,10 @@ from .lesson import (
     appendix,
     body,
     box_tables,
+    filled,
     inline,
     markdown,
     output_problems,
-    page,
     read,
 )
 
@@ -52,7 +51,7 @@ LABELS: dict[Edition, str] = {
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
 _FILLER = re.compile(r"no description has been provided|^(image|figure|plot|picture|png|chart)\W*\d*$", re.I)
-_UNLINKED = {"a", "code", "pre", "summary", "caption", "figcaption", "th", "math", "svg"}
+_UNLINKED = {"a", "code", "pre", "summary", "caption", "figcaption", "th", "svg"}
 _UNLINKED |= {"h1", "h2", "h3", "h4", "h5", "h6"}
 
 
@@ -68,11 +67,6 @@ class Term:
         return re.sub(r"\W+", "-", self.name.lower())
 
 
-def editions() -> list[Edition]:
-    """The editions that these files are enough for: in an edition for a class, there is nothing for instructors."""
-    return [edition for edition in LABELS if edition != "instructor" or not CLASS_EDITION.exists()]
-
-
 def handouts(
     notebooks: Iterable[Path],
     folder: Path = BUILD / "handouts",
@@ -80,7 +74,6 @@ def handouts(
     exercise: Callable[[str], Exercise],
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
-    glossary: Path = GLOSSARY,
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
@@ -91,23 +84,38 @@ def handouts(
     problems = [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]
     if problems:  # the checks below could only repeat them
         raise HandoutError("\n".join(problems))
-    terms = read_terms(glossary)
+    terms = read_terms()
+    rust = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
+    title = rust.find("h1").extract().get_text()
+    box_tables(rust)
     common = {
         "index.html": {"title": "Lessons", "running": "", "lessons": lessons},
         "claims.html": _claims_page(claims, lessons),
-        "glossary.html": {"title": "Glossary", "running": "Glossary", "terms": terms},
-        "rust.html": _rust_page(terms),
-        own.page: _appendix_page(own.title, body(own, "student", exercise), lessons, terms),
+        "glossary.html": {"title": "Glossary", "terms": terms},
+        "rust.html": {"title": title, "body": _linked(rust, (), terms)},
+        own.page: {"title": own.title, "body": _linked(body(own, "student", exercise), lessons, terms)},
     }
     pages = {}
-    for edition in editions():
+    for edition in LABELS:
+        if edition == "instructor" and CLASS_EDITION.exists():
+            continue  # an edition for a class has nothing for instructors
+        seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
+        for name, values in common.items():
+            template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
+            pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
         bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
-        inside = {lesson.page: _lesson_page(lesson, body(lesson, edition, exercise), lessons, terms) for lesson in bar}
-        for name, values in (common | inside).items():
-            template = f"{name}.j2" if name in common else "lesson.html.j2"
-            template = "appendix.html.j2" if name in APPENDICES.values() else template
-            seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
-            pages[f"{edition}/{name}"] = page(template, page=name, **seal, **values)
+        for before, lesson, after in zip([None, *lessons], bar, [*lessons[1:], None], strict=False):
+            pages[f"{edition}/{lesson.page}"] = filled(
+                "lesson.html.j2",
+                page=lesson.page,
+                title=f"{lesson.number} {lesson.title}",
+                running=f"{lesson.number}  {lesson.title}",
+                lesson=lesson,
+                body=_linked(body(lesson, edition, exercise), lessons, terms),
+                previous=before,
+                next=after,
+                **seal,
+            )
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
@@ -165,7 +173,9 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
 
 def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
     """What spoils a page by itself, and the tag or the text that does."""
-    of_this_machine, ids = _folders_of_this_machine(), set()
+    home, ids = os.path.expanduser("~"), set()
+    folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
+    of_this_machine = re.compile(rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])")
     for tag in tree.find_all(True):
         if tag.get("id") in ids:
             yield tag, f"id={tag['id']!r} is there already; give its heading other words"
@@ -200,76 +210,34 @@ def _dead_links(tree: BeautifulSoup, page: str, anchors: Mapping[str, Sequence[s
             yield link, f"link to {link['href']!r}, but there is no such place; fix the part after '#'"
 
 
-def _folders_of_this_machine() -> re.Pattern[str]:
-    """Matches the folders that a page might name: of the lessons, of the files that they make, and the user's home."""
-    home = os.path.expanduser("~")
-    folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
-    return re.compile(rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])")
-
-
-def _lesson_page(
-    lesson: Lesson, tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]
-) -> dict[str, Any]:
-    _link_pages(tree, lessons)
-    link_terms(tree, terms)
-    here = lessons.index(lesson)
-    return {
-        "title": f"{lesson.number} {lesson.title}",
-        "running": f"{lesson.number}  {lesson.title}",
-        "lesson": lesson,
-        "body": str(tree),
-        "previous": lessons[here - 1] if here else None,
-        "next": lessons[here + 1] if here + 1 < len(lessons) else None,
-    }
-
-
-def _link_pages(tree: BeautifulSoup, lessons: Sequence[Lesson]) -> None:
-    """Links to notebooks lead to their pages."""
+def _linked(tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]) -> str:
+    """The tree as HTML: links to notebooks lead to their pages, and terms to the glossary."""
     pages = {f"{other.name}.ipynb": other.page for other in lessons} | APPENDICES
     for link in tree.find_all("a", href=True):
         target, mark, anchor = link["href"].removeprefix("./").partition("#")
         if target in pages:
             link["href"] = pages[target] + mark + anchor
+    link_terms(tree, terms)
+    return str(tree)
 
 
 def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     """The claims, grouped by the lessons that assert them."""
-    finished = {lesson.number: lesson for lesson in lessons}
-    groups: dict[str, list[dict]] = {}
+    groups: dict[tuple[str, ...], list[dict]] = {}
     known = sorted(claims_of(path).values(), key=lambda claim: claim.lessons[:1])
     for claim in known:
-        texts = {field: inline(getattr(claim, field)) for field in ("said", "better", "show", "source")}
+        texts = {field: inline(getattr(claim, field)) for field in ("said", "better", "show", "untested", "source")}
         texts["noticed"] = inline("; ".join(case for cases in claim.controls.values() for case in cases))
-        texts["untested"] = inline(claim.untested)
-        groups.setdefault(_heading(claim.lessons, finished), []).append(
+        groups.setdefault(tuple(claim.lessons), []).append(
             {"id": claim.id, "kind": claim.verdict, "verdict": VERDICTS[claim.verdict], **texts}
         )
-    running = "What people say, and what measurement shows"
-    return {"title": "Claims", "running": running, "groups": list(groups.items()), "count": len(known)}
-
-
-def _rust_page(terms: Sequence[Term]) -> dict[str, str]:
-    """The appendix, from the Rust programs' README. It is handed out without the programs, so it links to no file."""
-    tree = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
-    title = tree.find("h1").extract().get_text()
-    box_tables(tree)
-    return _appendix_page(title, tree, (), terms)
-
-
-def _appendix_page(title: str, tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term]) -> dict[str, str]:
-    _link_pages(tree, lessons)
-    link_terms(tree, terms)
-    return {"title": title, "running": title, "body": str(tree)}
-
-
-def _heading(numbers: Sequence[str], finished: Mapping[str, Lesson]) -> str:
-    links = [
-        f'<a href="{finished[number].page}">Lesson {number}: {escape(finished[number].title)}</a>'
-        if number in finished
-        else f"Lesson {number}"
-        for number in numbers
-    ]
-    return " · ".join(links) or "No lesson yet"
+    return {
+        "title": "Claims",
+        "running": "What people say, and what measurement shows",
+        "groups": groups,
+        "count": len(known),
+        "finished": {lesson.number: lesson for lesson in lessons},
+    }
 
 
 def _is_prose(text: NavigableString) -> bool:

@@ -1,16 +1,14 @@
 """One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 from typing import Literal
 
 import nbformat
 from bs4 import BeautifulSoup, Tag
-from latex2mathml.converter import convert
 from nbconvert.exporters import TemplateExporter
 from nbconvert.filters import ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -60,16 +58,14 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
-    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and not _is_note(cell)]
+    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and "teacher" not in _tags(cell)]
     soup = BeautifulSoup("".join(text), "html.parser")
     title = soup.find("h1")
     minutes = re.search(r"(\d+)\s+minutes", soup.get_text())
     learn = soup.find(string=re.compile(r"^\s*You will learn", re.I))
     objectives = learn.find_next(["ul", "ol"]).find_all("li", recursive=False) if learn else []
     if not (title and minutes and objectives):
-        wanted = (
-            "a first line '# NN Title', its duration, as in '50 minutes', and 'You will learn' with a list after it"
-        )
+        wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
     question = question.find("p") or question if question.name == "blockquote" else question
@@ -107,6 +103,10 @@ def _add_notes(notebook: NotebookNode, path: Path) -> None:
         notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
 
 
+def _tags(cell: NotebookNode) -> Sequence[str]:
+    return cell.metadata.get("tags", ())
+
+
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
     """The lesson's cells as a tree, without the title, which is in the page's header.
 
@@ -114,7 +114,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     """
     notebook = lesson.notebook.copy()
     if edition != "instructor":
-        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS & {*cell.metadata.get("tags", ())}]
+        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
     _open(tree)
@@ -122,12 +122,16 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            _after(box).insert_after(_solution(exercise(box["data-exercise"])))
+            _after(box).insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif edition == "worksheet":
         _set_apart(tree)
-    elif answers := _answers(tree):
-        tree.append(BeautifulSoup(answers, "html.parser"))
-    _leave_out(tree, UNDONE if edition == "student" else f"{UNDONE}, .zc-click")
+    elif quizzes := tree.select(".zc-quiz"):
+        tree.append(_tree("answers.html.j2", quizzes=quizzes))
+    for tag in tree.select(UNDONE if edition == "student" else f"{UNDONE}, .zc-click"):
+        output = tag.find_parent(class_="output")
+        tag.decompose()
+        if output and not output.get_text(strip=True) and not output.find("img"):
+            output.decompose()
     box_tables(tree)
     return tree
 
@@ -157,17 +161,6 @@ def output_problems(lesson: Lesson) -> list[str]:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown as nbconvert reads it, with math as MathML, which needs no script."""
-
-    def block_math(self, body: str) -> str:
-        return convert(body, display="block")
-
-    def inline_math(self, body: str) -> str:
-        return convert(body)
-
-    def latex_environment(self, name: str, body: str) -> str:
-        return convert(rf"\begin{{{name}}}{body}\end{{{name}}}", display="block")
-
     def block_code(self, code: str, info: str | None = None) -> str:
         return _block(code, (info or "text").split()[0])
 
@@ -205,10 +198,6 @@ def _shown(output: NotebookNode) -> str:
     if "text/html" in data:
         html = alone(data["text/html"])
         return f'<div class="output">{html}</div>' if html else ""
-    if "text/markdown" in data:
-        return f'<div class="output">{inline(data["text/markdown"])}</div>'
-    if "text/latex" in data:
-        return f'<div class="output">{convert(data["text/latex"].strip("$ "), display="block")}</div>'
     text = data.get("text/plain", "")
     return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text else ""
 
@@ -217,25 +206,22 @@ _EXPORTER = TemplateExporter(
     template_paths=[str(TEMPLATE)],
     template_file="cells.html.j2",
     file_extension=".html",
-    filters={"markdown": markdown, "code": _code, "shown": _shown},
+    filters={"markdown": markdown, "inline": inline, "block": _block, "code": _code, "shown": _shown},
     preprocessors=["nbconvert.preprocessors.CoalesceStreamsPreprocessor"],
 )
 
 
-def page(template: str, **values: object) -> str:
-    """A whole page from one of the templates."""
-    return _filled(template, style=(TEMPLATE / "style.css").read_text(encoding="utf-8"), **values)
+def filled(template: str, **values: object) -> str:
+    """One of the templates with these values, and with the style, which only a whole page needs."""
+    style = (TEMPLATE / "style.css").read_text(encoding="utf-8")
+    return _EXPORTER.environment.get_template(template).render(style=style, **values)
 
 
-def _filled(template: str, **values: object) -> str:
-    return _EXPORTER.environment.get_template(template).render(**values)
+def _tree(template: str, **values: object) -> BeautifulSoup:
+    return BeautifulSoup(filled(template, **values), "html.parser")
 
 
 # --- what the editions do to the tree ---------------------------------------------------------------------
-
-
-def _is_note(cell: NotebookNode) -> bool:
-    return "teacher" in cell.metadata.get("tags", ())
 
 
 def _open(tree: BeautifulSoup) -> None:
@@ -248,15 +234,6 @@ def _open(tree: BeautifulSoup) -> None:
                 line.decompose()
 
 
-def _leave_out(tree: BeautifulSoup, unwanted: str) -> None:
-    """Removes what a selector finds, and outputs that have nothing else."""
-    for tag in tree.select(unwanted):
-        output = tag.find_parent(class_="output")
-        tag.decompose()
-        if output and not output.get_text(strip=True) and not output.find("img"):
-            output.decompose()
-
-
 def _after(box: Tag) -> Tag:
     """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
     cell = box.find_parent(attrs={"data-cell": True})
@@ -265,39 +242,6 @@ def _after(box: Tag) -> Tag:
     ):
         cell = following
     return cell
-
-
-def _solution(exercise: Exercise) -> BeautifulSoup:
-    hints = "".join(f"<li>{inline(hint.text)}</li>" for hint in exercise.hints)
-    wrong = "".join(
-        f"<li>{_block(answer.body)}The check calls it <code>{answer.expect}</code>"
-        f"{', and half of it is right' if answer.half else ''}.</li>"
-        for answer in exercise.wrong
-    )
-    return BeautifulSoup(
-        f'<div class="solution" role="note" aria-label="Solution of {escape(exercise.key)}">'
-        f'<p class="label">Solution</p>{_block(exercise.solution_source)}'
-        f'<p class="label">Hints, in the order that students get them</p><ol>{hints}</ol>'
-        f'<p class="label">Wrong answers to expect</p><ol>{wrong}</ol></div>',
-        "html.parser",
-    )
-
-
-def _answers(tree: BeautifulSoup) -> str:
-    """The feedback on every choice, for the end of the printed page; "" if there is no quiz."""
-    questions = [f"<li>{_answer(quiz)}</li>" for quiz in tree.select(".zc-quiz")]
-    return f'<section class="answers"><h2>Answers</h2><ol>{"".join(questions)}</ol></section>' if questions else ""
-
-
-def _answer(quiz: Tag) -> str:
-    question = quiz.select_one(".zc-question")
-    choices = "".join(
-        f"<li{' class=right' if choice.get('data-right') == 'yes' else ''}>"
-        f"<p>{choice.summary.decode_contents()}</p> "
-        f"{''.join(str(part) for part in choice.find_all(recursive=False) if part.name != 'summary')}</li>"
-        for choice in quiz.select(".zc-choice")
-    )
-    return f"<p>{question.strong.decode_contents() if question else ''}</p><ul class=feedback>{choices}</ul>"
 
 
 ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
@@ -309,19 +253,18 @@ def _set_apart(tree: BeautifulSoup) -> None:
     for cell in tree.select(".run"):
         results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
         if results:
-            reference = _filled("reference.html.j2", number=len(items) + 1)
-            results[-1].insert_after(BeautifulSoup(reference, "html.parser"))
+            results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
             heading = cell.find_previous(["h2", "h3"])
             moved = [_taken(output) for output in results]
             items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
     if items:
-        tree.append(BeautifulSoup(_filled("measured.html.j2", items=items), "html.parser"))
+        tree.append(_tree("measured.html.j2", items=items))
 
 
 def _taken(output: Tag) -> str:
     """Takes a quiz's answer, and leaves its question; or takes an output, and leaves the source of a program in it."""
     if quiz := output.select_one(".zc-quiz"):
-        answer = _answer(quiz)
+        answer = filled("answer.html.j2", quiz=quiz)
         for choice in quiz.select(".zc-choice"):
             text = choice.summary.extract()
             text.name, text.attrs = "p", {"class": "zc-choice"}

@@ -3,21 +3,22 @@
 It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
 space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-    python -m helpers.publish.tidy notebooks
+`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it.
 """
 
-import argparse
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nbformat.validator import iter_validate
 
 from ..folders import write_whole
+from ..teach import exercise
+from ..teach.exercise_files import checked_in
 from ..whole import regular_file
 
 # A lesson runs on whatever Python its kernel has: no version is stored.
@@ -96,17 +97,36 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
         yield f"cell {number}, which starts {first!r}, {wrong}; write an id such as 'copy-mmap-run'"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if it refused a notebook."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.publish.tidy", description="Store notebooks tidily.")
-    parser.add_argument("paths", nargs="+", type=Path, help="notebooks, or folders of them")
-    options = parser.parse_args(arguments)
+def renew(lesson: Path) -> list[str]:
+    """Brings the cells tagged "exercise" up to date, in place. Returns the keys of the exercises that had changed."""
+    notebook, renewed = json.loads(lesson.read_text(encoding="utf-8")), []
+    for cell in notebook["cells"]:
+        if (key := asked(cell)) and "".join(cell["source"]) != exercise(key).cell:
+            cell["source"] = exercise(key).cell
+            renewed.append(key)
+    if renewed:
+        write_whole(lesson, stored_form(notebook))
+    return renewed
+
+
+def asked(cell: Mapping[str, Any]) -> str | None:
+    """The key of the exercise that a lesson's cell asks for, "02.chunks"; None if it isn't an exercise's cell."""
+    keys = checked_in("".join(cell["source"]))
+    return keys[0] if keys and "exercise" in cell["metadata"].get("tags", ()) else None
+
+
+def main(paths: Sequence[str]) -> int:
+    """For notebooks, and for folders of them. Returns 1 if it refused a notebook."""
     failed = False
-    for path in options.paths:
+    for path in map(Path, paths):
         for file in sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]:
+            if ".ipynb_checkpoints" in file.parts:
+                continue
             try:
-                if ".ipynb_checkpoints" not in file.parts and tidy(file):
+                if tidy(file):
                     print(f"{file}: tidied")
+                for key in renew(file):
+                    print(f"{file}: the cell of {key} has its starter again")
             except (NotTidied, OSError) as error:
                 print(error, file=sys.stderr)
                 failed = True
@@ -114,4 +134,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,7 @@ from typing import Any
 
 import cloudpickle
 
-from .. import folders, owners, scratch, units
+from .. import folders, owners, units
 from ..kernel import running_shell
 from . import exercise_files, inside, state
 from .answers import handed_over, is_same
@@ -199,7 +199,7 @@ class Exercise:
         attempt = None
         try:
             judge = exercise_files.check(self.folder).judge
-            with scratch.room("check") as folder, must_be_readable(folder):
+            with folders.room("check") as folder, must_be_readable(folder):
                 students, own = folder / "student", folder / "judge"
                 students.mkdir()
                 own.mkdir()
