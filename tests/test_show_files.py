@@ -15,9 +15,8 @@ from helpers.lessons.formats.copy_budget import copy_budget, kinds
 from helpers.lessons.formats.file_layout import file_layout
 from helpers.lessons.formats.fractions import fractions, percent
 from helpers.show import gallery
-from helpers.show.boxes import shortened
+from helpers.show.boxes import shortened, width
 from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Kind, Picture
-from helpers.show.fitting import width
 from helpers.units import MiB
 
 

@@ -1,7 +1,7 @@
 """Method x meter, as bars and as a table."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
@@ -40,17 +40,6 @@ def table(comparison: Comparison | Mapping[str, Recording], *meters: str, captio
     return Table(with_machine(caption, methods), *methods.table(*meters))
 
 
-def runs_table(runs: Sequence[Recording], caption: str = "") -> Table:
-    """One method: one row a meter, one column a run."""
-    header = ("meter", *([f"run {number}" for number in range(1, len(runs) + 1)] if runs[1:] else ["measured"]))
-    rows = [
-        (meter.title, *(in_words(meter.read(run), meter.unit) for run in runs))
-        for name, meter in METERS.items()
-        if name != "heap" or runs[0].heap_peak is not None
-    ]
-    return Table(caption or "Growth during the call, in a fresh process.", header, rows)
-
-
 def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
     """The memory of processes, group by group, with each group's sum: one row per process, one column per meter."""
     rows: list[tuple[str, ...]] = []
@@ -75,7 +64,14 @@ def bars(
     """
     methods = by_name(comparison)
     guesses = checked(predicted, methods)
-    first, *others = _grouped(meters or ("anonymous",))
+    names = meters or ("anonymous",)
+    for name in names:
+        meter_named(name)
+    # The kinds of memory form one group, every other meter its own, in the order given.
+    kinds = tuple(name for name in KINDS if name in names)
+    first, *others = dict.fromkeys(kinds if name in KINDS else (name,) for name in names)
+    if len(others) > 2:
+        raise ValueError(f"{1 + len(others)} panels don't fit on a page; pass at most three meters, or use table()")
     panels = [_Panel(first, methods, guesses), *(_Panel(names, methods, {}) for names in others)]
     shown = [name for panel in panels for name in panel.meters]
     keys = [key(KINDS[name]) for name in shown if name in KINDS]
@@ -92,17 +88,6 @@ def bars(
     return picture(fig, alt_text("Bars, one per method", rows), with_machine(caption, methods))
 
 
-def _grouped(meters: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The kinds of memory in one group, every other meter in its own, in the order given."""
-    for name in meters:
-        meter_named(name)
-    kinds = tuple(name for name in KINDS if name in meters)
-    groups = list(dict.fromkeys(kinds if name in KINDS else (name,) for name in meters))
-    if len(groups) > 3:
-        raise ValueError(f"{len(groups)} panels don't fit on a page; pass at most three meters, or use table()")
-    return groups
-
-
 class _Panel:
     """What one panel shows: each bar's values, guess and text, and the value that fills the panel's width."""
 
@@ -114,9 +99,9 @@ class _Panel:
         # A guess far above everything measured must not flatten the bars.
         self.end = max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) or 1
         guesses_of = [guesses.get(name) for name in methods]
-        self.bars = [(bar, guess, self._words(bar, guess)) for bar, guess in zip(values, guesses_of, strict=True)]
+        self.bars = [(bar, guess, self.words(bar, guess)) for bar, guess in zip(values, guesses_of, strict=True)]
 
-    def _words(self, values: list[float | None], guess: float | None) -> str:
+    def words(self, values: list[float | None], guess: float | None) -> str:
         """The numbers of one bar: those large enough to see, or the largest; then the guess."""
         measured = [value for value in values if value is not None]
         visible = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]

@@ -4,9 +4,8 @@ from collections.abc import Collection, Mapping
 
 from matplotlib.axes import Axes
 
-from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened
+from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened, width, wrapped
 from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, picture
-from ...show.fitting import width, wrapped
 from ...show.words import alt_text
 from ...units import NOT_MEASURED, in_words
 
@@ -38,7 +37,7 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
     fig, ax = sheet(KEYS + len(ways) * (TITLE + tall + FOOT))
     rows = {}
     for index, (way, chain) in enumerate(ways.items()):
-        top, total = KEYS + index * (TITLE + tall + FOOT), _total(chain, made)
+        top, total, steps = KEYS + index * (TITLE + tall + FOOT), _total(chain, made), []
         ax.plot((4, WIDE - 4), (top - 6, top - 6), color=GRID, linewidth=0.6)
         ax.text(4, top + 2, shortened(way, WIDE - 24 - width(total), bold=True), va="top", fontweight="bold")
         ax.text(WIDE - 4, top + 2, total, ha="right", va="top", color=QUIET)
@@ -50,9 +49,10 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
             if number:
                 verb = "made" if place in made else "copied"
                 _arrow(ax, left - ARROW, left, middle, chain[place], kind, verb)
-        first, *places = chain
-        steps = [_step(place, chain[place], made) for place in places]
-        rows[f"{way}, from {first}"] = [*steps, f"in all: {total}"]
+                step = f"{place} made" if place in made else f"copied to {place}"
+                size = in_words(chain[place], "bytes")
+                steps.append(f"lent to {place}" if chain[place] == 0 else f"{step} ({size})")
+        rows[f"{way}, from {next(iter(chain))}"] = [*steps, f"in all: {total}"]
     disk = any("disk" in chain for chain in ways.values())
     legend(fig, key(ANONYMOUS), key(FILE), *[key(ABSENT._replace(word="no memory"))] * disk)
     return picture(fig, alt_text("What is copied on the way to the object, one row per way", rows), caption)
@@ -78,12 +78,6 @@ def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, k
     size = "?" if copied is None else in_words(copied, "bytes")
     for words, shift, side in ((size, -5, "bottom"), (verb, 5, "top")):
         ax.text((start + end) / 2 - 2, y + shift, words, ha="center", va=side, color=color)
-
-
-def _step(place: str, copied: float | None, made: Collection[str]) -> str:
-    if copied == 0:
-        return f"lent to {place}"
-    return f"{f'{place} made' if place in made else f'copied to {place}'} ({in_words(copied, 'bytes')})"
 
 
 def _total(chain: Chain, made: Collection[str]) -> str:

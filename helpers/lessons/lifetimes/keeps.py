@@ -70,7 +70,10 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
             obj = link.to
         boxes[id(named[name])].names.append(name)
     for at, link in links.items():
-        _tie(boxes[at], boxes[id(link.to)], link.attribute, _tie_of(objects[at], link.to))
+        # numpy holds an export only through a memoryview; over anything else, `.base` is just a reference.
+        counts = isinstance(link.to, tuple(COUNTING)) and exports(link.to) is not None
+        tie = "not counted" if isinstance(objects[at], np.ndarray) and counts else "kept"
+        _tie(boxes[at], boxes[id(link.to)], link.attribute, tie)
     for box in boxes.values():
         if box.pointer and box.span and box.to is None:
             roots = (other for other in boxes.values() if other.to is None and other is not box)
@@ -81,12 +84,6 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
         if any(view.tie == "not counted" for view in views) and not _within(box, root):
             box.gone = "its bytes are gone"
     return list(boxes.values())
-
-
-def _tie_of(obj: Any, to: Any) -> Tie:
-    """numpy holds an export only through a memoryview; over anything else, `.base` is just a reference."""
-    counts = isinstance(to, tuple(COUNTING)) and exports(to) is not None
-    return "not counted" if isinstance(obj, np.ndarray) and counts else "kept"
 
 
 def _has_buffer(obj: Any) -> bool:
@@ -121,19 +118,14 @@ def _box(obj: Any, link: Link | None) -> Box:
     role = f"a mapping of {size}" if isinstance(obj, mmap.mmap) else f"owns its {size}"
     if (isinstance(obj, np.ndarray) and not obj.flags.owndata) or isinstance(obj, memoryview):
         role = f"a view of {size} that no object owns"
-    return Box(kind, role, span, count=exports(obj), **_below(obj, span))
-
-
-def _below(owner: Any, span: tuple[int, int] | None) -> dict[str, Any]:
-    """Where its bytes lie, and the file below if there is one."""
-    if span is None:
-        return {}
-    lies = where(owner)
-    file = ""
-    if lies.path is not None:
-        gone = ", deleted" if lies.region and lies.region.deleted else ""
-        file = f"{lies.memory} {lies.path.name}{gone}"
-    return {"memory": lies.memory, "file": file}
+    box = Box(kind, role, span, count=exports(obj))
+    if span:
+        lies = where(obj)
+        box.memory = lies.memory
+        if lies.path is not None:
+            deleted = ", deleted" if lies.region and lies.region.deleted else ""
+            box.file = f"{lies.memory} {lies.path.name}{deleted}"
+    return box
 
 
 def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:

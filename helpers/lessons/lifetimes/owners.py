@@ -6,28 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
-from ...show.boxes import LINE, PAD, key_rows, pointed, sheet
-from ...show.figure import (
-    ABSENT,
-    ANONYMOUS,
-    FILE,
-    INK,
-    LOOK,
-    QUIET,
-    SHARED,
-    UNKNOWN,
-    WARNING,
-    Kind,
-    Picture,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
-from ...show.fitting import width, wrapped
+from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
+from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
 from ...units import in_words
 from .keeps import Box, Tie, boxes_of
 
@@ -37,7 +19,8 @@ MEANING: dict[Tie, str] = {
     "not kept": "points to, keeps nothing alive",
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
-MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
+MEMORY = {"file": KINDS["file"], "shared memory": KINDS["shared"]}
+MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous"])
 WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
@@ -66,18 +49,29 @@ def _drawn(boxes: list[Box]) -> Figure:
     """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another arrow."""
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
-    gaps = [_gap(boxes, columns - column, {2: 110, 3: 84}.get(columns, 40)) for column in range(1, columns)]
+    gaps = []
+    for steps in range(columns - 1, 0, -1):  # before the column so many steps from the right: room for arrows' labels
+        into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
+        labels = [width(box.attribute) for box in into]
+        labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
+        gaps.append(max([{2: 110, 3: 84}.get(columns, 40), *(label + 10 for label in labels)]))
     wide = min(WIDEST, (672 - sum(gaps)) / columns)
     lines = {box: _lines(box, wide) for box in boxes}
     row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
     files = {root: wrapped(root.file, wide - 2 * PAD) for root in roots if root.file}
-    keys = key_rows(_keys(boxes))
-    height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
+    keys = [
+        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=meaning)
+        for tie, meaning in MEANING.items()
+        if any(box.to and box.tie == tie for box in boxes)
+    ]
+    keys += [key(kind) for kind in dict.fromkeys(MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory)]
+    rows_of_keys = key_rows(keys)
+    height = KEYS * len(rows_of_keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
     fig, ax = sheet(height)
-    for index, row_of_keys in enumerate(keys):
+    for index, row_of_keys in enumerate(rows_of_keys):
         legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
-    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(keys) + 4
+    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(rows_of_keys) + 4
     for root in roots:
         placed.tree(root, top)
         top += row * len(root.sources())
@@ -119,8 +113,8 @@ class _Placed:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
         self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
         if box.memory:
-            right = left + self.wide - BAND - 0.5
-            self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(_kind(box))))
+            band, how = (left + self.wide - BAND - 0.5, top + 0.5), paint(MEMORY.get(box.memory, UNKNOWN))
+            self.ax.add_patch(Rectangle(band, BAND, tall - 1, linewidth=0, **how))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
             self.ax.text(left + PAD, y + LINE / 2, words, va="center_baseline", **how)
@@ -136,7 +130,6 @@ class _Placed:
 
 
 def _lines(box: Box, wide: float) -> Written:
-    """A box's text, wrapped to its width, and the style of each line."""
     written: Written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
         (f"{box.kind}, {box.role}" if box.names else box.role, {}),
@@ -148,30 +141,8 @@ def _lines(box: Box, wide: float) -> Written:
     return [
         (line, how)
         for words, how in written
-        for line in wrapped(words, room, how.get("fontsize", LOOK["font.size"]), bold="fontweight" in how)
+        for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
     ]
-
-
-def _gap(boxes: list[Box], steps: int, least: float) -> float:
-    """Pixels before the column `steps` from the right edge: enough for the labels of its arrows."""
-    into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
-    labels = [width(box.attribute) for box in into]
-    labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
-    return max([least, *(label + 10 for label in labels)])
-
-
-def _keys(boxes: list[Box]) -> list[Line2D | Patch]:
-    """The legend: the arrows and the kinds of memory that occur."""
-    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
-    arrows = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=MEANING[tie])
-        for tie in ties
-    ]
-    return [*arrows, *(key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory))]
-
-
-def _kind(box: Box) -> Kind:
-    return MEMORY.get(box.memory, UNKNOWN)
 
 
 def _exports(count: int | None) -> str:

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...measure.recording import Comparison, Recording
+from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
-from ...show.fitting import width
 from ...show.meters import OTHER
 from ...show.words import alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
