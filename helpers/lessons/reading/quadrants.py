@@ -10,11 +10,10 @@ from matplotlib.ticker import MaxNLocator
 from ...measure.recording import Comparison, Recording
 from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
-from ...show.meters import OTHER
 from ...show.words import alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
-FASTEST = OTHER._replace(face="#4a4460")
+FASTEST, OTHER = "#4a4460", "#b9b4c4"
 TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a bar with its text, below, between two
 Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
@@ -83,7 +82,7 @@ def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> None:
         if (run := runs.get(name)) is None:
             continue
         first, wall = name == _fastest(runs), run.wall or 0
-        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=(FASTEST if first else OTHER).face)
+        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=FASTEST if first else OTHER)
         words = in_words(run.wall, "seconds") + " · fastest" * first
         ax.annotate(words, (wall, y - 0.17), xytext=(4, 0), fontweight="bold" if first else "normal", **how)
         costs = " · ".join(cost for cost in _costs(run) if NOT_MEASURED not in cost)
