@@ -102,7 +102,9 @@ def _draw(
     unit, words, place = units[meter], list(rows), list(rows).index(chosen)
     ax.set_title(_title(meter))
     ax.set_xlim(-0.4, len(rows) - 0.6)
-    apart = _apart(words, ax.get_position().width * PAGE * 96)
+    step, apart = ax.get_position().width * PAGE * 96 / len(words), 1  # label as many positions as fit below the axis
+    while any((width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])):
+        apart += 1
     ax.set_xticks(range(0, len(rows), apart), words[::apart])
     points = {at: row[meter] for at, row in enumerate(rows.values()) if row[meter] is not None}
     if not points:
@@ -130,12 +132,3 @@ def _draw(
         amount(points[place], unit), (place, 1), xytext=(shift, -1), xycoords=("data", "axes fraction"),
         textcoords="offset points", ha=side, va="top", fontweight="bold",
     )  # fmt: skip
-
-
-def _apart(words: list[str], room: float) -> int:
-    """Label every position below the axis, or every second, third, …: as many as fit into `room` pixels."""
-    step = room / len(words)
-    for apart in range(1, len(words)):
-        if all((width(a) + width(b)) / 2 + 8 <= apart * step for a, b in pairwise(words[::apart])):
-            return apart
-    return len(words)

@@ -62,7 +62,8 @@ def page_film(
         row.lay_out(across, last)
     grids = [grid for row in rows for grid in row.grids.values()]
     layouts = [layout for row in rows for layout in row.layouts.values()]
-    numbered = layouts[0].numbered and len(set(layouts)) == 1
+    first = layouts[0]  # pages have numbers if all grids are single rows of the same cells, with room for a number
+    numbered = set(layouts) == {first} and first.columns > first.rows == first.each == 1 and first.pitch >= 36
     key_lines = key_rows(_keys(grids, any(row.outlined for row in rows)))
     y = 12 + KEY * len(key_lines) + (LINE + 4 if any(heads) else 0) + (TINY + 6) * numbered
     tall = y + sum(row.tall for row in rows)
@@ -71,7 +72,7 @@ def page_film(
     for head, x in columns.items():
         ax.text(x, KEY * len(key_lines) + LINE, head, va="baseline", color=INK)
         for page in range(max(len(grid.pages) for grid in grids) if numbered else 0):
-            middle = x + page * layouts[0].pitch + (layouts[0].pitch - layouts[0].gap) / 2
+            middle = x + page * first.pitch + (first.pitch - first.gap) / 2
             ax.text(middle, y - 4, str(page), ha="center", va="baseline", fontsize=6.5, color=QUIET)
     for row in rows:
         row.draw(ax, y, columns, across)
@@ -143,11 +144,6 @@ class Layout(NamedTuple):
     def tall(self) -> int:
         return self.rows * self.pitch - self.gap
 
-    @property
-    def numbered(self) -> bool:
-        """Is it a single row, with room for page numbers?"""
-        return self.columns > self.rows == self.each == 1 and self.pitch >= 36
-
     @classmethod
     def of(cls, states: States, width: float) -> "Layout":
         """The largest cells that fit `width` dots. Columns are a power of two, so rows begin at round numbers."""
@@ -215,13 +211,7 @@ def _named(maps: Mapping[str, PageMap | PageCache]) -> list[_Row]:
 def _step(step: Step) -> _Row:
     grids = {"my page table": States(step.mine), "the page cache": States(step.cache)}
     grids |= {"the child's page table": States(step.child)} if step.child is not None else {}
-    costs = _costs(step)
-    texts = [f"{head} {grid.text(8)}" for head, grid in grids.items()]
-    return _Row(step.action, costs, grids, f"{step.action}: {'; '.join([*texts, ', '.join(costs)])}.")
-
-
-def _costs(step: Step) -> list[str]:
-    """What the action alone cost, line by line: faults, bytes from the device; and the bytes that a touch read."""
+    # What the action alone cost, and the bytes that a touch read.
     if step.minor is None or step.major is None:
         costs = [f"faults {NOT_MEASURED}"]
     else:
@@ -232,7 +222,8 @@ def _costs(step: Step) -> list[str]:
     if values := [step.value] if isinstance(step.value, int) else list(step.value or ()):
         plural = "s" if len(values) > 1 else ""
         costs.append(f"byte{plural} read: {', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}")
-    return costs
+    texts = [f"{head} {grid.text(8)}" for head, grid in grids.items()]
+    return _Row(step.action, costs, grids, f"{step.action}: {'; '.join([*texts, ', '.join(costs)])}.")
 
 
 def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **how: Any) -> None:

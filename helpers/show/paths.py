@@ -61,7 +61,12 @@ def copy_paths(
     titles, notes, rows = {}, {}, {}
     for name, run in methods.items():
         move, io = move_of[name], run.io
-        times = [_often("copied", copies(run, move, size, not reads))]
+        # Bytes that never enter user memory count once, when they're written. A file system whose files can share
+        # blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no counter shows that.
+        copied = None
+        if size and None not in (io.read_bytes, io.write_bytes):
+            copied = io.read_bytes * (move == "read/write") + io.write_bytes * (not reads)
+        times = [_often("copied", None if copied is None else round(copied / size, 1))]
         times += [_often("waited", run.switches.voluntary)] * reads
         titles[name] = textwrap.wrap(name, 19)
         notes[name] = [line for words in (*times, ended(run)) for line in textwrap.wrap(words, 22)]
@@ -87,19 +92,6 @@ def copy_paths(
     legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
     opening = "What is copied between disk, page cache and user memory, one row per method"
     return picture(fig, alt_text(opening, rows), with_machine(caption, methods))
-
-
-def copies(recording: Recording, move: Move, size: int, written: bool = True) -> float | None:
-    """How often the `size` bytes were copied between two places: (into user memory + out of it) / size.
-
-    Without `written`, only copies into user memory count. None if the counters weren't measured. Bytes that never enter
-    user memory count once, when they're written. A file system whose files can share blocks (btrfs, XFS) may serve
-    copy_file_range(2) without any copy, and no counter shows that.
-    """
-    into, out = recording.io.read_bytes, recording.io.write_bytes
-    if into is None or out is None or not size:
-        return None
-    return round((out * written + into * (move == "read/write")) / size, 1)
 
 
 class _Row:

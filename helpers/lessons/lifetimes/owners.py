@@ -1,18 +1,28 @@
-"""What keeps what alive, drawn from live objects: views at the left, owners at the right, their files below."""
+"""What keeps what alive: a box for each object on the way from a named object to the owner of its bytes; and their
+picture, with views at the left, owners at the right, their files below."""
 
+import mmap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from ...measure.pages import extent
+from ...measure.whereabouts import where
+from ...owners import POINTERS, Link, address_of, link_of
 from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
 from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
 from ...units import in_words
-from .keeps import Box, Tie, boxes_of
+from .exports import COUNTING, exports
 
+Tie = Literal["kept", "not counted", "not kept"]
 MEANING: dict[Tie, str] = {
     "kept": "keeps alive",
     "not counted": "keeps alive, not counted",
@@ -24,7 +34,40 @@ MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous
 WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
-Written = list[tuple[str, dict[str, Any]]]
+
+@dataclass(eq=False)
+class Box:
+    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive.
+
+    count  exports that are out; None if the object keeps no count
+    gone   why its bytes can no longer be read; "" if they can
+    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" if it owns none
+    to, viewers   the boxes on both sides; `attribute` and `tie` describe the arrow to `to`
+    """
+
+    kind: str
+    role: str
+    span: tuple[int, int] | None  # address and bytes; None where there is nothing to read
+    names: list[str] = field(default_factory=list)
+    count: int | None = None
+    gone: str = ""
+    memory: str = ""
+    file: str = ""
+    attribute: str = ""
+    tie: Tie = "kept"
+    to: "Box | None" = None
+    viewers: list["Box"] = field(default_factory=list)
+    pointer: bool = False  # it points to `span`, and that is all
+
+    def way(self) -> Iterator["Box"]:
+        """From here to the owner."""
+        yield self
+        if self.to:
+            yield from self.to.way()
+
+    def sources(self) -> list["Box"]:
+        """The boxes that lead here and that nothing leads to: a row each."""
+        return [source for viewer in self.viewers for source in viewer.sources()] or [self]
 
 
 @look()
@@ -41,8 +84,91 @@ def owners(caption: str = "", /, **named: Any) -> Picture:
     """
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
-    boxes = boxes_of(named)
+    boxes = _boxes_of(named)
     return picture(_drawn(boxes), _alt(boxes), caption)
+
+
+def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
+    """The boxes of the named objects and all they lead to, tied together. TypeError if an object shows no bytes."""
+    objects: dict[int, Any] = {}
+    links: dict[int, Link] = {}
+    boxes: dict[int, Box] = {}
+    for name, obj in named.items():
+        try:
+            if not isinstance(obj, (memoryview, SharedMemory, *POINTERS)):
+                memoryview(obj).release()
+        except ValueError:  # a closed mapping
+            pass
+        except TypeError:
+            wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
+            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}") from None
+        while id(obj) not in objects:
+            objects[id(obj)], link = obj, link_of(obj)
+            boxes[id(obj)] = _box(obj, link)
+            if link is None:
+                break
+            links[id(obj)] = link
+            obj = link.to
+        boxes[id(named[name])].names.append(name)
+    for at, link in links.items():
+        # numpy holds an export only through a memoryview; over anything else, `.base` is just a reference.
+        counts = isinstance(link.to, tuple(COUNTING)) and exports(link.to) is not None
+        tie = "not counted" if isinstance(objects[at], np.ndarray) and counts else "kept"
+        _tie(boxes[at], boxes[id(link.to)], link.attribute, tie)
+    for box in boxes.values():
+        if box.pointer and box.span and box.to is None:
+            roots = (other for other in boxes.values() if other.to is None and other is not box)
+            if owner := next((root for root in roots if _within(box, root)), None):
+                _tie(box, owner, "address", "not kept")
+    for box in boxes.values():
+        *views, root = box.way()
+        if any(view.tie == "not counted" for view in views) and not _within(box, root):
+            box.gone = "its bytes are gone"
+    return list(boxes.values())
+
+
+def _box(obj: Any, link: Link | None) -> Box:
+    kind = type(obj).__name__
+    if isinstance(obj, POINTERS):
+        address = address_of(obj)
+        role = "a pointer" if address else "a pointer to nowhere"
+        return Box(kind, role, (address, 1) if address else None, pointer=True)
+    if isinstance(obj, SharedMemory):
+        return Box(kind, f"a block of {in_words(obj.size, 'bytes')}", None, gone="closed" if obj.buf is None else "")
+    try:
+        nbytes = obj.nbytes if isinstance(obj, np.ndarray) else memoryview(obj).nbytes
+        span = extent(obj) if nbytes else None
+    except TypeError:  # no buffer: as_strided's, or a capsule
+        return Box(kind, "lends its bytes", None)
+    except ValueError:
+        ended = "released" if isinstance(obj, memoryview) else "closed"
+        return Box(kind, "a view" if isinstance(obj, memoryview) else "a mapping", None, count=exports(obj), gone=ended)
+    size = in_words(nbytes, "bytes")
+    if link:
+        return Box(kind, f"a view of {size}", span)
+    role = f"a mapping of {size}" if isinstance(obj, mmap.mmap) else f"owns its {size}"
+    if (isinstance(obj, np.ndarray) and not obj.flags.owndata) or isinstance(obj, memoryview):
+        role = f"a view of {size} that no object owns"
+    box = Box(kind, role, span, count=exports(obj))
+    if span:
+        lies = where(obj)
+        box.memory = lies.memory
+        if lies.path is not None:
+            deleted = ", deleted" if lies.region and lies.region.deleted else ""
+            box.file = f"{lies.memory} {lies.path.name}{deleted}"
+    return box
+
+
+def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
+    if box not in to.way():  # a ctypes structure may point to itself
+        box.to, box.attribute, box.tie = to, attribute, tie
+        to.viewers.append(box)
+
+
+def _within(box: Box, owner: Box) -> bool:
+    if box.span is None or owner.span is None:
+        return box.span is None
+    return owner.span[0] <= box.span[0] and sum(box.span) <= sum(owner.span)
 
 
 def _drawn(boxes: list[Box]) -> Figure:
@@ -83,7 +209,7 @@ def _drawn(boxes: list[Box]) -> Figure:
 class _Placed:
     """Where everything goes: named objects in the first column, owners in the last."""
 
-    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, Written]):
+    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, list]):
         self.ax, self.wide, self.row, self.lines = ax, wide, row, lines
         self.lefts = [4 + column * wide + sum(gaps[:column]) for column in range(len(gaps) + 1)]
         self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
@@ -129,8 +255,9 @@ class _Placed:
             self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
 
 
-def _lines(box: Box, wide: float) -> Written:
-    written: Written = [
+def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
+    """What a box says, in lines that fit it, each with its look."""
+    written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
         (f"{box.kind}, {box.role}" if box.names else box.role, {}),
         (f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "", {"color": QUIET, "fontsize": SMALL}),
@@ -158,19 +285,15 @@ def _alt(boxes: list[Box]) -> str:
         words = f"{', '.join(source.names)}: {source.kind}, {source.role}"
         words += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
         for box, under in pairwise(source.way()):
-            words += f" {arrows[box.tie]} {_short(under, under in named)}"
+            names = ", ".join(under.names)
+            if under in named:  # an owner's size and exports only the first time
+                words += f" {arrows[box.tie]} the same {names or under.kind}"
+                continue
             named.add(under)
+            size = f" of {in_words(under.span[1], 'bytes')}" if under.span and under.to is None else ""
+            words += f" {arrows[box.tie]} {f'{names}: ' if names else ''}{under.kind}{size}{_more(under)}"
         sentences.append(f"{words}.")
     return f"What keeps what alive, from view to owner. {' '.join(sentences)}"
-
-
-def _short(box: Box, again: bool) -> str:
-    """An object on the way; an owner's size and exports only the first time."""
-    names = ", ".join(box.names)
-    if again:
-        return f"the same {names or box.kind}"
-    size = f" of {in_words(box.span[1], 'bytes')}" if box.span and box.to is None else ""
-    return f"{names}: {box.kind}{size}{_more(box)}" if names else f"{box.kind}{size}{_more(box)}"
 
 
 def _more(box: Box) -> str:

@@ -21,8 +21,6 @@ def crossover(
     expects the lines to cross. ValueError unless each size has two methods, measured at the same two or more
     probabilities.
     """
-    for methods in points.values():
-        _ranked(methods)
     words = {size: in_words(size, "bytes") for size in sorted(points)}
     return slider("Size", words, max(words), lambda size: _figure(points, size, predicted or {}, caption))
 
