@@ -167,7 +167,7 @@ def _key(lesson: Path) -> str:
     version."""
     inputs = [
         *sorted((ROOT / "helpers").rglob("*.py")),
-        ROOT / "helpers" / "show" / "look.mplstyle",
+        *(ROOT / "helpers").rglob("*.mplstyle"),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
         *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
         *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
