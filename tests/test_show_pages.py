@@ -13,9 +13,8 @@ from helpers.measure.cache import PageCache
 from helpers.measure.film import Film, Step
 from helpers.measure.pages import PageMap, PageState
 from helpers.show import page_film
-from helpers.show.cells import DOT, LOOKS, WIDE, Layout, States
-from helpers.show.figure import INK, Picture
-from helpers.show.pages import BETWEEN, MARGIN, TEXT
+from helpers.show.figure import INK, LOOKS, Picture
+from helpers.show.pages import BETWEEN, DOT, MARGIN, TEXT, WIDE, Layout, States
 
 ABSENT, FILE, SHARED, ANONYMOUS, FORKED, SWAPPED = PageState
 ROOM = WIDE - 2 * MARGIN - TEXT - BETWEEN  # for a film with one column

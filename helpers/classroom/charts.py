@@ -13,9 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..show.boxes import shortened
+from ..show.boxes import shortened, wrapped
 from ..show.figure import GRID, INK, PAGE, PREDICTED, QUIET, Kind, Picture, legend, look, paint, picture
-from ..show.fitting import wrapped
 from ..units import digits, in_unit
 
 # From dark to light, to tell them apart in grey too; the hatches aren't those of memory.

@@ -153,7 +153,7 @@ def _key(lesson: Path) -> str:
     """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
     version."""
     inputs = [
-        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml")),
+        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml", ".mplstyle")),
         *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
         *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
         *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),

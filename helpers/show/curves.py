@@ -12,25 +12,7 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import Comparison, Recording
 from ..units import MiB, in_words
-from .figure import (
-    ANONYMOUS,
-    FILE,
-    INK,
-    KINDS,
-    PAGE,
-    PREDICTED,
-    QUIET,
-    SHARED,
-    UNKNOWN,
-    WARNING,
-    Picture,
-    guessed,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
+from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
 from .words import alt_text, by_name, checked, ended, peaks, with_machine
 
 POINTS = 400  # per panel: more than its pixels on the page
@@ -58,11 +40,16 @@ def curves(
     end = longest * factor or 1
     texts, rows = {}, {}
     for name, recording in methods.items():
-        texts[name] = _text(name, recording, top)
-        words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in peaks(recording))
+        end_words, all_peaks = ended(recording), peaks(recording)
+        visible = [peak for peak in all_peaks if peak[0] >= 0.05 * top * MiB] or [max(all_peaks)]
+        words, note = (
+            ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in some) for some in (all_peaks, visible)
+        )
+        lines = textwrap.wrap(note, 31, break_on_hyphens=False) + [end_words] * bool(end_words)
+        texts[name] = textwrap.fill(name, 26), "\n".join(lines), WARNING if end_words else QUIET
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         guess = f"you predicted {in_words(guesses[name], 'bytes')} anonymous" if name in guesses else ""
-        rows[name] = [f"{words} at its peak", took, ended(recording), guess]
+        rows[name] = [f"{words} at its peak", took, end_words, guess]
     fig, panels = _panels(texts, f"time, {unit}")
     for ax, (name, recording) in zip(panels, methods.items(), strict=True):
         _draw(ax, recording, factor, top)
@@ -72,9 +59,10 @@ def curves(
     ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(top / 4.5))))
     ax.xaxis.set_major_locator(MaxNLocator(4 if len(panels) > 1 else 8))
     split = [recording for recording in methods.values() if recording.anonymous is not None]
-    kinds = [ANONYMOUS, FILE] * bool(split) + [SHARED] * any(recording.peak.shared for recording in split)
+    shared = any(recording.peak.shared for recording in split)
+    kinds = [kind for name, kind in KINDS.items() if split and (name != "shared" or shared)]
     kinds += [UNKNOWN] * (len(split) < len(methods))
-    guess = [Patch(label="anonymous, as you predicted", **guessed(ANONYMOUS))] * bool(guesses)
+    guess = [Patch(label="anonymous, as you predicted", **guessed(KINDS["anonymous"]))] * bool(guesses)
     legend(fig, *map(key, kinds), *guess)
     return picture(fig, alt_text("Memory over time, one panel per method", rows), with_machine(caption, methods))
 
@@ -103,17 +91,8 @@ def _stack(recording: Recording) -> np.ndarray:
     return np.stack([empty if samples is None else np.maximum(samples, 0) for samples in series])
 
 
-def _text(name: str, recording: Recording, top: float) -> tuple[str, str, bool]:
-    """The text above a panel: the method and its visible peaks (or the largest); and whether the run went well."""
-    all_peaks = peaks(recording)
-    visible = [(value, word) for value, word in all_peaks if value >= 0.05 * top * MiB] or [max(all_peaks)]
-    words = ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in visible)
-    lines = textwrap.wrap(words, 31, break_on_hyphens=False) + [ended(recording)] * bool(ended(recording))
-    return textwrap.fill(name, 26), "\n".join(lines), not ended(recording)
-
-
-def _panels(texts: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[Figure, list[Axes]]:
-    """Panels laid out in inches, so a long name can't squeeze them; each has its text above it."""
+def _panels(texts: Mapping[str, tuple[str, str, str]], x_label: str) -> tuple[Figure, list[Axes]]:
+    """Panels laid out in inches, so a long name can't squeeze them; above each its title and its note, in a colour."""
     columns = {1: 1, 2: 2, 4: 2}.get(len(texts), 3)
     rows = -(-len(texts) // columns)
     width, height = (PAGE, 1.05) if columns > 1 else (0.72 * PAGE, 1.7)
@@ -129,11 +108,11 @@ def _panels(texts: Mapping[str, tuple[str, str, bool]], x_label: str) -> tuple[F
                         gap / across, (head + below) / height)  # fmt: skip
     for ax in panels[len(texts) :]:
         ax.remove()
-    for index, (ax, (title, note, well)) in enumerate(zip(panels, texts.values(), strict=False)):
+    for index, (ax, (title, note, color)) in enumerate(zip(panels, texts.values(), strict=False)):
         ax.set_title(title, pad=72 * (note_height + 0.08))
         ax.annotate(
             note, (0, 1), xytext=(0, 72 * (note_height + 0.04)), xycoords="axes fraction",
-            textcoords="offset points", color=QUIET if well else WARNING, va="top",
+            textcoords="offset points", color=color, va="top",
         )  # fmt: skip
         ax.tick_params(labelbottom=index + columns >= len(texts))
         ax.set_ylabel("MiB" if index % columns == 0 else "")
@@ -160,11 +139,11 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     """A bar beyond the end of the time, and a line that leads to it; if the guess is above the panel, an arrow."""
     inside = guess / MiB <= top
     corner, tall = (1.02 * end, 0), min(guess / MiB, top)
-    ax.plot((0, 1.02 * end), (tall, tall), **PREDICTED | {"color": ANONYMOUS.edge}, zorder=0.5)
-    ax.add_patch(Rectangle(corner, 0.07 * end, tall, clip_on=False, zorder=4, **guessed(ANONYMOUS)))
+    ax.plot((0, 1.02 * end), (tall, tall), **PREDICTED | {"color": KINDS["anonymous"].edge}, zorder=0.5)
+    ax.add_patch(Rectangle(corner, 0.07 * end, tall, clip_on=False, zorder=4, **guessed(KINDS["anonymous"])))
     ax.annotate(
         f"you: {in_words(guess, 'bytes')} anonymous{'' if inside else ' ↑'}", (0.985, tall),
         xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
-        ha="right", va="bottom" if inside else "top", color=INK, zorder=5,
+        ha="right", va="bottom" if inside else "top", zorder=5,
         bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
     )  # fmt: skip

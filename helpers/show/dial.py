@@ -10,19 +10,21 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Recording
 from ..units import NOT_MEASURED, digits
+from .boxes import width
 from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
-from .fitting import width
 from .words import amount, with_machine
 
-Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
-Rows = Mapping[str, Mapping[str, float | None]]
 FRAME = {"left": 0.085, "right": 0.975, "wspace": 0.25}
 
 
 def dial(
-    label: str, results: Mapping[Position, Measured], meters: Meters, caption: str = "", first: Position | None = None
+    label: str,
+    results: Mapping[float | str, Measured],
+    meters: Meters,
+    caption: str = "",
+    first: float | str | None = None,
 ) -> Interactive:
     """One to three panels, a meter each: a curve over the knob's positions, and a mark at the slider's.
 
@@ -36,11 +38,11 @@ def dial(
     there are fewer than two positions.
     """
     texts = any(isinstance(position, str) for position in results)
-    in_order = results if texts else sorted(results)
-    positions = {_word(position): results[position] for position in in_order}
-    start = next(iter(positions), "") if first is None else _word(first)
-    words = {position: position for position in positions}
-    return slider(label, words, start, lambda at: _figure(label, positions, meters, at, caption))
+    words = {each: each if isinstance(each, str) else digits(each) for each in (results if texts else sorted(results))}
+    positions = {word: results[position] for position, word in words.items()}
+    start = next(iter(positions), "") if first is None else words.get(first, str(first))
+    options = {word: word for word in positions}
+    return slider(label, options, start, lambda at: _figure(label, positions, meters, at, caption))
 
 
 @look()
@@ -49,8 +51,17 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
         raise ValueError(f"a slider needs two positions or more, not {len(results)}")
     if chosen not in results:
         raise ValueError(f"{label} has no position {chosen}; there are: {', '.join(results)}")
-    units = _units(meters)
-    rows = {position: {meter: _value(one, meter) for meter in units} for position, one in results.items()}
+    if unknown := [meter for meter in meters if meter not in METERS and not isinstance(meters, Mapping)]:
+        raise ValueError(
+            f"no meter {unknown[0]!r}; say its unit, as in {{'a call': 'ns'}}, or take: {', '.join(METERS)}"
+        )
+    if not 1 <= len(meters) <= 3:
+        raise ValueError(f"a picture has room for 1 to 3 meters, not {len(meters)}")
+    units = meters if isinstance(meters, Mapping) else {meter: METERS[meter].unit for meter in meters}
+    rows = {
+        position: {meter: one.meter(meter) if isinstance(one, Recording) else one[meter] for meter in units}
+        for position, one in results.items()
+    }
     fig = Figure(figsize=(PAGE, 3.6 if len(units) > 2 else 2.4))
     if len(units) > 2:
         grid = fig.add_gridspec(2, 2, top=0.93, bottom=0.12, hspace=0.72, **FRAME)
@@ -70,29 +81,11 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
     return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
 
 
-def _units(meters: Meters) -> dict[str, str]:
-    if unknown := [meter for meter in meters if meter not in METERS and not isinstance(meters, Mapping)]:
-        raise ValueError(
-            f"no meter {unknown[0]!r}; say its unit, as in {{'a call': 'ns'}}, or take: {', '.join(METERS)}"
-        )
-    if not 1 <= len(meters) <= 3:
-        raise ValueError(f"a picture has room for 1 to 3 meters, not {len(meters)}")
-    return dict(meters) if isinstance(meters, Mapping) else {meter: METERS[meter].unit for meter in meters}
-
-
-def _value(measured: Measured, meter: str) -> float | None:
-    return measured.meter(meter) if isinstance(measured, Recording) else measured[meter]
-
-
-def _word(position: Position) -> str:
-    return position if isinstance(position, str) else digits(position)
-
-
 def _title(meter: str) -> str:
     return METERS[meter].title if meter in METERS else meter
 
 
-def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
+def _numbers(rows: Mapping[str, Mapping[str, float | None]], units: Mapping[str, str], position: str) -> list[str]:
     """The position's numbers, and how the first meter's compares with its lowest, unless it's the same everywhere."""
     numbers = [f"{_title(meter)} {amount(rows[position][meter], unit)}" for meter, unit in units.items()]
     first = next(iter(units))
@@ -103,20 +96,24 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
     return numbers
 
 
-def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
-    unit, places = units[meter], {position: place for place, position in enumerate(rows)}
+def _draw(
+    ax: Axes, rows: Mapping[str, Mapping[str, float | None]], meter: str, units: Mapping[str, str], chosen: str
+) -> None:
+    unit, words, place = units[meter], list(rows), list(rows).index(chosen)
     ax.set_title(_title(meter))
     ax.set_xlim(-0.4, len(rows) - 0.6)
-    labelled = list(rows)[:: _apart(list(rows), ax.get_position().width * PAGE * 96)]
-    ax.set_xticks([places[position] for position in labelled], labelled)
-    points = {places[position]: row[meter] for position, row in rows.items() if row[meter] is not None}
+    step, apart = ax.get_position().width * PAGE * 96 / len(words), 1  # label as many positions as fit below the axis
+    while any((width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])):
+        apart += 1
+    ax.set_xticks(range(0, len(rows), apart), words[::apart])
+    points = {at: row[meter] for at, row in enumerate(rows.values()) if row[meter] is not None}
     if not points:
         ax.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET)
         ax.set_yticks([])
         return
     kind = KINDS.get(meter.partition(",")[0])  # "anonymous", and "anonymous, lent"
     color = kind.edge if kind else INK
-    ax.axvline(places[chosen], color="#e2e2e2", linewidth=6, zorder=0)
+    ax.axvline(place, color="#e2e2e2", linewidth=6, zorder=0)
     ax.plot(*zip(*points.items(), strict=True), color=color, linewidth=1.2, marker="o", markersize=3.2, clip_on=False)
     alike = [row[each] for row in rows.values() for each in units if units[each] == unit and row[each] is not None]
     highest = max(alike) or 1
@@ -124,25 +121,14 @@ def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: st
     binary = MultipleLocator(2 ** math.ceil(math.log2(highest / 4)))
     ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(4, integer=unit == "count"))
     ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
-    if places[chosen] in points:
-        _mark(ax, places[chosen], points[places[chosen]], unit, color, len(rows))
-
-
-def _mark(ax: Axes, place: int, value: float, unit: str, color: str, count: int) -> None:
-    """A ring at the point, and its number at the top of the panel, clear of the curve; at an edge, shifted inwards."""
+    if place not in points:
+        return
     ring = {"markersize": 7, "markerfacecolor": "white", "markeredgewidth": 1.6, "clip_on": False, "zorder": 3}
-    ax.plot(place, value, color=color, marker="o", **ring)
-    side, shift = ("left", -3) if place < count / 4 else ("right", 3) if place >= 3 * count / 4 else ("center", 0)
+    ax.plot(place, points[place], color=color, marker="o", **ring)
+    # The number stands at the top of the panel, clear of the curve; at an edge, shifted inwards.
+    quarter = 4 * place / len(rows)
+    side, shift = ("left", -3) if quarter < 1 else ("right", 3) if quarter >= 3 else ("center", 0)
     ax.annotate(
-        amount(value, unit), (place, 1), xytext=(shift, -1), xycoords=("data", "axes fraction"),
+        amount(points[place], unit), (place, 1), xytext=(shift, -1), xycoords=("data", "axes fraction"),
         textcoords="offset points", ha=side, va="top", fontweight="bold",
     )  # fmt: skip
-
-
-def _apart(words: list[str], room: float) -> int:
-    """Label every position below the axis, or every second, third, …: as many as fit into `room` pixels."""
-    step = room / len(words)
-    for apart in range(1, len(words)):
-        if all((width(a) + width(b)) / 2 + 8 <= apart * step for a, b in pairwise(words[::apart])):
-            return apart
-    return len(words)

@@ -31,8 +31,6 @@ def page_explorer(explorer: Explorer) -> Interactive:
 
 
 class _Panel:
-    """The widgets and their actions."""
-
     def __init__(self, explorer: Explorer):
         self.explorer = explorer
         self.grids, self.counters, self.message, self.log = (ipywidgets.HTML() for _ in range(4))
@@ -110,10 +108,13 @@ class _Panel:
     def _show(self, step: Step) -> Picture:
         grids = page_film(_maps(step), before=_maps(self.shown))
         self.grids.value = grids._repr_html_()
-        self.shown = step
-        self.log.value = _log(self.explorer)
+        self.shown, film = step, self.explorer.film
+        actions = ", ".join(f"<code>{escape(step.action)}</code>" for step in film[-LOGGED:])
+        more = f"{len(film) - LOGGED:,} before, then " if len(film) > LOGGED else ""
+        style = "font-size:smaller;opacity:.75;line-height:1.4"
+        self.log.value = f'<div style="{style}">Done so far: {more}{actions}</div>'
         self.kind.value = self._kind()
-        if (in_force := _advice(self.explorer.film)) != self.in_force:
+        if (in_force := _advice(film)) != self.in_force:
             self.advice.value = self.in_force = in_force
         self.counters.value = _counters(step, in_force)
         for button in self.child:
@@ -147,41 +148,29 @@ def _counters(step: Step, advice: str) -> str:
     """Two lines: what the action cost, and what there is now."""
     if step.mine.states is None:
         return f'<div role="status" class="zc-counters">{NOT_MEASURED}: {escape(step.mine.why)}</div>'
-    cost = {
-        "minor faults": in_words(step.minor, "count"), "major faults": in_words(step.major, "count"),
-        "read from the device": in_words(step.device_read_bytes, "bytes"),
-    }  # fmt: skip
+    cost = {"minor faults": in_words(step.minor, "count"), "major faults": in_words(step.major, "count"),
+            "read from the device": in_words(step.device_read_bytes, "bytes")}  # fmt: skip
     cost |= {"byte read": str(step.value)} if isinstance(step.value, int) else {}
     cached = None if step.cache.count is None else step.cache.count * step.mine.page_size
     now = _sizes("my", step.mine) | {"page cache": in_words(cached, "bytes")}
     now |= _sizes("child's", step.child) if step.child is not None else {}
     now |= {"advice": advice}
+    of_the_action, by_now = (
+        " · ".join(
+            f'<span style="white-space:nowrap">{escape(name)} '
+            f'<strong data-counter="{escape(name)}">{escape(words)}</strong></span>'
+            for name, words in counters.items()
+        )
+        for counters in (cost, now)
+    )
     return (
         '<div role="status" class="zc-counters" style="line-height:1.6">'
-        f"<div><strong>{escape(step.action)}</strong>: {_listed(cost)}</div><div>now: {_listed(now)}</div></div>"
+        f"<div><strong>{escape(step.action)}</strong>: {of_the_action}</div><div>now: {by_now}</div></div>"
     )
 
 
 def _sizes(whose: str, pages: PageMap) -> dict[str, str]:
-    """How much memory is anonymous and must be kept, and how much is lent by the page cache."""
-    anonymous = pages.count(PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
-    lent = pages.count(PageState.FILE, PageState.SHARED)
-    return {
-        f"{whose} {kind}": in_words(count * pages.page_size, "bytes")
-        for kind, count in (("anonymous", anonymous), ("file-backed", lent))
-    }
-
-
-def _listed(counters: dict[str, str]) -> str:
-    return " · ".join(
-        f'<span style="white-space:nowrap">{escape(name)} '
-        f'<strong data-counter="{escape(name)}">{escape(words)}</strong></span>'
-        for name, words in counters.items()
-    )
-
-
-def _log(explorer: Explorer) -> str:
-    film = explorer.film
-    actions = ", ".join(f"<code>{escape(step.action)}</code>" for step in film[-LOGGED:])
-    more = f"{len(film) - LOGGED:,} before, then " if len(film) > LOGGED else ""
-    return f'<div style="font-size:smaller;opacity:.75;line-height:1.4">Done so far: {more}{actions}</div>'
+    anonymous = pages.count(PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)  # it must be kept
+    lent = pages.count(PageState.FILE, PageState.SHARED)  # by the page cache
+    sizes = {"anonymous": anonymous, "file-backed": lent}
+    return {f"{whose} {kind}": in_words(count * pages.page_size, "bytes") for kind, count in sizes.items()}

@@ -18,9 +18,12 @@ from PIL import Image
 
 from ..folders import write_whole
 from ..lasting import Lasting
+from ..measure.pages import PageState
 
 PAGE = 680 / 96  # inches: as wide as the page's column of 680 CSS pixels
-INK, QUIET, GRID, WARNING = "#1b1b1b", "#565656", "#dcdcdc", "#a3123a"
+LOOK = matplotlib.rc_params_from_file(Path(__file__).with_name("look.mplstyle"), use_default_template=False)
+INK, QUIET, GRID = (LOOK[name] for name in ("text.color", "axes.labelcolor", "grid.color"))
+WARNING = "#a3123a"
 
 
 class Kind(NamedTuple):
@@ -38,47 +41,21 @@ FILE = Kind("file-backed", "#3f7cb8", "#17456f", None)
 SHARED = Kind("shared", "#5fb894", "#0d5a3e", "...")
 ABSENT = Kind("absent", "#ebebeb", "#8a8a8a", None)
 UNKNOWN = ABSENT._replace(word="kinds not measured here")
+# Forked: paler than anonymous and hatched the other way, until a write gives a process its own copy.
+# Swapped: grey like absent, because it's absent from memory, with the anonymous edge, because it must be kept.
+FORKED = Kind("", "#fde6c4", ANONYMOUS.edge, "\\\\\\\\")
+SWAPPED = Kind("", "#d8d8d8", ANONYMOUS.edge, "----")
+LOOKS: Mapping[PageState, Kind] = {  # of pages; a cell of several is filled in this order, from below
+    PageState.ANONYMOUS: ANONYMOUS,
+    PageState.FORKED: FORKED,
+    PageState.SWAPPED: SWAPPED,
+    PageState.SHARED: SHARED,
+    PageState.FILE: FILE,
+    PageState.ABSENT: ABSENT,
+}
 KINDS: Mapping[str, Kind] = {"anonymous": ANONYMOUS, "file": FILE, "shared": SHARED}
 PREDICTED = {"color": INK, "linestyle": (0, (4, 2.5)), "linewidth": 1.1}
 MARKS = (("o", INK), ("s", "#8a5a9e"), ("^", "#6b6b6b"), ("D", "#9a9a9a"))
-
-LOOK = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so a picture is the same on every machine
-    "font.size": 8.5,
-    "text.color": INK,
-    "text.parse_math": False,  # a method's name may contain a dollar sign
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8.5,
-    "axes.labelcolor": QUIET,
-    "axes.edgecolor": "#9a9a9a",
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "xtick.color": "#9a9a9a",
-    "ytick.color": "#9a9a9a",
-    "xtick.labelcolor": QUIET,
-    "ytick.labelcolor": QUIET,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "xtick.major.size": 3,
-    "ytick.major.size": 0,
-    "hatch.linewidth": 0.9,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "legend.handlelength": 2.2,
-    "legend.handleheight": 1.1,
-    "legend.borderpad": 0,
-    "legend.borderaxespad": 0.35,
-    "legend.columnspacing": 1.6,
-    "figure.facecolor": "white",
-    "figure.dpi": 96,
-}
 
 
 def look() -> Any:
@@ -121,14 +98,11 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a .png, or an .svg for slides, completely or not at all; ValueError for any other suffix."""
-        path, vectors = Path(path), io.BytesIO()
-        if path.suffix not in (".png", ".svg"):
-            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        if path.suffix == ".svg":
-            with look():
-                self.figure.savefig(vectors, format="svg", metadata={"Date": None})
-        write_whole(path, vectors.getvalue() or self.png)
+        """Writes a .png, completely or not at all; ValueError for any other suffix."""
+        path = Path(path)
+        if path.suffix != ".png":
+            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png")
+        write_whole(path, self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .boxes import LINE, WIDE, sheet
+from .boxes import LINE, WIDE, sheet, width, wrapped
 from .figure import GRID, WARNING, Picture, look, picture
-from .fitting import width, wrapped
 
 MOST, ROW, NARROWEST = 24, 8, 3  # pictures; per row; per row if their words are long
 WRONG = "✗ "
@@ -36,7 +35,9 @@ def gallery(
     marked = np.zeros(len(images), int)
     marked[np.asarray(wrong) if len(wrong) else []] = 1
     texts = [f"{WRONG * mark}{word}" for word, mark in zip(words, marked.tolist(), strict=True)]
-    columns = _columns(texts)
+    widest = max(width(text, bold=True) for text in texts)
+    most = max(NARROWEST, min(ROW, int(WIDE / (widest + AIR))))  # as many per row as leave the words on one line
+    columns = max(NARROWEST, -(-len(texts) // -(-len(texts) // most)))  # the same in every row
     lines = [wrapped(text, WIDE / columns - AIR, bold=bool(mark)) for text, mark in zip(texts, marked, strict=True)]
     tall = SIDE + LINE * max(map(len, lines)) + 2 * AIR
     height = tall * -(-len(images) // columns)
@@ -58,11 +59,3 @@ def gallery(
     if marked.any():
         alt += f" Marked as wrong: {', '.join(f'picture {i + 1} ({words[i]})' for i in np.flatnonzero(marked))}."
     return picture(fig, alt, caption)
-
-
-def _columns(texts: list[str]) -> int:
-    """As many per row as leave the words on one line, spread evenly over the rows."""
-    widest = max(width(text, bold=True) for text in texts)
-    most = max(NARROWEST, min(ROW, int(WIDE / (widest + AIR))))
-    rows = -(-len(texts) // most)
-    return max(NARROWEST, -(-len(texts) // rows))

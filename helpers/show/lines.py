@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator, NullLocator
@@ -11,7 +10,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator, NullLoca
 from .figure import MARKS, PAGE, PREDICTED, Picture, legend, look, picture
 from .words import alt_text, amount
 
-Lines = Mapping[str, Mapping[float, float]]
 LOG_FROM = 20  # so many times as high as another line: a scale from 0 would press that one flat
 MOST_TICKS = 12
 FREE = 0.1  # of the panel's height, above the highest value
@@ -20,7 +18,7 @@ FREE = 0.1  # of the panel's height, above the highest value
 @look()
 def lines(
     by: str,
-    results: Lines,
+    results: Mapping[str, Mapping[float, float]],
     unit: str,
     title: str,
     level: tuple[str, float] | None = None,
@@ -55,7 +53,17 @@ def lines(
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(numbers, [amount(number, by_unit) for number in numbers])
     highest = [max(line.values()) for line in results.values()] + ([level[1]] if level else [])
-    _scale(ax, min(values), highest, unit)
+    high, low = max(highest), min(values) / 1.5
+    if high > LOG_FROM * min(highest):
+        ax.set_yscale("log")
+        ax.set_ylim(low, low * (high / low) ** (1 / (1 - FREE)))
+        ax.yaxis.set_major_locator(LogLocator())
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.set_ylim(0, high / (1 - FREE))
+        binary = MultipleLocator(2 ** math.ceil(math.log2(high / 8)))
+        ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(5))
+    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
     keys, rows = [], {}
     for (name, line), (marker, color) in zip(results.items(), MARKS, strict=False):
         marked = {number: line[number] for number in numbers if number in line}
@@ -72,22 +80,6 @@ def lines(
         rows[f"Dashed, {name}"] = [words]
     legend(fig, *keys)
     return picture(fig, alt_text(f"{title}, by {by}", rows), caption)
-
-
-def _scale(ax: Axes, lowest: float, highest: list[float], unit: str) -> None:
-    """From 0, or logarithmic if the lines' highest values lie far apart."""
-    high = max(highest)
-    if high > LOG_FROM * min(highest):
-        low = lowest / 1.5
-        ax.set_yscale("log")
-        ax.set_ylim(low, low * (high / low) ** (1 / (1 - FREE)))
-        ax.yaxis.set_major_locator(LogLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, high / (1 - FREE))
-        binary = MultipleLocator(2 ** math.ceil(math.log2(high / 8)))
-        ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(5))
-    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
 
 
 def _exact(value: float, unit: str) -> str:

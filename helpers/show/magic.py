@@ -21,10 +21,11 @@ from IPython.display import display
 from IPython.utils.process import arg_split
 
 from ..measure.picklability import global_names, not_carried
-from ..measure.recording import Recording
+from ..measure.recording import METERS
 from ..measure.run import compare
+from ..units import in_words
 from .curves import curves
-from .meters import runs_table
+from .meters import Table
 from .words import ended
 
 LOCAL_NAME = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
@@ -98,10 +99,24 @@ class Measuring(Magics):
             display(curves(runs, caption=many))
         if runs[name].ended == "raised":
             raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
+        run, all_runs = runs[name], runs.runs[name]
         if not options.quiet:
-            display(runs_table(runs.runs[name]))
-        _say(runs[name], () if options.quiet else assigned)
-        return runs[name] if options.output else runs[name].value
+            heads = [f"run {number}" for number in range(1, options.repeat + 1)]
+            header = ("meter", *(heads if options.repeat > 1 else ["measured"]))
+            rows = [
+                (meter.title, *(in_words(meter.read(each), meter.unit) for each in all_runs))
+                for key, meter in METERS.items()
+                if key != "heap" or all_runs[0].heap_peak is not None
+            ]
+            display(Table("Growth during the call, in a fresh process.", header, rows))
+        if run.ended != "returned":
+            longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
+            print(f"It didn't return: {ended(run)}{longer}.")
+        if assigned and not options.quiet:
+            print(f"Assigned in the fresh process only: {', '.join(assigned)}.")
+        if run.error:
+            print(f"{run.error[0].upper()}{run.error[1:]}.")
+        return run if options.output else run.value
 
     def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
         """The code of that cell as a function that returns its last expression's value; and the names it assigns."""
@@ -138,14 +153,3 @@ class Measuring(Magics):
         unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
         own = f"\n{LOCAL_NAME}." if unbound and unbound[1] in assigned else ""
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
-
-
-def _say(run: Recording, assigned: Sequence[str]) -> None:
-    """How it ended, if it didn't return; and what didn't come back."""
-    if run.ended != "returned":
-        longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
-        print(f"It didn't return: {ended(run)}{longer}.")
-    if assigned:
-        print(f"Assigned in the fresh process only: {', '.join(assigned)}.")
-    if run.error:
-        print(f"{run.error[0].upper()}{run.error[1:]}.")

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from .boxes import LINE, pointed, sheet, shortened
+from .boxes import LINE, MONO, pointed, sheet, shortened, width, wrapped
 from .figure import INK, QUIET, Picture, look, picture
-from .fitting import MONO, width, wrapped
 from .words import alt_text
 
 WORD = 8  # bytes
@@ -16,12 +14,13 @@ LEFT, ACROSS, EACH, BOX, LANE = 116, 130, 4, 46, 9  # the page's pixels; EACH wo
 RIGHT = LEFT + EACH * ACROSS
 SMALL = 2**20  # a smaller word is more likely a count than an address, so it's shown in decimal too
 
-Rows = Mapping[str, Sequence[tuple[str, int]]]
 Place = tuple[str, int]  # a row and the number of a word in it
 
 
 @look()
-def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None = None) -> Picture:
+def memory_words(
+    rows: Mapping[str, Sequence[tuple[str, int]]], caption: str = "", *, at: Mapping[str, int] | None = None
+) -> Picture:
     """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`.
 
     A word is eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the
@@ -68,7 +67,12 @@ def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None 
             address = f"{at[row]:#x}" if row in at else ""
             ax.text(4, under, address, va="top", color=QUIET, family=MONO, fontsize=7.5)
         for index, (name, value) in enumerate(rows[row][first : first + EACH]):
-            _draw(ax, LEFT + index * ACROSS, top, (first + index) * WORD, name, value)
+            left, offset = LEFT + index * ACROSS, f"+{(first + index) * WORD}"
+            ax.add_patch(Rectangle((left, top), ACROSS, BOX, facecolor="white", edgecolor=INK, linewidth=1))
+            title = shortened(name, ACROSS - 18 - width(offset, 7.5), bold=True)
+            ax.text(left + 6, top + 15, title, va="center_baseline", fontweight="bold")
+            ax.text(left + ACROSS - 6, top + 15, offset, ha="right", va="center_baseline", color=QUIET, fontsize=7.5)
+            ax.text(left + 6, top + 32, _value(value), va="center_baseline", family=MONO, fontsize=7.5)
     for number, (place, to) in enumerate(pointers.items()):
         line, into = _line(place), entering[to]
         start, below = LEFT + (place[1] % EACH + 0.5) * ACROSS, tops[line] + BOX
@@ -90,15 +94,6 @@ def memory_words(rows: Rows, caption: str = "", *, at: Mapping[str, int] | None 
 def _line(place: Place) -> Place:
     """The line that a word stands in: its row, and the number of the line's first word."""
     return place[0], place[1] // EACH * EACH
-
-
-def _draw(ax: Axes, left: float, top: float, offset: int, name: str, value: int) -> None:
-    ax.add_patch(Rectangle((left, top), ACROSS, BOX, facecolor="white", edgecolor=INK, linewidth=1))
-    place = f"+{offset}"
-    title = shortened(name, ACROSS - 18 - width(place, 7.5), bold=True)
-    ax.text(left + 6, top + 15, title, va="center_baseline", fontweight="bold")
-    ax.text(left + ACROSS - 6, top + 15, place, ha="right", va="center_baseline", color=QUIET, fontsize=7.5)
-    ax.text(left + 6, top + 32, _value(value), va="center_baseline", family=MONO, fontsize=7.5)
 
 
 def _value(value: int) -> str:

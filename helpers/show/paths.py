@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from ..measure.recording import Comparison, Recording
 from ..units import NOT_MEASURED, in_words
 from .boxes import LINE, lent, pointed, sheet
-from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, paint, picture
+from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Picture, key, legend, look, paint, picture
 from .words import alt_text, by_name, count, ended, faults, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
@@ -54,11 +54,19 @@ def copy_paths(
     move_of = {name: move for move, names in moves.items() for name in names}
     if missing := methods.keys() - move_of:
         raise ValueError(f"`moves` must say how these move bytes: {', '.join(missing)}")
-    size = size or max(_most(recording, reads) for recording in methods.values())
+    if not size:  # the most bytes that a method moved or held
+        moved = [run.io.read_bytes if reads else run.io.write_bytes for run in methods.values()]
+        held = [peak for run in methods.values() for peak in (run.peak.anonymous, run.peak.file)]
+        size = max(number or 0 for number in (*moved, *held))
     titles, notes, rows = {}, {}, {}
     for name, run in methods.items():
         move, io = move_of[name], run.io
-        times = [_often("copied", copies(run, move, size, not reads))]
+        # Bytes that never enter user memory count once, when they're written. A file system whose files can share
+        # blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no counter shows that.
+        copied = None
+        if size and None not in (io.read_bytes, io.write_bytes):
+            copied = io.read_bytes * (move == "read/write") + io.write_bytes * (not reads)
+        times = [_often("copied", None if copied is None else round(copied / size, 1))]
         times += [_often("waited", run.switches.voluntary)] * reads
         titles[name] = textwrap.wrap(name, 19)
         notes[name] = [line for words in (*times, ended(run)) for line in textwrap.wrap(words, 22)]
@@ -74,9 +82,11 @@ def copy_paths(
     for place, edges in places.items():
         ax.text(sum(edges) / 2, TOP - 14, HEADS[place], ha="center", va="bottom", color=QUIET)
     for index, (name, run) in enumerate(methods.items()):
-        row = _Row(ax, TOP + tall * index, size, places)
-        row.write(titles[name], notes[name])
-        row.draw(run, move_of[name])
+        top, under = TOP + tall * index, TOP + tall * index + 2 + LINE * len(titles[name])
+        ax.plot((4, 676), (top - 9, top - 9), color=GRID, linewidth=0.6)
+        ax.text(4, top + 2, "\n".join(titles[name]), va="top", fontweight="bold", linespacing=1.25)
+        ax.text(4, under, "\n".join(notes[name]), va="top", color=QUIET, linespacing=1.25)
+        _Row(ax, top, size, places).draw(run, move_of[name])
     unknown = any(None in (r.io.read_bytes, r.io.write_bytes, r.io.device_read_bytes) for r in methods.values())
     mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
     legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
@@ -84,44 +94,21 @@ def copy_paths(
     return picture(fig, alt_text(opening, rows), with_machine(caption, methods))
 
 
-def copies(recording: Recording, move: Move, size: int, written: bool = True) -> float | None:
-    """How often the `size` bytes were copied between two places: (into user memory + out of it) / size.
-
-    Without `written`, only copies into user memory count. None if the counters weren't measured. Bytes that never enter
-    user memory count once, when they're written. A file system whose files can share blocks (btrfs, XFS) may serve
-    copy_file_range(2) without any copy, and no counter shows that.
-    """
-    into, out = recording.io.read_bytes, recording.io.write_bytes
-    if into is None or out is None or not size:
-        return None
-    return round((out * written + into * (move == "read/write")) / size, 1)
-
-
-def _most(recording: Recording, reads: bool) -> int:
-    """The most bytes that a method moved or held."""
-    io, peak = recording.io, recording.peak
-    return max((io.read_bytes if reads else io.write_bytes) or 0, peak.anonymous or 0, peak.file or 0)
-
-
 class _Row:
-    """One method's row, drawn from `top` down."""
+    """One method's places and arrows, drawn from `top` down."""
 
     def __init__(self, ax: Axes, top: float, size: int, places: Mapping[str, tuple[int, int]]):
         self.ax, self.top, self.middle, self.size, self.places = ax, top, top + BOX / 2, size, places
-
-    def write(self, title: list[str], notes: list[str]) -> None:
-        self.ax.plot((4, 676), (self.top - 9, self.top - 9), color=GRID, linewidth=0.6)
-        self.ax.text(4, self.top + 2, "\n".join(title), va="top", fontweight="bold", linespacing=1.25)
-        under = self.top + 2 + LINE * len(title)
-        self.ax.text(4, under, "\n".join(notes), va="top", color=QUIET, linespacing=1.25)
 
     def draw(self, run: Recording, move: Move) -> None:
         """The boxes, then the arrows; user memory is filled to the part of the file that it held at its peak."""
         io, reads = run.io, "copy" not in self.places
         kind, peak = (FILE, run.peak.file) if move == "map" else (ANONYMOUS, run.peak.anonymous)
-        for place in self.places:
-            self._box(place, FILE if place in ("source", "copy") else ABSENT)
-        self._box("user", kind, min(1, (peak or 0) / self.size) if self.size else 0)
+        boxes = [(place, FILE if place in ("source", "copy") else ABSENT, 1) for place in self.places]
+        for place, look_of, share in (*boxes, ("user", kind, min(1, (peak or 0) / (self.size or 1)))):
+            left, right = self.places[place]
+            box = Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of))
+            self.ax.add_patch(box)
         self._text("user", _bytes(peak), self.middle, {"boxstyle": "round,pad=0.15", "alpha": 0.9})
         self._arrow("disk", "source", io.device_read_bytes)
         if move == "read/write":
@@ -133,13 +120,13 @@ class _Row:
             return
         if move == "read/write":
             self._arrow("user", "copy", io.write_bytes, io.write_calls)
-        else:
-            self._lane(io.write_bytes, io.write_calls)
+        else:  # these bytes never enter user memory, so their arrow goes around it
+            start, end = (sum(self.places[place]) / 2 for place in ("source", "copy"))
+            bottom, lane = self.top + BOX, self.top + BOX + LANE
+            self._along([(start, bottom), (start, lane), (end, lane), (end, bottom)], io.write_bytes)
+            words = [_bytes(io.write_bytes)] + [count(io.write_calls, "call")] * (io.write_calls is not None)
+            self._text("user", ", ".join(words), lane, {"pad": 2})
         self._arrow("copy", "to disk", io.device_write_bytes, words=False)
-
-    def _box(self, place: str, kind: Kind, share: float = 1) -> None:
-        left, right = self.places[place]
-        self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(kind)))
 
     def _text(self, place: str, words: str, y: float, box: dict[str, object]) -> None:
         box = {"facecolor": "white", "linewidth": 0, **box}
@@ -152,14 +139,6 @@ class _Row:
             self.ax.text(sum(x) / 2, self.middle - 4, _bytes(moved), ha="center", va="bottom")
         if calls is not None:
             self.ax.text(sum(x) / 2, self.middle + 5, count(calls, "call"), ha="center", va="top", color=QUIET)
-
-    def _lane(self, moved: int | None, calls: int | None) -> None:
-        """An arrow from page cache to copy, below user memory, because these bytes never enter it."""
-        start, end = (sum(self.places[place]) / 2 for place in ("source", "copy"))
-        bottom = self.top + BOX
-        self._along([(start, bottom), (start, bottom + LANE), (end, bottom + LANE), (end, bottom)], moved)
-        words = _bytes(moved) if calls is None else f"{_bytes(moved)}, {count(calls, 'call')}"
-        self._text("user", words, bottom + LANE, {"pad": 2})
 
     def _along(self, corners: list[tuple[float, float]], moved: int | None) -> None:
         """An arrow; none if next to no bytes moved, a grey one if nothing counted them."""

@@ -48,8 +48,19 @@ class Rust:
         return "\n".join(str(part) for part in (self.source, self.table, self.made) if part)
 
     def _repr_html_(self) -> str:
-        table = self.table._repr_html_() if isinstance(self.table, Table) else _message(self.table)
-        return f'{_code(self.source)}{table}<p style="font-size:smaller">{escape(self.made)}.</p>'
+        code = table = ""
+        if self.source:  # coloured inline, as a notebook has no style sheet; focusable, so the keyboard can scroll it
+            html = highlight(
+                self.source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
+            )
+            ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
+            code = f'<code style="background:none;color:inherit">{html}</code>'
+            code = f'<pre class="code" tabindex="0" style="{ground}">{code}</pre>'
+        if isinstance(self.table, Table):
+            table = self.table._repr_html_()
+        elif self.table:
+            table = f'<pre class="output" tabindex="0">{escape(self.table)}</pre>'
+        return f'{code}{table}<p style="font-size:smaller">{escape(self.made)}.</p>'
 
 
 def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = "") -> Rust:
@@ -65,18 +76,18 @@ def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = Non
     chosen = list(twin.figures) if sections is None else list(sections)
     if unknown := [name for name in chosen if name not in twin.figures]:
         raise ValueError(f"{twin.name}.rs has no section {unknown[0]!r}; there are: {', '.join(twin.figures)}")
-    return Rust(source, _table(twin, chosen, caption or f"What {twin.name}.rs prints.") if chosen else None, twin.made)
-
-
-def _table(twin: Twin, sections: list[str], caption: str) -> Table:
-    cells = {name: {key: _cell(name, key, value) for key, value in twin.figures[name].items()} for name in sections}
+    if not chosen:
+        return Rust(source, None, twin.made)
+    cells = {name: {key: _cell(name, key, value) for key, value in twin.figures[name].items()} for name in chosen}
     names, *others = [tuple(figures) for figures in cells.values()]
     if not others:
-        return Table(caption, (sections[0], "value"), list(cells[sections[0]].items()))
-    if all(other == names for other in others):
-        return Table(caption, ("", *names), [(name, *figures.values()) for name, figures in cells.items()])
-    rows = [(section, name, cell) for section, figures in cells.items() for name, cell in figures.items()]
-    return Table(caption, ("", "figure", "value"), rows)
+        header, rows = (chosen[0], "value"), list(cells[chosen[0]].items())
+    elif all(other == names for other in others):
+        header, rows = ("", *names), [(name, *figures.values()) for name, figures in cells.items()]
+    else:
+        header = ("", "figure", "value")
+        rows = [(section, name, cell) for section, figures in cells.items() for name, cell in figures.items()]
+    return Rust(source, Table(caption or f"What {twin.name}.rs prints.", header, rows), twin.made)
 
 
 def _cell(section: str, name: str, value: int | float | str) -> str:
@@ -85,17 +96,3 @@ def _cell(section: str, name: str, value: int | float | str) -> str:
     if unit := SECTION_UNITS.get(section) or FIGURE_UNITS.get(name):
         return in_words(value, unit)
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
-
-
-def _code(source: str) -> str:
-    """Coloured inline, because a notebook has no style sheet; focusable, so the keyboard can scroll it."""
-    if not source:
-        return ""
-    html = highlight(source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink))
-    ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
-    code = f'<code style="background:none;color:inherit">{html}</code>'
-    return f'<pre class="code" tabindex="0" style="{ground}">{code}</pre>'
-
-
-def _message(text: str | None) -> str:
-    return f'<pre class="output" tabindex="0">{escape(text)}</pre>' if text else ""

@@ -20,11 +20,9 @@ def amount(value: float | None, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.0f} %"
     if unit == "time":
-        factor, name = next(
-            (each for each in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")) if not value or value >= 0.9995 * each[0]),
-            (1e-9, "ns"),
-        )
-        return f"{value / factor:.3g} {name}"
+        for factor, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+            if not value or value >= 0.9995 * factor or name == "ns":
+                return f"{value / factor:.3g} {name}"
     return f"{digits(value)} {unit}"
 
 

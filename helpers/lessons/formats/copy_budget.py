@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Mapping
 
-from matplotlib.axes import Axes
-
-from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened
-from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Kind, Picture, key, legend, look, picture
-from ...show.fitting import width, wrapped
+from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened, width, wrapped
+from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Picture, key, legend, look, picture
 from ...show.words import alt_text
 from ...units import NOT_MEASURED, in_words
 
 Chain = Mapping[str, float | None]
 MOST_PLACES = 5
+PLACES = {"disk": ABSENT, "page cache": FILE}  # any other is anonymous memory
 KEYS, TITLE, FOOT, ARROW = 34, 26, 16, 62  # the page's pixels: legend, a way's name, space below its boxes, an arrow
 
 
@@ -38,52 +36,32 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
     fig, ax = sheet(KEYS + len(ways) * (TITLE + tall + FOOT))
     rows = {}
     for index, (way, chain) in enumerate(ways.items()):
-        top, total = KEYS + index * (TITLE + tall + FOOT), _total(chain, made)
+        top, total, steps = KEYS + index * (TITLE + tall + FOOT), _total(chain, made), []
         ax.plot((4, WIDE - 4), (top - 6, top - 6), color=GRID, linewidth=0.6)
         ax.text(4, top + 2, shortened(way, WIDE - 24 - width(total), bold=True), va="top", fontweight="bold")
         ax.text(WIDE - 4, top + 2, total, ha="right", va="top", color=QUIET)
-        for number, (place, kind) in enumerate(kinds(chain).items()):
+        kind = ABSENT
+        for number, (place, copied) in enumerate(chain.items()):
+            if place in PLACES or number == 0 or copied != 0:  # lent bytes stay in the memory of the place before
+                kind = PLACES.get(place, ANONYMOUS)
             left, head = 4 + number * (across + ARROW), top + TITLE
             banded(ax, left, head, across, tall, kind)
             middle = head + (tall + BAND) / 2
             ax.text(left + across / 2, middle, "\n".join(lines[place]), ha="center", va="center", linespacing=1.25)
-            if number:
-                verb = "made" if place in made else "copied"
-                _arrow(ax, left - ARROW, left, middle, chain[place], kind, verb)
-        first, *places = chain
-        steps = [_step(place, chain[place], made) for place in places]
-        rows[f"{way}, from {first}"] = [*steps, f"in all: {total}"]
+            if number and copied == 0:
+                lent(ax, left - ARROW, left, middle, "lent", kind.edge)
+                steps.append(f"lent to {place}")
+            elif number:
+                verb, color = "made" if place in made else "copied", INK if copied else ABSENT.edge
+                pointed(ax, [(left - ARROW + 2, middle), (left - 2, middle)], color, linewidth=2.4)
+                size = in_words(copied, "bytes")
+                for words, shift, side in (("?" if copied is None else size, -5, "bottom"), (verb, 5, "top")):
+                    ax.text(left - ARROW / 2 - 2, middle + shift, words, ha="center", va=side, color=color)
+                steps.append(f"{f'{place} made' if place in made else f'copied to {place}'} ({size})")
+        rows[f"{way}, from {next(iter(chain))}"] = [*steps, f"in all: {total}"]
     disk = any("disk" in chain for chain in ways.values())
     legend(fig, key(ANONYMOUS), key(FILE), *[key(ABSENT._replace(word="no memory"))] * disk)
     return picture(fig, alt_text("What is copied on the way to the object, one row per way", rows), caption)
-
-
-def kinds(chain: Chain) -> dict[str, Kind]:
-    """Each place's kind of memory. A place with lent bytes has the kind of the place before it."""
-    of: dict[str, Kind] = {}
-    before = ABSENT
-    for place, copied in chain.items():
-        fixed = {"disk": ABSENT, "page cache": FILE}.get(place)
-        before = of[place] = fixed or (before if of and copied == 0 else ANONYMOUS)
-    return of
-
-
-def _arrow(ax: Axes, start: float, end: float, y: float, copied: float | None, kind: Kind, verb: str) -> None:
-    """A heavy arrow if bytes are copied; a dotted line in the colour of the lent memory if none are."""
-    if copied == 0:
-        lent(ax, start, end, y, "lent", kind.edge)
-        return
-    color = INK if copied else ABSENT.edge
-    pointed(ax, [(start + 2, y), (end - 2, y)], color, linewidth=2.4)
-    size = "?" if copied is None else in_words(copied, "bytes")
-    for words, shift, side in ((size, -5, "bottom"), (verb, 5, "top")):
-        ax.text((start + end) / 2 - 2, y + shift, words, ha="center", va=side, color=color)
-
-
-def _step(place: str, copied: float | None, made: Collection[str]) -> str:
-    if copied == 0:
-        return f"lent to {place}"
-    return f"{f'{place} made' if place in made else f'copied to {place}'} ({in_words(copied, 'bytes')})"
 
 
 def _total(chain: Chain, made: Collection[str]) -> str:

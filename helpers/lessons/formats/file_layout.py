@@ -3,13 +3,10 @@
 import os
 from typing import NamedTuple
 
-from matplotlib.axes import Axes
-
 from ...ideas.safetensors import Entry, SafetensorsError, read_header
 from ...ideas.tensor_header import BITS, LONGEST, Buffer
-from ...show.boxes import BAND, LINE, PAD, WIDE, banded, sheet, shortened
-from ...show.figure import ABSENT, ANONYMOUS, FILE, INK, LOOK, QUIET, Kind, Picture, key, legend, look, picture
-from ...show.fitting import MONO, width
+from ...show.boxes import BAND, LINE, MONO, PAD, SIZE, WIDE, banded, sheet, shortened, width
+from ...show.figure import ABSENT, ANONYMOUS, FILE, INK, QUIET, Kind, Picture, key, legend, look, picture
 from ...units import in_words
 
 DRAWN, EACH = 9, 3  # boxes for tensors, the last of them perhaps "and 28 more"; boxes side by side
@@ -41,7 +38,13 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
 
     SafetensorsError for a file that breaks a rule of the format; OSError if it can't be read.
     """
-    head, size = _head(source)
+    if isinstance(source, Buffer):
+        head = memoryview(source).cast("B")
+        size = len(head)
+    else:  # the bytes up to the end of the header, but no more than a header may have
+        with open(source, "rb") as file:
+            size, length = os.fstat(file.fileno()).st_size, file.read(8)
+            head = length + file.read(min(int.from_bytes(length, "little"), size, LONGEST))
     try:
         header = read_header(head, size)
     except SafetensorsError as error:
@@ -54,7 +57,16 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
     for index, row in enumerate(rows):
         left = 4.0
         for box in row:
-            _draw(ax, box, left, KEYS + index * (TALL + BETWEEN))
+            top = KEYS + index * (TALL + BETWEEN)
+            banded(ax, left, top, box.wide, TALL, box.kind)
+            for number, words in enumerate(box.lines):
+                bold = number == 0 or (box.kind == COPIED and number == 3)
+                how = {"size": SMALL, "family": MONO} if box.kind == HEADER and number in (1, 2) else {"size": SIZE}
+                ax.text(
+                    left + PAD, top + BAND + PAD + (number + 0.5) * LINE,
+                    shortened(words, box.wide - 2 * PAD, bold=bold, **how), va="center_baseline",
+                    fontweight="bold" if bold else "normal", color=QUIET if words.startswith("bytes ") else INK, **how,
+                )  # fmt: skip
             left += box.wide
     drawn = {box.kind for row in rows for box in row}
     legend(fig, *(key(kind) for kind in (HEADER, BORROWED, COPIED) if kind in drawn))
@@ -64,16 +76,6 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
     opening = f"A safetensors file of {in_words(size, 'bytes')} with {count}, from its first byte"
     alt = ". ".join([opening, f"The length of the header is {len(text.encode()):,}", *begins, *told])
     return picture(fig, f"{alt}.", f"{caption} {in_words(size, 'bytes')} in all; boxes not to scale.")
-
-
-def _head(source: str | os.PathLike | Buffer) -> tuple[Buffer, int]:
-    """The bytes up to the end of the header, but no more than a header may have; and the size of the file."""
-    if isinstance(source, Buffer):
-        view = memoryview(source).cast("B")
-        return view, len(view)
-    with open(source, "rb") as file:
-        size, length = os.fstat(file.fileno()).st_size, file.read(8)
-        return length + file.read(min(int.from_bytes(length, "little"), size, LONGEST)), size
 
 
 def _first(text: str) -> list[Box]:
@@ -109,20 +111,6 @@ def _tensor(entry: Entry) -> Box:
     kind = EMPTY if entry.begin == entry.end else BORROWED if aligned else COPIED
     lines = [_plain(entry.name), f"{entry.dtype} {list(entry.shape)}", _bytes(entry.begin, entry.end), kind.word]
     return Box(lines, kind, why=f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED))
-
-
-def _draw(ax: Axes, box: Box, left: float, top: float) -> None:
-    banded(ax, left, top, box.wide, TALL, box.kind)
-    for number, words in enumerate(box.lines):
-        bold = number == 0 or (box.kind == COPIED and number == 3)
-        how = {"size": LOOK["font.size"]}
-        if box.kind == HEADER and number in (1, 2):
-            how = {"size": SMALL, "family": MONO}
-        ax.text(
-            left + PAD, top + BAND + PAD + (number + 0.5) * LINE,
-            shortened(words, box.wide - 2 * PAD, bold=bold, **how), va="center_baseline",
-            fontweight="bold" if bold else "normal", color=QUIET if words.startswith("bytes ") else INK, **how,
-        )  # fmt: skip
 
 
 def _plain(text: str) -> str:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from matplotlib.patches import Rectangle
 
-from ...show.boxes import LINE, WIDE, sheet
+from ...show.boxes import LINE, WIDE, sheet, width, wrapped
 from ...show.figure import ANONYMOUS, FILE, QUIET, Picture, key, legend, look, paint, picture
-from ...show.fitting import width, wrapped
 from ...show.words import alt_text
 
 KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # the page's pixels: the legend, the scale below, between bars, a bar

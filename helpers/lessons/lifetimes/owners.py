@@ -1,47 +1,73 @@
-"""What keeps what alive, drawn from live objects: views at the left, owners at the right, their files below."""
+"""What keeps what alive: a box for each object on the way from a named object to the owner of its bytes; and their
+picture, with views at the left, owners at the right, their files below."""
 
+import mmap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
-from ...show.boxes import LINE, PAD, key_rows, pointed, sheet
-from ...show.figure import (
-    ABSENT,
-    ANONYMOUS,
-    FILE,
-    INK,
-    LOOK,
-    QUIET,
-    SHARED,
-    UNKNOWN,
-    WARNING,
-    Kind,
-    Picture,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
-from ...show.fitting import width, wrapped
+from ...measure.pages import extent
+from ...measure.whereabouts import where
+from ...owners import POINTERS, Link, address_of, link_of
+from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
+from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
 from ...units import in_words
-from .keeps import Box, Tie, boxes_of
+from .exports import COUNTING, exports
 
+Tie = Literal["kept", "not counted", "not kept"]
 MEANING: dict[Tie, str] = {
     "kept": "keeps alive",
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
 }
 LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
-MEMORY = {"file": FILE, "shared memory": SHARED, "heap": ANONYMOUS, "stack": ANONYMOUS, "anonymous mapping": ANONYMOUS}
+MEMORY = {"file": KINDS["file"], "shared memory": KINDS["shared"]}
+MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous"])
 WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 
-Written = list[tuple[str, dict[str, Any]]]
+
+@dataclass(eq=False)
+class Box:
+    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive.
+
+    count  exports that are out; None if the object keeps no count
+    gone   why its bytes can no longer be read; "" if they can
+    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" if it owns none
+    to, viewers   the boxes on both sides; `attribute` and `tie` describe the arrow to `to`
+    """
+
+    kind: str
+    role: str
+    span: tuple[int, int] | None  # address and bytes; None where there is nothing to read
+    names: list[str] = field(default_factory=list)
+    count: int | None = None
+    gone: str = ""
+    memory: str = ""
+    file: str = ""
+    attribute: str = ""
+    tie: Tie = "kept"
+    to: "Box | None" = None
+    viewers: list["Box"] = field(default_factory=list)
+    pointer: bool = False  # it points to `span`, and that is all
+
+    def way(self) -> Iterator["Box"]:
+        """From here to the owner."""
+        yield self
+        if self.to:
+            yield from self.to.way()
+
+    def sources(self) -> list["Box"]:
+        """The boxes that lead here and that nothing leads to: a row each."""
+        return [source for viewer in self.viewers for source in viewer.sources()] or [self]
 
 
 @look()
@@ -58,26 +84,120 @@ def owners(caption: str = "", /, **named: Any) -> Picture:
     """
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
-    boxes = boxes_of(named)
+    boxes = _boxes_of(named)
     return picture(_drawn(boxes), _alt(boxes), caption)
+
+
+def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
+    """The boxes of the named objects and all they lead to, tied together. TypeError if an object shows no bytes."""
+    objects: dict[int, Any] = {}
+    links: dict[int, Link] = {}
+    boxes: dict[int, Box] = {}
+    for name, obj in named.items():
+        try:
+            if not isinstance(obj, (memoryview, SharedMemory, *POINTERS)):
+                memoryview(obj).release()
+        except ValueError:  # a closed mapping
+            pass
+        except TypeError:
+            wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
+            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}") from None
+        while id(obj) not in objects:
+            objects[id(obj)], link = obj, link_of(obj)
+            boxes[id(obj)] = _box(obj, link)
+            if link is None:
+                break
+            links[id(obj)] = link
+            obj = link.to
+        boxes[id(named[name])].names.append(name)
+    for at, link in links.items():
+        # numpy holds an export only through a memoryview; over anything else, `.base` is just a reference.
+        counts = isinstance(link.to, tuple(COUNTING)) and exports(link.to) is not None
+        tie = "not counted" if isinstance(objects[at], np.ndarray) and counts else "kept"
+        _tie(boxes[at], boxes[id(link.to)], link.attribute, tie)
+    for box in boxes.values():
+        if box.pointer and box.span and box.to is None:
+            roots = (other for other in boxes.values() if other.to is None and other is not box)
+            if owner := next((root for root in roots if _within(box, root)), None):
+                _tie(box, owner, "address", "not kept")
+    for box in boxes.values():
+        *views, root = box.way()
+        if any(view.tie == "not counted" for view in views) and not _within(box, root):
+            box.gone = "its bytes are gone"
+    return list(boxes.values())
+
+
+def _box(obj: Any, link: Link | None) -> Box:
+    kind = type(obj).__name__
+    if isinstance(obj, POINTERS):
+        address = address_of(obj)
+        role = "a pointer" if address else "a pointer to nowhere"
+        return Box(kind, role, (address, 1) if address else None, pointer=True)
+    if isinstance(obj, SharedMemory):
+        return Box(kind, f"a block of {in_words(obj.size, 'bytes')}", None, gone="closed" if obj.buf is None else "")
+    try:
+        nbytes = obj.nbytes if isinstance(obj, np.ndarray) else memoryview(obj).nbytes
+        span = extent(obj) if nbytes else None
+    except TypeError:  # no buffer: as_strided's, or a capsule
+        return Box(kind, "lends its bytes", None)
+    except ValueError:
+        ended = "released" if isinstance(obj, memoryview) else "closed"
+        return Box(kind, "a view" if isinstance(obj, memoryview) else "a mapping", None, count=exports(obj), gone=ended)
+    size = in_words(nbytes, "bytes")
+    if link:
+        return Box(kind, f"a view of {size}", span)
+    role = f"a mapping of {size}" if isinstance(obj, mmap.mmap) else f"owns its {size}"
+    if (isinstance(obj, np.ndarray) and not obj.flags.owndata) or isinstance(obj, memoryview):
+        role = f"a view of {size} that no object owns"
+    box = Box(kind, role, span, count=exports(obj))
+    if span:
+        lies = where(obj)
+        box.memory = lies.memory
+        if lies.path is not None:
+            deleted = ", deleted" if lies.region and lies.region.deleted else ""
+            box.file = f"{lies.memory} {lies.path.name}{deleted}"
+    return box
+
+
+def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
+    if box not in to.way():  # a ctypes structure may point to itself
+        box.to, box.attribute, box.tie = to, attribute, tie
+        to.viewers.append(box)
+
+
+def _within(box: Box, owner: Box) -> bool:
+    if box.span is None or owner.span is None:
+        return box.span is None
+    return owner.span[0] <= box.span[0] and sum(box.span) <= sum(owner.span)
 
 
 def _drawn(boxes: list[Box]) -> Figure:
     """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another arrow."""
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
-    gaps = [_gap(boxes, columns - column, {2: 110, 3: 84}.get(columns, 40)) for column in range(1, columns)]
+    gaps = []
+    for steps in range(columns - 1, 0, -1):  # before the column so many steps from the right: room for arrows' labels
+        into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
+        labels = [width(box.attribute) for box in into]
+        labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
+        gaps.append(max([{2: 110, 3: 84}.get(columns, 40), *(label + 10 for label in labels)]))
     wide = min(WIDEST, (672 - sum(gaps)) / columns)
     lines = {box: _lines(box, wide) for box in boxes}
     row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
     files = {root: wrapped(root.file, wide - 2 * PAD) for root in roots if root.file}
-    keys = key_rows(_keys(boxes))
-    height = KEYS * len(keys) + 4 + sum(row * len(root.sources()) for root in roots)
+    keys = [
+        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=meaning)
+        for tie, meaning in MEANING.items()
+        if any(box.to and box.tie == tie for box in boxes)
+    ]
+    keys += [key(kind) for kind in dict.fromkeys(MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory)]
+    rows_of_keys = key_rows(keys)
+    height = KEYS * len(rows_of_keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
     fig, ax = sheet(height)
-    for index, row_of_keys in enumerate(keys):
+    for index, row_of_keys in enumerate(rows_of_keys):
         legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
-    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(keys) + 4
+    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(rows_of_keys) + 4
     for root in roots:
         placed.tree(root, top)
         top += row * len(root.sources())
@@ -89,7 +209,7 @@ def _drawn(boxes: list[Box]) -> Figure:
 class _Placed:
     """Where everything goes: named objects in the first column, owners in the last."""
 
-    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, Written]):
+    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, list]):
         self.ax, self.wide, self.row, self.lines = ax, wide, row, lines
         self.lefts = [4 + column * wide + sum(gaps[:column]) for column in range(len(gaps) + 1)]
         self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
@@ -119,8 +239,8 @@ class _Placed:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
         self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
         if box.memory:
-            right = left + self.wide - BAND - 0.5
-            self.ax.add_patch(Rectangle((right, top + 0.5), BAND, tall - 1, linewidth=0, **paint(_kind(box))))
+            band, how = (left + self.wide - BAND - 0.5, top + 0.5), paint(MEMORY.get(box.memory, UNKNOWN))
+            self.ax.add_patch(Rectangle(band, BAND, tall - 1, linewidth=0, **how))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
             self.ax.text(left + PAD, y + LINE / 2, words, va="center_baseline", **how)
@@ -135,9 +255,9 @@ class _Placed:
             self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
 
 
-def _lines(box: Box, wide: float) -> Written:
-    """A box's text, wrapped to its width, and the style of each line."""
-    written: Written = [
+def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
+    """What a box says, in lines that fit it, each with its look."""
+    written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
         (f"{box.kind}, {box.role}" if box.names else box.role, {}),
         (f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "", {"color": QUIET, "fontsize": SMALL}),
@@ -148,30 +268,8 @@ def _lines(box: Box, wide: float) -> Written:
     return [
         (line, how)
         for words, how in written
-        for line in wrapped(words, room, how.get("fontsize", LOOK["font.size"]), bold="fontweight" in how)
+        for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
     ]
-
-
-def _gap(boxes: list[Box], steps: int, least: float) -> float:
-    """Pixels before the column `steps` from the right edge: enough for the labels of its arrows."""
-    into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
-    labels = [width(box.attribute) for box in into]
-    labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
-    return max([least, *(label + 10 for label in labels)])
-
-
-def _keys(boxes: list[Box]) -> list[Line2D | Patch]:
-    """The legend: the arrows and the kinds of memory that occur."""
-    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
-    arrows = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=MEANING[tie])
-        for tie in ties
-    ]
-    return [*arrows, *(key(kind) for kind in dict.fromkeys(_kind(box) for box in boxes if box.memory))]
-
-
-def _kind(box: Box) -> Kind:
-    return MEMORY.get(box.memory, UNKNOWN)
 
 
 def _exports(count: int | None) -> str:
@@ -187,19 +285,15 @@ def _alt(boxes: list[Box]) -> str:
         words = f"{', '.join(source.names)}: {source.kind}, {source.role}"
         words += _more(source) if source.to is None else f" ({source.gone})" * bool(source.gone)
         for box, under in pairwise(source.way()):
-            words += f" {arrows[box.tie]} {_short(under, under in named)}"
+            names = ", ".join(under.names)
+            if under in named:  # an owner's size and exports only the first time
+                words += f" {arrows[box.tie]} the same {names or under.kind}"
+                continue
             named.add(under)
+            size = f" of {in_words(under.span[1], 'bytes')}" if under.span and under.to is None else ""
+            words += f" {arrows[box.tie]} {f'{names}: ' if names else ''}{under.kind}{size}{_more(under)}"
         sentences.append(f"{words}.")
     return f"What keeps what alive, from view to owner. {' '.join(sentences)}"
-
-
-def _short(box: Box, again: bool) -> str:
-    """An object on the way; an owner's size and exports only the first time."""
-    names = ", ".join(box.names)
-    if again:
-        return f"the same {names or box.kind}"
-    size = f" of {in_words(box.span[1], 'bytes')}" if box.span and box.to is None else ""
-    return f"{names}: {box.kind}{size}{_more(box)}" if names else f"{box.kind}{size}{_more(box)}"
 
 
 def _more(box: Box) -> str:

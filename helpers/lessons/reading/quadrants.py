@@ -8,13 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...measure.recording import Comparison, Recording
+from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
-from ...show.fitting import width
-from ...show.meters import OTHER
 from ...show.words import alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
-FASTEST = OTHER._replace(face="#4a4460")
+FASTEST, OTHER = "#4a4460", "#b9b4c4"
 TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a bar with its text, below, between two
 Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
@@ -45,54 +44,47 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
     panels = fig.subplots(2, 2).flat
     fig.subplots_adjust(left / 680, (AXIS + 4) / height, 1 - 22 / 680, 1 - TITLE / height, GAP / across,
                         (TITLE + AXIS) / tall)  # fmt: skip
-    for index, (ax, (row, column)) in enumerate(zip(panels, pairs, strict=True)):
-        ax.set_title(f"{row}, {column}", pad=5)
+    texts, recordings = {}, {}
+    for index, (ax, pair) in enumerate(zip(panels, pairs, strict=True)):
+        runs, title = comparisons[pair], ", ".join(pair)
+        ax.set_title(title, pad=5)
         ax.set_ylim(len(methods) - 0.5, -0.5)
         ax.set_yticks([])
         if index % 2 == 0:
             ax.set_yticks(range(len(methods)), labels)
         ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
-        _draw(ax, comparisons[row, column], methods)
         if index // 2:
             ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
-    texts, recordings = {}, {}
-    for (row, column), runs in comparisons.items():
-        for name, run in runs.items():
-            time = in_words(run.wall, "seconds") + ", the fastest" * (name == _fastest(runs))
-            recordings[f"{row}, {column}, {name}"] = run
-            texts[f"{row}, {column}, {name}"] = [time, *_costs(run), ended(run)]
+        for name, parts in _draw(ax, runs, methods).items():
+            recordings[f"{title}, {name}"], texts[f"{title}, {name}"] = runs[name], parts
     opening = "Time as one bar per method, in four panels, each with its own scale"
     return picture(fig, alt_text(opening, texts), with_machine(caption, recordings))
 
 
-def _fastest(runs: Mapping[str, Recording]) -> str | None:
-    """The method that returned in the least time; None if there's no other to compare it with."""
+def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> dict[str, list[str]]:
+    """Draws a panel. Returns what each of its bars says, for the alternative text."""
     times = {name: run.wall for name, run in runs.items() if run.ended == "returned" and run.wall is not None}
-    return min(times, key=times.__getitem__) if len(times) > 1 else None
-
-
-def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> None:
-    longest = max(run.wall or 0 for run in runs.values())
-    ax.set_xlim(0, 1.6 * (longest or 1))  # leaves space for text after the longest bar
+    fastest = min(times, key=times.__getitem__) if len(times) > 1 else None
+    ax.set_xlim(0, 1.6 * (max(run.wall or 0 for run in runs.values()) or 1))  # with space for text after a bar
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.grid(False, axis="y")
     back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # hides the grid behind text
     how = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
+    texts = {}
     for y, name in enumerate(names):
         if (run := runs.get(name)) is None:
             continue
-        first, wall = name == _fastest(runs), run.wall or 0
-        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=(FASTEST if first else OTHER).face)
-        words = in_words(run.wall, "seconds") + " · fastest" * first
-        ax.annotate(words, (wall, y - 0.17), xytext=(4, 0), fontweight="bold" if first else "normal", **how)
-        costs = " · ".join(cost for cost in _costs(run) if NOT_MEASURED not in cost)
-        note, color = (ended(run), WARNING) if ended(run) else (costs, QUIET)
+        first, wall, time = name == fastest, run.wall or 0, in_words(run.wall, "seconds")
+        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=FASTEST if first else OTHER)
+        place, weight = (wall, y - 0.17), "bold" if first else "normal"
+        ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
+        costs = [f"from device {in_words(run.io.device_read_bytes, 'bytes')}", count(faults(run), "fault")]
+        costs.append(count(run.io.read_calls, "call"))
+        note, color = ended(run), WARNING
+        if not note:
+            note, color = " · ".join(cost for cost in costs if NOT_MEASURED not in cost), QUIET
         place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
         ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **how)
-
-
-def _costs(run: Recording) -> list[str]:
-    """What a run cost besides time."""
-    device = f"from device {in_words(run.io.device_read_bytes, 'bytes')}"
-    return [device, count(faults(run), "fault"), count(run.io.read_calls, "call")]
+        texts[name] = [time + ", the fastest" * first, *costs, ended(run)]
+    return texts

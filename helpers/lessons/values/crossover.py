@@ -8,8 +8,7 @@ from ...show.lines import lines
 from ...show.words import amount
 from ...units import in_words
 
-Curve = Mapping[float, float]  # seconds, by the probability of a write, 0 to 1
-Methods = Mapping[str, Curve]
+Methods = Mapping[str, Mapping[float, float]]  # seconds, by method and by the probability of a write, 0 to 1
 CLEAR = 0.02  # ignore differences below 2 % of the times: the clock's noise makes equal lines cross
 
 
@@ -22,16 +21,12 @@ def crossover(
     expects the lines to cross. ValueError unless each size has two methods, measured at the same two or more
     probabilities.
     """
-    for methods in points.values():
-        _ranked(methods)
     words = {size: in_words(size, "bytes") for size in sorted(points)}
-    return slider("Size", words, max(words), lambda size: crossover_figure(points, size, predicted or {}, caption))
+    return slider("Size", words, max(words), lambda size: _figure(points, size, predicted or {}, caption))
 
 
 @look()
-def crossover_figure(
-    points: Mapping[int, Methods], size: int, predicted: Mapping[int, float], caption: str = ""
-) -> Picture:
+def _figure(points: Mapping[int, Methods], size: int, predicted: Mapping[int, float], caption: str) -> Picture:
     """A circle marks the crossing, interpolated between two measured points, and a dashed line the prediction."""
     sentences = {each: f"{in_words(each, 'bytes')}: {in_sentence(points[each])}." for each in sorted(points)}
     at = ("predicted", predicted[size]) if predicted.get(size) is not None else None
