@@ -70,9 +70,11 @@ def test_the_same_data_gives_the_same_bytes_whatever_the_notebook_has_set(copied
     assert first.png
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "hatch.linewidth": 5}):
         again = curves(copied, {"read": SIZE})
-        again.save(tmp_path / "again.png")
+        for suffix in ("png", "svg"):
+            again.save(tmp_path / f"again.{suffix}")
     assert (tmp_path / "again.png").read_bytes() == first.png
-    with pytest.raises(ValueError, match=r"'again.jpg': use the suffix .png"):
+    assert b"<svg" in (tmp_path / "again.svg").read_bytes()
+    with pytest.raises(ValueError, match=r"'again.jpg': use the suffix .png or .svg"):
         again.save(tmp_path / "again.jpg")
 
 
@@ -199,15 +201,16 @@ def bar_widths(ax) -> list[float]:
 
 
 def test_bars_are_as_long_as_what_was_measured(copied):
-    shown = bars(copied, predicted={"read": 128 * MiB})
-    (panel,) = shown.figure.axes
-    assert bar_widths(panel) == [256 * MiB, MiB, 0, 0]
-    (guess,) = [p for p in panel.patches if p.get_linestyle() == PREDICTED["linestyle"]]
-    (measured, *_), *_ = panel.containers
-    assert guess.get_width() == 128 * MiB
+    shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
+    times, memory = shown.figure.axes
+    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
+    assert bar_widths(memory) == [256 * MiB, MiB, 0, 0]
+    (guess,) = [p for p in times.patches if p.get_linestyle() == PREDICTED["linestyle"]]
+    (measured, *_), *_ = times.containers
+    assert guess.get_width() == 0.1
     assert guess.get_y() == pytest.approx(measured.get_y() + measured.get_height()), "below it, not around it"
-    assert "read: anonymous peak 256 MiB, you predicted 128 MiB." in shown.alt
-    assert "256 MiB (you: 128 MiB anonymous)" in texts(shown)
+    assert "read: time 0.2 s, anonymous peak 256 MiB, you predicted 0.1 s." in shown.alt
+    assert "0.2 s (you: 0.1 s)" in texts(shown)
     assert_fits(shown)
 
 
@@ -220,7 +223,7 @@ def test_a_predicted_bar_has_the_look_of_its_memory():
 
 def test_long_words_never_squeeze_the_bars():
     long = comparison(*(recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153) for i in range(3)))
-    shown = bars(long, "anonymous", "file", "shared", predicted=dict.fromkeys(long, 123 * MiB))
+    shown = bars(long, "anonymous", "file", "shared", "wall", "minor faults", predicted=dict.fromkeys(long, 123 * MiB))
     width = shown.figure.get_figwidth()
     assert all(ax.get_position().width * width >= 0.49 for ax in shown.figure.axes)
     assert_fits(shown)
@@ -240,8 +243,10 @@ def test_bars_say_what_was_not_measured_and_what_did_not_return():
 
 
 def test_bars_refuse_what_they_cannot_draw(copied):
-    with pytest.raises(ValueError, match="no kind of memory is called 'wall'; there are: anonymous, file, shared"):
-        bars(copied, "wall")
+    with pytest.raises(ValueError, match="no meter 'wal'; there are: anonymous"):
+        bars(copied, "wal")
+    with pytest.raises(ValueError, match="4 panels"):
+        bars(copied, "wall", "user", "anonymous", "read calls")
 
 
 def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):

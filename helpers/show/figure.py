@@ -98,11 +98,14 @@ class Picture:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a .png, completely or not at all; ValueError for any other suffix."""
-        path = Path(path)
-        if path.suffix != ".png":
-            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png")
-        write_whole(path, self.png)
+        """Writes a .png, or an .svg for slides, completely or not at all; ValueError for any other suffix."""
+        path, vectors = Path(path), io.BytesIO()
+        if path.suffix not in (".png", ".svg"):
+            raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
+        if path.suffix == ".svg":
+            with look():
+                self.figure.savefig(vectors, format="svg", metadata={"Date": None})
+        write_whole(path, vectors.getvalue() or self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:

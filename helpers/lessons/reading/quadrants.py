@@ -10,10 +10,11 @@ from matplotlib.ticker import MaxNLocator
 from ...measure.recording import Comparison, Recording
 from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
+from ...show.meters import OTHER
 from ...show.words import alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
-FASTEST, OTHER = "#4a4460", "#b9b4c4"
+FASTEST = OTHER._replace(face="#4a4460")
 TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a bar with its text, below, between two
 Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
@@ -76,7 +77,7 @@ def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> dict[str
         if (run := runs.get(name)) is None:
             continue
         first, wall, time = name == fastest, run.wall or 0, in_words(run.wall, "seconds")
-        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=FASTEST if first else OTHER)
+        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=(FASTEST if first else OTHER).face)
         place, weight = (wall, y - 0.17), "bold" if first else "normal"
         ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
         costs = [f"from device {in_words(run.io.device_read_bytes, 'bytes')}", count(faults(run), "fault")]
