@@ -113,22 +113,20 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
 def claims(path: Path | None = None) -> dict[str, Known]:
     """Every entry of data/claims.toml. Raises ValueError for an entry that lacks a field or has an unknown verdict."""
     with (path or CLAIMS).open("rb") as file:
-        return {id: _known(id, entry) for id, entry in tomllib.load(file).items()}
-
-
-def _known(id: str, entry: Mapping) -> Known:
-    lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
-    lessons = entry.get("lessons")
-    if not isinstance(lessons, list) or not all(re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons):
-        lacking.append('lessons (a list such as ["02"])')
-    if lacking:
-        raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
-    if entry["verdict"] not in VERDICTS:
-        raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
-    controls = entry.get("controls", {})
-    if elsewhere := sorted(controls.keys() - set(lessons)):
-        raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
-    return Known(id, *(entry[name] for name in FIELDS), tuple(lessons), controls, entry.get("untested", ""))
+        entries = tomllib.load(file)
+    for id, entry in entries.items():
+        lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
+        lessons, controls = entry.get("lessons"), entry.setdefault("controls", {})
+        if not isinstance(lessons, list) or not all(re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons):
+            lacking.append('lessons (a list such as ["02"])')
+        if lacking:
+            raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
+        if entry["verdict"] not in VERDICTS:
+            raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
+        if elsewhere := sorted(controls.keys() - set(lessons)):
+            raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
+        entry["lessons"] = tuple(lessons)
+    return {id: Known(id, **entry) for id, entry in entries.items()}
 
 
 def asserted_in(source: str) -> list[str]:
