@@ -20,10 +20,9 @@ import cloudpickle
 from .. import folders, owners, scratch, units
 from ..kernel import running_shell
 from . import exercise_files, inside, state
-from .answers import handed_over, is_same
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import NotCarried, Source, source_named
+from .source import NotCarried, Source, handed_over, is_same, source_named
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
@@ -146,8 +145,12 @@ class Exercise:
         return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
 
     def is_attempt(self, code: CodeType | None) -> bool:
-        """Is this function's code more than the starter? None stands for what isn't a `def`."""
-        return code is None or is_attempted(code, self._starter_code())
+        """Is it more than the starter, and than `...`, `pass`, a docstring or `raise NotImplementedError`? None stands
+        for what isn't a `def`."""
+        if code is None:
+            return True
+        is_stub = does_nothing(code) or code.co_names == ("NotImplementedError",)
+        return not (is_stub or is_same(code, self._starter_code()))
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
@@ -235,7 +238,7 @@ def exercise(key: str) -> Exercise:
 def read(folder: Path) -> Exercise:
     """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
-    starter = exercise_files.starter(folder)
+    starter = exercise_files.source(folder / "starter.py")
     return Exercise(
         key=f"{folder.parent.name}.{folder.name}",
         folder=folder,
@@ -259,12 +262,6 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
         guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         raise ValueError(f"no {what} {key!r}; {guess}There are: {', '.join(known)}")
     return key
-
-
-# --- was anything done? ---------------------------------------------------------------------------------------
-def is_attempted(body: CodeType, starter: CodeType) -> bool:
-    """False for the stub, and for a body of just `...`, `pass`, a docstring or `raise NotImplementedError`."""
-    return not (does_nothing(body) or is_same(body, starter) or body.co_names == ("NotImplementedError",))
 
 
 def does_nothing(body: CodeType) -> bool:

@@ -116,9 +116,12 @@ class Work:
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
         """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
         theirs, mine = read(lesson), None if was is None else read(path, was)
-        digest = _digest_of(theirs)
-        handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
-        done = merged(handed_out, mine["cells"] if mine else [], theirs["cells"])
+        digest, base = _digest_of(theirs), []
+        if mine and (was_made_from := _made_from(mine)):
+            with suppress(NoNotebook):
+                handed_out = read(self._base(lesson, was_made_from))
+                base = handed_out["cells"] if _digest_of(handed_out) == was_made_from else []
+        done = merged(base, mine["cells"] if mine else [], theirs["cells"])
         notebook = mine or theirs
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
         notebook = notebook | {
@@ -151,13 +154,6 @@ class Work:
         """The path of what was handed out under this digest."""
         inside = file.relative_to(self.lessons)
         return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
-
-    def _handed_out(self, lesson: Path, digest: str) -> list[Cell]:
-        """The cells that were handed out under this digest; none if it isn't known."""
-        with suppress(NoNotebook):
-            found = read(self._base(lesson, digest))
-            return found["cells"] if _digest_of(found) == digest else []
-        return []
 
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
