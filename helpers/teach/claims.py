@@ -82,9 +82,7 @@ class Claim:
         return f'<div class="zc-claim" data-verdict="{self.verdict}"><dl>{rows}</dl></div>'
 
 
-def claim(
-    id: str, holds: bool | None, measured: str | Mapping[str, float | str], machine: Machine | None = None
-) -> Claim:
+def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
 
     holds     whether the measurement bears out the entry's `better` statement; None if this machine lacks the meter.
@@ -96,7 +94,7 @@ def claim(
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
     holds = None if holds is None else bool(holds)
-    made = Claim(known[id], holds, in_words(measured), machine or here(folders.generated()))
+    made = Claim(known[id], holds, in_words(measured), here(folders.generated()))
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made

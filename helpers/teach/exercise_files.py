@@ -43,8 +43,7 @@ class Hint(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """A right or wrong answer: its source; the judge's cause, if wrong, and whether half of it is right all the same;
-    the only system it applies to, or ""."""
+    """A right or wrong answer. `expect`: the judge's cause, if wrong; `on`: the only system it applies to, or ""."""
 
     path: Path
     source: str
@@ -63,7 +62,7 @@ class Answer:
 
     @property
     def can_be_given(self) -> bool:
-        """Can it be given on this system?"""
+        """On this system?"""
         return self.on in ("", sys.platform)
 
 

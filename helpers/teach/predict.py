@@ -62,10 +62,7 @@ class Prediction(Lasting):
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Bytes by name, for `curves(…, predicted=guess.sizes)`; {} if no size was predicted.
-
-        A single number has the name "".
-        """
+        """Bytes by name, "" for a single number, for `curves(…, predicted=guess.sizes)`; {} if none was predicted."""
         value = self.value
         if value is None or self.unit not in SIZES or self.kind not in ("number", "numbers"):
             return {}
@@ -135,8 +132,7 @@ class Prediction(Lasting):
 
     @cached_property
     def widget(self) -> widgets.Widget:
-        """The question, labelled inputs, and a line that says what is kept; made once, so that every display shows the
-        same state."""
+        """Inputs, and a line that says what is kept; made once, so that every display shows the same state."""
         boxes = _inputs(self)
         line = widgets.HTML(f"<em>{escape(self.status)}</em>")
 

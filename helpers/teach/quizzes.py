@@ -134,5 +134,4 @@ def quizzes(lesson: str = "[0-9][0-9]") -> tuple[Quiz, ...]:
 
 
 def _line(text: str) -> str:
-    """A text of several lines on one line."""
-    return " ".join(text.split())
+    return " ".join(text.split())  # on one line

@@ -47,10 +47,7 @@ class Work:
 
     def bring_up_to_date(self) -> Iterator[str]:
         """Makes missing copies, and merges a new edition into the others. Yields a line for each thing done, and for
-        each file that had to stay as it is.
-
-        Raises OSError if the folder can't be written, or the disk is full.
-        """
+        each file that had to stay as it is. OSError if the folder can't be written, or the disk is full."""
         new: list[Path] = []
         in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
         yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
@@ -236,13 +233,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with alone(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
+        return 0
     except ValueError as error:
         print(error, file=sys.stderr)
     except OSError as error:
         why = f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}"
         print(f"{why}. Set ZERO_COPY_WORK to another folder for them.", file=sys.stderr)
-    else:
-        return 0
     return 1
 
 
