@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers.teach import answers, inside
+from helpers.teach import inside, source
 from helpers.teach.exercises import exercise
 from helpers.teach.source import NotCarried, Source, source_named
 
@@ -144,7 +144,7 @@ def handed_over(shell: InteractiveShell, capsys: pytest.CaptureFixture) -> Calla
 
     class Asked:
         def check(self, function: Callable) -> None:
-            found.append(answers.handed_over(function, "f", "02.f"))
+            found.append(source.handed_over(function, "f", "02.f"))
 
     def executed(*texts: str) -> Callable:
         shell.user_ns["exercise"] = lambda key: Asked()
@@ -209,7 +209,7 @@ def test_a_verdict_names_the_cell_that_was_judged_if_it_is_another(shell: Intera
 def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path):
     """As Spyder does it: its functions aren't the kernel's yet."""
     (tmp_path / "mine.py").write_text("K = 3\ndef f(): return K\nfound = handed_over(f, 'f', '02.f')")
-    shell.user_ns["handed_over"] = answers.handed_over
+    shell.user_ns["handed_over"] = source.handed_over
     shell.run_cell(f"%run -i {tmp_path / 'mine.py'}", store_history=True)
     assert made(shell.user_ns["found"])["f"]() == 3
 
@@ -251,8 +251,8 @@ def test_a_function_is_found_by_the_name_it_has_now(tmp_path: Path):
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     space: dict = {}
     exec(compile(text, file, "exec"), space)
-    assert answers.handed_over(space["copy"], "copy", "02.f").name == "copy"
-    assert answers.handed_over(space["copy"], "another", "02.f").name == "h"
+    assert source.handed_over(space["copy"], "copy", "02.f").name == "copy"
+    assert source.handed_over(space["copy"], "another", "02.f").name == "h"
     for nameless in (space["C"]().f, len, lambda: 1):
         with pytest.raises(NotCarried, match=r"no cell shows its source\. Define `another` in a cell"):
-            answers.handed_over(nameless, "another", "02.f")
+            source.handed_over(nameless, "another", "02.f")

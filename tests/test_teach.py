@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +26,6 @@ from helpers.measure.film import Film
 from helpers.measure.machine import here
 from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, inside, notebook_files, predict, recorded, state
-from helpers.teach.exercises import is_attempted
 from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
@@ -272,15 +272,16 @@ def function(body: str, arguments: str = "a, b"):
      '    raise NotImplementedError("later")', "    # a comment\n    return None"],
 )  # fmt: skip
 def test_an_empty_body_is_no_attempt(body: str):
-    assert not is_attempted(function(body).__code__, function("    ...").__code__)
+    assert not exercise("02.chunks").is_attempt(function(body).__code__)
 
 
 @pytest.mark.parametrize(
     "body", ["    return 5", "    return a", "    a.b()", "    while True: pass", '    return "Doc."']
 )
 def test_anything_else_is_an_attempt(body: str):
-    assert is_attempted(function(body).__code__, function("    ...").__code__)
-    assert not is_attempted(function(body).__code__, function(body).__code__), "it's the starter"
+    asked = exercise("02.chunks")
+    assert asked.is_attempt(function(body).__code__)
+    assert not replace(asked, starter=f"def copy_small(a, b):\n{body}").is_attempt(function(body).__code__)
 
 
 # --- exercises: nothing a student does breaks a check -----------------------------------------------------------

@@ -23,10 +23,9 @@ import psutil
 
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
-from ..teach.answers import answer
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
-from ..teach.source import Cell, NotCarried, not_python
+from ..teach.source import Cell, NotCarried, answer, not_python
 from ..teach.words import short
 from ..units import GiB
 from . import sandbox

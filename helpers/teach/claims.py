@@ -82,9 +82,7 @@ class Claim:
         return f'<div class="zc-claim" data-verdict="{self.verdict}"><dl>{rows}</dl></div>'
 
 
-def claim(
-    id: str, holds: bool | None, measured: str | Mapping[str, float | str], machine: Machine | None = None
-) -> Claim:
+def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
 
     holds     whether the measurement bears out the entry's `better` statement; None if this machine lacks the meter.
@@ -96,7 +94,7 @@ def claim(
         near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
         raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
     holds = None if holds is None else bool(holds)
-    made = Claim(known[id], holds, in_words(measured), machine or here(folders.generated()))
+    made = Claim(known[id], holds, in_words(measured), here(folders.generated()))
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made
@@ -113,22 +111,20 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
 def claims(path: Path | None = None) -> dict[str, Known]:
     """Every entry of data/claims.toml. Raises ValueError for an entry that lacks a field or has an unknown verdict."""
     with (path or CLAIMS).open("rb") as file:
-        return {id: _known(id, entry) for id, entry in tomllib.load(file).items()}
-
-
-def _known(id: str, entry: Mapping) -> Known:
-    lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
-    lessons = entry.get("lessons")
-    if not isinstance(lessons, list) or not all(re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons):
-        lacking.append('lessons (a list such as ["02"])')
-    if lacking:
-        raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
-    if entry["verdict"] not in VERDICTS:
-        raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
-    controls = entry.get("controls", {})
-    if elsewhere := sorted(controls.keys() - set(lessons)):
-        raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
-    return Known(id, *(entry[name] for name in FIELDS), tuple(lessons), controls, entry.get("untested", ""))
+        entries = tomllib.load(file)
+    for id, entry in entries.items():
+        lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
+        lessons, controls = entry.get("lessons"), entry.setdefault("controls", {})
+        if not isinstance(lessons, list) or not all(re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons):
+            lacking.append('lessons (a list such as ["02"])')
+        if lacking:
+            raise ValueError(f"claim {id!r} lacks {', '.join(lacking)}")
+        if entry["verdict"] not in VERDICTS:
+            raise ValueError(f"claim {id!r} has the verdict {entry['verdict']!r}; there are: {', '.join(VERDICTS)}")
+        if elsewhere := sorted(controls.keys() - set(lessons)):
+            raise ValueError(f"claim {id!r} has controls for lesson {elsewhere[0]}, where it is not asserted")
+        entry["lessons"] = tuple(lessons)
+    return {id: Known(id, **entry) for id, entry in entries.items()}
 
 
 def asserted_in(source: str) -> list[str]:

@@ -98,7 +98,7 @@ def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: 
                         failed.append(text)
         return holds()
 
-    def says(id: str, holds: bool | None, measured: Any, machine: Any = None) -> str:
+    def says(id: str, holds: bool | None, measured: Any) -> str:
         said[id] = holds, in_words(measured)
         return id
 

@@ -43,8 +43,7 @@ class Hint(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """A right or wrong answer: its source; the judge's cause, if wrong, and whether half of it is right all the same;
-    the only system it applies to, or ""."""
+    """A right or wrong answer. `expect`: the judge's cause, if wrong; `on`: the only system it applies to, or ""."""
 
     path: Path
     source: str
@@ -63,7 +62,7 @@ class Answer:
 
     @property
     def can_be_given(self) -> bool:
-        """Can it be given on this system?"""
+        """On this system?"""
         return self.on in ("", sys.platform)
 
 
@@ -80,7 +79,7 @@ def checked_in(cell: str) -> list[str]:
 
 def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     """Title, minutes and size (bytes) of an exercise, and its prompt, in Markdown."""
-    path = _existing(folder, "prompt.md")
+    path = folder / "prompt.md"
     parts = re.fullmatch(r"(?s)---\n(.*?\n)---\n(.*)", _text(path))
     if not parts:
         _refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
@@ -98,7 +97,7 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
 
 def hints(folder: Path) -> tuple[Hint, Hint]:
     """The two hints of an exercise."""
-    path = _existing(folder, "hints.md")
+    path = folder / "hints.md"
     before, *parts = re.split(r"(?m)^## (.*)\n", _text(path))
     headings = [HINT.fullmatch(heading) for heading in parts[::2]]
     numbers = [heading and heading[1] for heading in headings]
@@ -109,13 +108,8 @@ def hints(folder: Path) -> tuple[Hint, Hint]:
     return tuple(Hint(part.strip(), fits) for part, fits in zip(parts[1::2], causes, strict=True))
 
 
-def starter(folder: Path) -> str:
-    """What the notebook's cell holds at first. The exercise asks for its last function."""
-    return source(_existing(folder, "starter.py"))
-
-
 def asked_for(starter: str) -> str:
-    """The name of the function that a starter asks for."""
+    """The name of the function that a starter asks for: its last."""
     return [node.name for node in ast.parse(starter).body if isinstance(node, ast.FunctionDef)][-1]
 
 
@@ -123,7 +117,7 @@ def solution(folder: Path, name: str) -> str | None:
     """The solution, which defines `name`; None in a class edition, where only the teacher has it."""
     if not (folder / "solution.py").exists() and is_class_edition(folder):
         return None
-    return source(_existing(folder, "solution.py"), name)
+    return source(folder / "solution.py", name)
 
 
 def answers(folder: Path, kind: str, name: str) -> list[Answer]:
@@ -132,12 +126,23 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
         if is_class_edition(folder):
             return []
         _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
-    return [_answer(path, kind, name) for path in sorted((folder / kind).glob("*.py"))]
+    found = []
+    for path in sorted((folder / kind).glob("*.py")):
+        text = source(path, name)
+        lines = text.splitlines()
+        expect = EXPECT.fullmatch(lines[0]) if kind == "wrong" else None
+        if kind == "wrong" and not expect:
+            _refuse(
+                path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {lines[0]!r}"
+            )
+        on = next(filter(None, map(ON.fullmatch, lines[:2])), None)
+        found.append(Answer(path, text, expect[1] if expect else "", bool(expect and expect[2]), on[1] if on else ""))
+    return found
 
 
 def check(folder: Path) -> ModuleType:
     """check.py as a module that travels by value: it holds what runs in the student's process, and what judges that."""
-    path = _existing(folder, "check.py")
+    path = folder / "check.py"
     source(path, "judge")
     return _module(path, f"check_{folder.parent.name}_{folder.name}")
 
@@ -155,7 +160,7 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if fault := _quiz_fault(entry, name):
             _refuse(path, 0, f"[{name}] {fault}")
         if "measured_by" in entry:
-            source(_existing(lesson, "quizzes.py"), entry["measured_by"])
+            source(lesson / "quizzes.py", entry["measured_by"])
         yield name, entry
 
 
@@ -200,28 +205,13 @@ def source(path: Path, name: str | None = None) -> str:
     return text
 
 
-def _existing(folder: Path, name: str) -> Path:
-    """The file of that name. Raises Malformed if it's missing."""
-    if not (folder / name).is_file():
-        _refuse(folder, 0, f"{name} is missing")
-    return folder / name
-
-
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError):
+        _refuse(path.parent, 0, f"{path.name} is missing")
     except UnicodeDecodeError as error:
         _refuse(path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}")
-
-
-def _answer(path: Path, kind: str, name: str) -> Answer:
-    text = source(path, name)
-    lines = text.splitlines()
-    expect = EXPECT.fullmatch(lines[0]) if kind == "wrong" else None
-    if kind == "wrong" and not expect:
-        _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {lines[0]!r}")
-    on = next(filter(None, map(ON.fullmatch, lines[:2])), None)
-    return Answer(path, text, expect[1] if expect else "", bool(expect and expect[2]), on[1] if on else "")
 
 
 def _module(path: Path, name: str) -> ModuleType:

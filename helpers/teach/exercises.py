@@ -20,10 +20,9 @@ import cloudpickle
 from .. import folders, owners, units
 from ..kernel import running_shell
 from . import exercise_files, inside, state
-from .answers import handed_over, is_same
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import NotCarried, Source, source_named
+from .source import NotCarried, Source, handed_over, is_same, source_named
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
@@ -99,7 +98,20 @@ class Exercise:
     ) -> Verdict:
         """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
         work in that folder."""
-        verdict = self._verdict(function, units.size(self.size if size is None else size), timeout, fence)
+        size = units.size(self.size if size is None else size)
+        try:
+            if source := self._source(function):
+                verdict = self._judged(source, size, timeout, fence)
+            else:
+                do = "Fill in" if does_nothing(self._starter_code()) else "Change"
+                verdict = Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
+        except NotYet as slip:
+            verdict = slip.verdict
+        except NotCarried as slip:
+            verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
+        except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …
+            why = f"the check could not be made: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
+            verdict = Verdict("not yet", why, cause="not-checked")
         figures = tuple(short(figure, 100) for figure in verdict.figures)
         return replace(verdict, because=short(verdict.because), figures=figures)
 
@@ -146,8 +158,12 @@ class Exercise:
         return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
 
     def is_attempt(self, code: CodeType | None) -> bool:
-        """Is this function's code more than the starter? None stands for what isn't a `def`."""
-        return code is None or is_attempted(code, self._starter_code())
+        """Is it more than the starter, and than `...`, `pass`, a docstring or `raise NotImplementedError`? None stands
+        for what isn't a `def`."""
+        if code is None:
+            return True
+        is_stub = does_nothing(code) or code.co_names == ("NotImplementedError",)
+        return not (is_stub or is_same(code, self._starter_code()))
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
@@ -172,51 +188,34 @@ class Exercise:
     def _starter_code(self) -> CodeType:
         return source_named([("<starter>", self.starter)], self.name).code
 
-    def _verdict(self, function: Any, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
+    def _source(self, function: Any) -> Source | None:
+        """What is to be judged; None if nothing was attempted. Raises NotYet or NotCarried if it can't be judged."""
         if function is None or function is Ellipsis:
-            return self._not_attempted()
+            return None
         if not (callable(function) or isinstance(function, Source)):
-            why = f"hand over the function itself, `check({self.name})`, not what it returns."
-            return Verdict("not yet", why, cause="no-function")
-        try:
-            made = function if isinstance(function, Source) else handed_over(function, self.name, self.key)
-        except NotCarried as slip:
-            return Verdict("not yet", str(slip), cause=NOT_CARRIED)
-        except Exception as error:  # its cells can't be read: nested too deep, …
-            return _not_checked(error)
-        if not self.is_attempt(made.code):
-            return self._not_attempted()
-        if what := made.runs_nothing:
+            raise NotYet("no-function", f"hand over the function itself, `check({self.name})`, not what it returns.")
+        source = function if isinstance(function, Source) else handed_over(function, self.name, self.key)
+        if not self.is_attempt(source.code):
+            return None
+        if what := source.runs_nothing:
             why = f"`{self.name}` is {what}: calling it runs nothing. Write an ordinary function."
-            return Verdict("not yet", why, cause="runs-nothing")
-        return self._judged(made, size, timeout, fence)
+            raise NotYet("runs-nothing", why)
+        return source
 
-    def _not_attempted(self) -> Verdict:
-        do = "Fill in" if does_nothing(self._starter_code()) else "Change"
-        return Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
-
-    def _judged(self, made: Source, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
-        attempt = None
+    def _judged(self, source: Source, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
+        judge, attempt = exercise_files.check(self.folder).judge, None
         try:
-            judge = exercise_files.check(self.folder).judge
             with folders.room("check") as folder, must_be_readable(folder):
                 students, own = folder / "student", folder / "judge"
                 students.mkdir()
                 own.mkdir()
-                attempt = Attempt(made, size, timeout, students, own, fence(students))
+                attempt = Attempt(source, size, timeout, students, own, fence(students))
                 verdict = judge(attempt)
                 if not isinstance(verdict, Verdict):
                     raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
         except NotYet as slip:
             verdict = slip.verdict
-        except Exception as error:  # no room on the disk, a fault of the check, …: say so, and go on
-            return _not_checked(error, exercise_files.place(error, self.folder))
-        return replace(verdict, judged=_elsewhere(made), recording=attempt.recording)
-
-
-def _not_checked(error: Exception, place: str = "") -> Verdict:
-    why = f"the check could not be made: {short(str(error), 600)}{place}"
-    return Verdict("not yet", why, cause="not-checked")
+        return replace(verdict, judged=_elsewhere(source), recording=attempt.recording)
 
 
 def _elsewhere(source: Source) -> str:
@@ -235,7 +234,7 @@ def exercise(key: str) -> Exercise:
 def read(folder: Path) -> Exercise:
     """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
-    starter = exercise_files.starter(folder)
+    starter = exercise_files.source(folder / "starter.py")
     return Exercise(
         key=f"{folder.parent.name}.{folder.name}",
         folder=folder,
@@ -259,12 +258,6 @@ def nearest(key: str, known: Sequence[str], what: str) -> str:
         guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         raise ValueError(f"no {what} {key!r}; {guess}There are: {', '.join(known)}")
     return key
-
-
-# --- was anything done? ---------------------------------------------------------------------------------------
-def is_attempted(body: CodeType, starter: CodeType) -> bool:
-    """False for the stub, and for a body of just `...`, `pass`, a docstring or `raise NotImplementedError`."""
-    return not (does_nothing(body) or is_same(body, starter) or body.co_names == ("NotImplementedError",))
 
 
 def does_nothing(body: CodeType) -> bool:

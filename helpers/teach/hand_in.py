@@ -13,13 +13,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .. import folders, kernel
-from . import answers, state
+from . import state
 from .exercise_files import checked_in
 from .exercises import Exercise, exercises
 from .notebook_files import NoNotebook, code_cells, content, read
 from .predict import FILE
 from .quizzes import quizzes
-from .source import Cell, NotCarried, not_python
+from .source import Cell, NotCarried, answer, in_the_kernel, not_python
 from .words import Said, paragraphs, plain
 
 FOLDER = "hand-in"  # in the student's folder
@@ -55,7 +55,10 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     if path == mine or not mine:
         _is_saved({text.strip() for _, text in cells}, lesson)
     predictions = {key: value for key, value in state.read(FILE).items() if key.startswith(f"{lesson}.")}
-    made = folder / FOLDER / f"{lesson}_{_in_a_file_name(name or _user())}.zip"
+    with suppress(Exception):  # a user without a name here: ImportError, KeyError or OSError
+        name = name or getpass.getuser()
+    whose = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "student"
+    made = folder / FOLDER / f"{lesson}_{whose}.zip"
     clicked = {quiz.handed_in: quiz.clicked for quiz in quizzes(lesson) if quiz.clicked}
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"
     zipped = _zipped({original.name: content(path), "predictions.json": predicted.encode()})
@@ -67,7 +70,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
         raise type(error)(why) from None
     count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
     count += f" and answers to {len(clicked)} quiz{'' if len(clicked) == 1 else 'zes'}" if clicked else ""
-    stand = {one.key: _stand(one, cells, answers.in_the_kernel() if path == mine else ()) for one in asked}
+    stand = {one.key: _stand(one, cells, in_the_kernel() if path == mine else ()) for one in asked}
     lines = [
         f"`{made}` is ready: your notebook `{path.name}` as you saved it {_when(path)}, and {count}. Hand this file in "
         "where your teacher collects them. If you change anything, save the notebook and do this again.",
@@ -91,7 +94,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
 def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) -> tuple[str, str]:
     """How an exercise stands in these cells, in a word, and what to know about that, if anything."""
     try:
-        found = answers.answer(asked, cells, there)
+        found = answer(asked, cells, there)
     except NotCarried as slip:
         return "can't be graded", str(slip)
     if not found or not asked.is_attempt(found.code):
@@ -133,16 +136,6 @@ def _saved(path: Path) -> float:
 
 def _when(path: Path) -> str:
     return time.strftime("at %H:%M on %d %B", time.localtime(_saved(path)))
-
-
-def _user() -> str:
-    with suppress(Exception):  # a user without a name here: ImportError, KeyError or OSError
-        return getpass.getuser()
-    return ""
-
-
-def _in_a_file_name(name: str) -> str:
-    return re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "student"
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

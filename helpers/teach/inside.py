@@ -94,13 +94,10 @@ def not_on_the_disk(path: str) -> int | None:
 
 def _as_data(value):
     if isinstance(value, tuple | list) and len(value) <= 8:
-        return tuple(v if type(v) in (float, str) or _is_short(v) else repr(v)[:200] for v in map(_plain, value))
+        values = map(_plain, value)
+        plain = (float, str)  # and an int of 8 bytes: one of 10,000 digits can't even be printed
+        return tuple(v if type(v) in plain or (type(v) is int and abs(v) < 2**63) else repr(v)[:200] for v in values)
     return value if value is None else repr(_plain(value))[:200]
-
-
-def _is_short(value) -> bool:
-    """Does it fit into 8 bytes? An int of 10,000 digits can't even be printed."""
-    return type(value) is int and abs(value) < 2**63
 
 
 def _plain(value):

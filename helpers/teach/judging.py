@@ -74,8 +74,7 @@ class Verdict:
 
 
 class NotYet(Exception):
-    """The answer isn't right yet: `cause` is the judge's name for the slip, `because` explains it to the student; and
-    `half` says which of the two things that were asked for is right: "the bytes"."""
+    """The answer isn't right yet: `because` explains it to the student; for `cause` and `half` see Verdict."""
 
     def __init__(self, cause: str, because: str, figures: tuple[str, ...] = (), half: str = ""):
         super().__init__(because)
@@ -186,8 +185,7 @@ class Attempt:
         return path
 
     def twin(self, path: Path) -> Path:
-        """A file with the bytes that a `random_file` had when it was handed out, for after a run: the file itself, or
-        if that has changed, another file in the judge's folder."""
+        """A file with the bytes that a `random_file` was handed out with: itself, or another in the judge's folder."""
         made = self._handed_out[path]
         return path if made.is_still(path) else random_file(self.own / path.name, made.size, seed=made.seed)
 
@@ -204,10 +202,10 @@ class Attempt:
             try:
                 now = path.lstat()
             except (FileNotFoundError, NotADirectoryError):
-                raise NotYet("source-gone", f"{name} is gone. It must still be there, unchanged.") from None
-            if not stat.S_ISREG(now.st_mode):
-                why = f"{name} is gone, and something else lies in its place. It must still be there, unchanged."
-                raise NotYet("source-gone", why)
+                now = None
+            if not now or not stat.S_ISREG(now.st_mode):
+                instead = ", and something else lies in its place" if now else ""
+                raise NotYet("source-gone", f"{name} is gone{instead}. It must still be there, unchanged.")
             if now.st_mode != made.mode:
                 why = f"the mode of {name} was changed, from {made.mode & 0o7777:o} to {now.st_mode & 0o7777:o}."
                 raise NotYet("source-changed", why)
@@ -239,8 +237,7 @@ class Attempt:
         raise NotYet("raised", f"it {short(run.ending, 400)}{where}")
 
     def _where(self, trace: str) -> str:
-        """The student's own line that raised it, with its text if there is any; or, if it was raised after the function
-        returned, the line of the check that looked at its result."""
+        """The student's own line that raised it; or else the line of the check that looked at the result."""
         frames = [(name, int(line)) for name, line in re.findall(r'File "(.*)", line (\d+), in', trace[-MiB:])]
         if lines := [(line, name) for name, line in frames if name in self.source.texts]:
             text = short(self.source.line(*lines[-1]), 200)
@@ -261,7 +258,6 @@ class _HandedOut:
     seed: int | None = None
 
     def is_still(self, path: Path) -> bool:
-        """Does this regular file hold what it held?"""
         now = path.lstat()
         if not stat.S_ISREG(now.st_mode) or now.st_size != self.size:
             return False
@@ -300,23 +296,22 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
         in_words(run.wall, "seconds"),
     )
     figures = tuple(figure for figure in figures if figure)
-    but = f"{done[0].lower()}{done[1:]}, but"
     if own is not None:
-        if own <= budget:
-            return right(f"{done}, and it stayed within {limit} of anonymous memory.", figures)
-        taken = f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
-        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures, half)
-    if run.heap_peak is not None and run.heap_peak > budget:
-        taken = f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
-        raise NotYet("too-much-memory", f"{but} {taken}; the budget is {limit}.", figures, half)
+        peak, took = own, f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
+    else:
+        peak, took = run.heap_peak or 0, f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
+    if peak > budget:
+        why = f"{done[0].lower()}{done[1:]}, but {took}; the budget is {limit}."
+        raise NotYet("too-much-memory", why, figures, half)
+    if own is not None:
+        return right(f"{done}, and it stayed within {limit} of anonymous memory.", figures)
     counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap measured"
     return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
 
 
 # --- files ----------------------------------------------------------------------------------------------------
 def opened(path: Path) -> BinaryIO:
-    """A file that the student's code made, open for reading. Raises NotYet if there is none, or if it isn't a file of
-    its own but a folder, a pipe or another name for some other file."""
+    """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -346,10 +341,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def held(pid: int, folder: Path) -> set[str]:
-    """What a process still has of a folder's files, deleted or not: "mapped", "open"; nothing without /proc.
-
-    proc_pid_maps(5), proc_pid_fd(5), read from outside.
-    """
+    """What a process has of a folder's files, even deleted: "mapped", "open"; proc_pid_maps(5), proc_pid_fd(5)."""
     if maps.why_not():
         return set()
     below = f"{folder.resolve()}{os.sep}"
@@ -370,8 +362,7 @@ def is_cold(path: Path) -> bool:
 
 
 def first_difference(path: Path, other: Path) -> int | None:
-    """The first byte at which two files differ, or at which one of them ends; None if they're equal. Raises NotYet as
-    `opened` does."""
+    """The first byte at which two files differ, or one of them ends; None if they're equal. NotYet as by `opened`."""
     at = 0
     with opened(path) as first, opened(other) as second:
         while True:
@@ -419,7 +410,7 @@ def right_for_each(
 
 
 def first_of(slips: Sequence[NotYet]) -> NotYet:
-    """The first slip, with its `half` only if that's right in spite of all these slips."""
+    """The first slip, with its `half` only if all slips have the same."""
     slips[0].half = slips[0].half if len({slip.half for slip in slips}) == 1 else ""
     return slips[0]
 

@@ -26,9 +26,11 @@ def read(path: Path, data: bytes | None = None) -> Notebook:
         raise NoNotebook(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise NoNotebook(f"{path} cannot be read as a notebook: not JSON: {error}") from error
-    if not _is_notebook(found):
-        raise NoNotebook(f"{path} cannot be read as a notebook: not in format 4")
-    return found
+    match found:
+        case {"nbformat": 4, "nbformat_minor": int(), "metadata": dict(), "cells": [*cells]}:
+            if all(map(_is_cell, cells)):
+                return found
+    raise NoNotebook(f"{path} cannot be read as a notebook: not in format 4")
 
 
 def code_cells(notebook: Notebook) -> list[tuple[str, str]]:
@@ -44,13 +46,6 @@ def content(path: Path) -> bytes:
             words = f"it has {in_words(size, 'bytes')}; the limit is {in_words(LARGEST, 'bytes')}"
             raise OSError(errno.EFBIG, words, str(path))
         return file.read()
-
-
-def _is_notebook(found: Any) -> bool:
-    match found:
-        case {"nbformat": 4, "nbformat_minor": int(), "metadata": dict(), "cells": [*cells]}:
-            return all(map(_is_cell, cells))
-    return False
 
 
 def _is_cell(found: Any) -> bool:

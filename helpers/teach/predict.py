@@ -62,10 +62,7 @@ class Prediction(Lasting):
 
     @property
     def sizes(self) -> dict[str, float]:
-        """Bytes by name, for `curves(…, predicted=guess.sizes)`; {} if no size was predicted.
-
-        A single number has the name "".
-        """
+        """Bytes by name, "" for a single number, for `curves(…, predicted=guess.sizes)`; {} if none was predicted."""
         value = self.value
         if value is None or self.unit not in SIZES or self.kind not in ("number", "numbers"):
             return {}
@@ -78,7 +75,14 @@ class Prediction(Lasting):
         Raises ValueError for a value that doesn't answer this question.
         """
         if value is not None and self._checked(value) is None:
-            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {self._wanted()}")
+            up_to = f" to {in_unit(self.most, self.unit)}" if self.most is not None else " up"
+            wanted = {
+                "number": f"a number from 0{up_to}",
+                "numbers": f"a number from 0{up_to} for each of {', '.join(self.names)}",
+                "choice": f"one of {', '.join(self.names)}",
+                "order": f"all of {', '.join(self.names)}, each once, in order",
+            }
+            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {wanted[self.kind]}")
         late, answer = self._after is not None, None if value is None else self._checked(value)
         if answer != self.value:
             if late:
@@ -97,12 +101,7 @@ class Prediction(Lasting):
         if self.kind == "numbers" and not isinstance(measured, Mapping):
             raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
         shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
-        text = {
-            "number": lambda guess: self._number_beside("", guess, shown[0]),
-            "numbers": lambda guess: self._numbers_beside(guess or {}, measured),
-            "choice": lambda guess: _choice_beside(guess, measured),
-            "order": lambda guess: _order_beside(guess, measured),
-        }[self.kind](self.value)
+        text = self._number_beside("", self.value, shown[0]) if self.kind == "number" else self._beside(measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
@@ -133,8 +132,24 @@ class Prediction(Lasting):
 
     @cached_property
     def widget(self) -> widgets.Widget:
-        """The inputs, made once, so that every display shows the same state."""
-        return _inputs(self)
+        """Inputs, and a line that says what is kept; made once, so that every display shows the same state."""
+        boxes = _inputs(self)
+        line = widgets.HTML(f"<em>{escape(self.status)}</em>")
+
+        def changed(_: Any) -> None:
+            try:
+                self.keep(_answer(self, [box.value for box in boxes]))
+                text = self.status
+            except ValueError as error:
+                text = f"{error} ({self.status})"
+            line.value = f"<em>{escape(text)}</em>"
+
+        for box in boxes:
+            box.observe(changed, "value")
+        question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(self.question)}")
+        all_of_it = widgets.VBox([question, *boxes, line])
+        all_of_it.add_class("zc-inputs")
+        return all_of_it
 
     def _repr_html_(self) -> str:
         value = self.value
@@ -159,15 +174,6 @@ class Prediction(Lasting):
         return f"{_BLANK} {escape(self.unit)}" if self.unit else _BLANK
 
     # --- numbers and words ----------------------------------------------------------------------------------
-    def _wanted(self) -> str:
-        up_to = f" to {in_unit(self.most, self.unit)}" if self.most is not None else " up"
-        return {
-            "number": f"a number from 0{up_to}",
-            "numbers": f"a number from 0{up_to} for each of {', '.join(self.names)}",
-            "choice": f"one of {', '.join(self.names)}",
-            "order": f"all of {', '.join(self.names)}, each once, in order",
-        }[self.kind]
-
     def _checked(self, value: Any) -> Value | None:
         """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""
         if self.kind == "number":
@@ -178,14 +184,8 @@ class Prediction(Lasting):
             return fit or None
         if self.kind == "choice":
             return value if value in self.names else None
-        return (
-            list(value) if isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names) else None
-        )
-
-    @property
-    def _counts(self) -> bool:
-        """Are its numbers counts of things?"""
-        return self.unit.endswith("s") or self.unit.startswith("of ")
+        is_order = isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names)
+        return list(value) if is_order else None
 
     def _is_number(self, value: Any) -> bool:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -203,11 +203,26 @@ class Prediction(Lasting):
         result = f"{self._measured(measured)}{self._apart(guess, measured)}"
         return f"You predicted {in_unit(guess, self.unit)}{of}; measured {result}."
 
-    def _numbers_beside(self, guesses: Mapping[str, float], measured: Mapping[str, float | None]) -> str:
-        names = [name for name in self.names if name in measured]
-        if not guesses:
-            return f"No prediction yet. Measured: {', '.join(f'{n} {self._measured(measured[n])}' for n in names)}."
-        return " ".join(self._number_beside(name, guesses.get(name), measured[name]) for name in names)
+    def _beside(self, measured: Any) -> str:
+        """The same for several numbers, a choice and an order."""
+        guess, result = self.value, f"{measured}"
+        if self.kind == "numbers":
+            numbers = {name: measured[name] for name in self.names if name in measured}
+            if guess:
+                return " ".join(self._number_beside(name, guess.get(name), numbers[name]) for name in numbers)
+            result = ", ".join(f"{name} {self._measured(number)}" for name, number in numbers.items())
+        elif self.kind == "order":
+            result = ", ".join(measured)
+        if guess is None:
+            return f"No prediction yet. Measured: {result}."
+        if self.kind == "choice":
+            as_predicted = f"As you predicted: {result}."
+            return as_predicted if guess == measured else f"You predicted “{guess}”; measured: {result}."
+        same = sum(a == b for a, b in zip(guess, measured, strict=False))
+        if same == len(measured):
+            return f"Just as you predicted: {result}."
+        places = "none is" if same == 0 else "1 is" if same == 1 else f"{same} are"
+        return f"You predicted {', '.join(guess)}; measured {result}: {places} where you put it."
 
     def _apart(self, guess: float, measured: float) -> str:
         """How far off the guess was, if that says anything."""
@@ -221,7 +236,8 @@ class Prediction(Lasting):
         factor = high / low
         if factor < 1.3:
             return " – close"
-        times = f"{digits(factor) if factor >= 10 else f'{factor:.2g}'} times as {'many' if self._counts else 'much'}"
+        much = "many" if self.unit.endswith("s") or self.unit.startswith("of ") else "much"  # of things, or of bytes
+        times = f"{digits(factor) if factor >= 10 else f'{factor:.2g}'} times as {much}"
         return f" – {times}" if guess < measured else f" – you expected {times}"
 
 
@@ -252,47 +268,20 @@ def predict(
     return Prediction(key, question, kind, unit if kind in ("number", "numbers") else "", names, most)
 
 
-# --- in words -------------------------------------------------------------------------------------------------
-def _choice_beside(guess: str | None, measured: Any) -> str:
-    if guess is None:
-        return f"No prediction yet. Measured: {measured}."
-    return f"As you predicted: {measured}." if guess == measured else f"You predicted “{guess}”; measured: {measured}."
-
-
-def _order_beside(guess: list[str] | None, measured: Any) -> str:
-    order = list(measured)
-    if guess is None:
-        return f"No prediction yet. Measured: {', '.join(order)}."
-    same = sum(a == b for a, b in zip(guess, order, strict=False))
-    if same == len(order):
-        return f"Just as you predicted: {', '.join(order)}."
-    places = "none is" if same == 0 else "1 is" if same == 1 else f"{same} are"
-    return f"You predicted {', '.join(guess)}; measured {', '.join(order)}: {places} where you put it."
-
-
 # --- as inputs ------------------------------------------------------------------------------------------------
-STYLE = {"description_width": "initial"}
-
-
-def _inputs(prediction: Prediction) -> widgets.Widget:
-    """The question, labelled inputs, and a line that says what is kept."""
-    boxes = {"choice": _choice_input, "order": _order_inputs}.get(prediction.kind, _number_inputs)(prediction)
-    line = widgets.HTML(f"<em>{escape(prediction.status)}</em>")
-
-    def changed(_: Any) -> None:
-        try:
-            prediction.keep(_answer(prediction, [box.value for box in boxes]))
-            text = prediction.status
-        except ValueError as error:
-            text = f"{error} ({prediction.status})"
-        line.value = f"<em>{escape(text)}</em>"
-
-    for box in boxes:
-        box.observe(changed, "value")
-    question = widgets.HTML(f"{INPUTS}<strong>Predict.</strong> {inline(prediction.question)}")
-    all_of_it = widgets.VBox([question, *boxes, line])
-    all_of_it.add_class("zc-inputs")
-    return all_of_it
+def _inputs(prediction: Prediction) -> list[widgets.Widget]:
+    """Text inputs for numbers, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
+    value, names, style = prediction.value, prediction.names, {"description_width": "initial"}
+    if prediction.kind == "choice":
+        return [widgets.RadioButtons(options=names, value=value, description="Your prediction", style=style)]
+    if prediction.kind == "order":
+        options = [("choose", None), *((name, name) for name in names)]
+        places = enumerate(value or [None] * len(names), 1)
+        return [widgets.Dropdown(options=options, value=at, description=f"Place {i}", style=style) for i, at in places]
+    unit = f", {prediction.unit}" if prediction.unit else ""
+    numbers = {"Your prediction": value} if prediction.kind == "number" else dict.fromkeys(names) | (value or {})
+    texts = {f"{name}{unit}": "" if number is None else f"{number:.12g}" for name, number in numbers.items()}
+    return [widgets.Text(text, description=of, continuous_update=False, style=style) for of, text in texts.items()]
 
 
 def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
@@ -307,33 +296,6 @@ def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
     if prediction.kind == "number":
         return numbers[0]
     return {name: number for name, number in zip(prediction.names, numbers, strict=True) if number is not None} or None
-
-
-def _number_inputs(prediction: Prediction) -> list[widgets.Widget]:
-    """A text input for each number, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
-    unit = f", {prediction.unit}" if prediction.unit else ""
-    value = prediction.value if prediction.kind == "numbers" else {"Your prediction": prediction.value}
-    numbers = {name: (value or {}).get(name) for name in prediction.names or ("Your prediction",)}
-    return [
-        widgets.Text(
-            "" if number is None else f"{number:.12g}",
-            description=f"{name}{unit}",
-            continuous_update=False,
-            style=STYLE,
-        )
-        for name, number in numbers.items()
-    ]
-
-
-def _choice_input(prediction: Prediction) -> list[widgets.Widget]:
-    names, value = prediction.names, prediction.value
-    return [widgets.RadioButtons(options=names, value=value, description="Your prediction", style=STYLE)]
-
-
-def _order_inputs(prediction: Prediction) -> list[widgets.Widget]:
-    options = [("choose", None), *((name, name) for name in prediction.names)]
-    places = enumerate(prediction.value or [None] * len(prediction.names), 1)
-    return [widgets.Dropdown(options=options, value=name, description=f"Place {i}", style=STYLE) for i, name in places]
 
 
 def _read(text: str, unit: str) -> float | None:

@@ -26,10 +26,13 @@ def progress() -> Said:
     begun_first = sorted(filter(None, next_up), key=lambda step: not step.startswith("`"))
     after = f"{done} of {most} done. " + (f"**Next:** {begun_first[0]}." if begun_first else "That's all there is.")
     full = BAR * done // most
+    outcomes = {sign: outcome for outcome, (sign, *_) in BADGES.items()}  # a badge for each sign and its words
+    cells = html_table(caption, HEADER, rows)
+    table = re.sub("([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), cells)
     bar = f'<progress value="{done}" max="{most}" aria-label="done" style="width:100%;max-width:30em"></progress>'
     return Said(
         f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}",
-        f"{_marked(html_table(caption, HEADER, rows))}{bar}{paragraphs(after)}",
+        f"{table}{bar}{paragraphs(after)}",
     )
 
 
@@ -61,9 +64,3 @@ def _stand(exercise: Exercise) -> str:
     if exercise.was_right:
         return f"✓ {name}: right"
     return f"○ {name}: tried {times}" if exercise.attempts else f"{name}: not attempted"
-
-
-def _marked(table: str) -> str:
-    """The table with a badge in place of each sign and its words."""
-    outcomes = {sign: outcome for outcome, (sign, *_) in BADGES.items()}
-    return re.sub("([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), table)

@@ -3,13 +3,11 @@
 Without a kernel a choice opens all the same, without a script.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
-from pathlib import Path
 from string import ascii_lowercase
-from typing import Any
 
 import ipywidgets as widgets
 
@@ -102,26 +100,17 @@ class Quiz(Lasting):
         """A button for each choice, made once, so that every display shows the same state."""
         box = widgets.VBox([widgets.HTML(f"{INPUTS}<strong>{inline(self.question)}</strong> {CLICK}")])
         for letter, choice in self.lettered:
-            box.children += self._row(letter, choice)
+            button = widgets.Button(description=f"({letter}) {plain(choice.text)}")
+            reply = f'<div role="status">{choice.reply}</div>'
+            below = widgets.HTML(reply if letter in self.clicked else "")
+            button.on_click(partial(self._click, letter, reply, below))
+            box.children += button, below
         box.add_class("zc-inputs")
         return box
 
-    def _row(self, letter: str, choice: Choice) -> tuple[widgets.Widget, ...]:
-        """A choice's button, and what a click on it shows."""
-        button = widgets.Button(description=f"({letter}) {plain(choice.text)}")
-        below = widgets.HTML()
-
-        def show() -> None:
-            below.value = f'<div role="status">{choice.reply}</div>'
-
-        def click(_: widgets.Button) -> None:
-            self._keep(letter)
-            show()
-
-        button.on_click(click)
-        if letter in self.clicked:
-            show()
-        return button, below
+    def _click(self, letter: str, reply: str, below: widgets.HTML, _: widgets.Button) -> None:
+        self._keep(letter)
+        below.value = reply
 
 
 def quiz(key: str) -> Quiz:
@@ -132,17 +121,17 @@ def quiz(key: str) -> Quiz:
 
 def quizzes(lesson: str = "[0-9][0-9]") -> tuple[Quiz, ...]:
     """Every quiz of every lesson, or of one lesson: "02"."""
-    lessons = sorted(folders.EXERCISES.glob(lesson))
-    return tuple(_quiz(lesson, *entry) for lesson in lessons for entry in exercise_files.quizzes(lesson))
-
-
-def _quiz(lesson: Path, name: str, entry: Mapping[str, Any]) -> Quiz:
-    choices = (Choice(_line(c["text"]), c.get("right", False), _line(c["feedback"])) for c in entry["choices"])
-    function = entry.get("measured_by")
-    answer = partial(exercise_files.measured_by, lesson, function) if function else None
-    return Quiz(f"{lesson.name}.{name}", _line(entry["question"]), tuple(choices), answer)
+    return tuple(
+        Quiz(
+            f"{folder.name}.{name}",
+            _line(entry["question"]),
+            tuple(Choice(_line(c["text"]), c.get("right", False), _line(c["feedback"])) for c in entry["choices"]),
+            partial(exercise_files.measured_by, folder, entry["measured_by"]) if "measured_by" in entry else None,
+        )
+        for folder in sorted(folders.EXERCISES.glob(lesson))
+        for name, entry in exercise_files.quizzes(folder)
+    )
 
 
 def _line(text: str) -> str:
-    """A text of several lines on one line."""
-    return " ".join(text.split())
+    return " ".join(text.split())  # on one line

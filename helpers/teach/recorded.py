@@ -60,8 +60,12 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         if (limit := own_limit() or LEAST_MEMORY) < LEAST_MEMORY and callable(made):
             raise NotMeasuredHere(_narrow(limit))
         value = made() if callable(made) else made
-        why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None) or _no_disk(value)
-        why = why or (f"Not measured here: {_narrow(limit)}" if limit < LEAST_MEMORY else None)
+        why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
+        system = getattr(getattr(value, "machine", None), "file_system", None)
+        if not why and system and folders.in_memory(system):  # nothing comes from a disk, and pages count as shared
+            why = f"{IN_MEMORY} ({system}): no disk to measure, unless ZERO_COPY_DATA names one"
+        if not why and limit < LEAST_MEMORY:
+            why = f"Not measured here: {_narrow(limit)}"
     except NotMeasuredHere as error:
         refused, why = error, f"Not measured here: {error}"
     if why is None:
@@ -75,7 +79,10 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             raise refused from None
         print(f"{why}, and there is no recorded run {name!r}: some figures are missing.")
         return value
-    _say(f"{why}. Recorded figures, made on: {machine}")
+    words, cell = f"{why}. Recorded figures, made on: {machine}", getattr(running_shell(), "execution_count", None)
+    if cell is None or _said.get(words) != cell:
+        print(words)
+    _said[words] = cell
     return found
 
 
@@ -92,25 +99,9 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
 
 
-def _say(words: str) -> None:
-    """Prints them, once in a cell."""
-    cell = getattr(running_shell(), "execution_count", None)
-    if cell is None or _said.get(words) != cell:
-        print(words)
-    _said[words] = cell
-
-
 def _narrow(limit: int) -> str:
     has, need = (in_words(size, "bytes") for size in (limit, LEAST_MEMORY))
     return f"{LIMITED} {has}, and lessons need {need}"
-
-
-def _no_disk(made: Measured) -> str | None:
-    """Why there's no disk to show: nothing of a file in memory comes from one, and its pages count as shared memory."""
-    machine = getattr(made, "machine", None)
-    if machine and folders.in_memory(machine.file_system):
-        return f"{IN_MEMORY} ({machine.file_system}): no disk to measure, unless ZERO_COPY_DATA names one"
-    return None
 
 
 def _plain(made: Measured) -> dict:

@@ -6,7 +6,6 @@ folder can't be written, values are kept in this kernel.
 
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from .. import folders
@@ -31,7 +30,7 @@ def keep(name: str, key: str, value: Any) -> bool:
     try:
         with alone(folders.state(), LOCK_TIMEOUT_S):
             values = {k: v for k, v in (_on_disk(name) | {key: value}).items() if v is not None}
-            folders.write_whole(_path(name), json.dumps(values, indent=1, sort_keys=True) + "\n")
+            folders.write_whole(folders.state() / f"{name}.json", json.dumps(values, indent=1, sort_keys=True) + "\n")
     except OSError:
         _here.setdefault(name, {})[key] = value
         return False
@@ -39,14 +38,10 @@ def keep(name: str, key: str, value: Any) -> bool:
     return True
 
 
-def _path(name: str) -> Path:
-    return folders.state() / f"{name}.json"
-
-
 def _on_disk(name: str) -> dict[str, Any]:
     """What the file holds. Renames a damaged file to the first free name of predictions.damaged,
     predictions-2.damaged, …"""
-    path = _path(name)
+    path = folders.state() / f"{name}.json"
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:
             values = json.loads(content(path))

@@ -47,10 +47,7 @@ class Work:
 
     def bring_up_to_date(self) -> Iterator[str]:
         """Makes missing copies, and merges a new edition into the others. Yields a line for each thing done, and for
-        each file that had to stay as it is.
-
-        Raises OSError if the folder can't be written, or the disk is full.
-        """
+        each file that had to stay as it is. OSError if the folder can't be written, or the disk is full."""
         new: list[Path] = []
         in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
         yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
@@ -116,9 +113,12 @@ class Work:
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
         """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
         theirs, mine = read(lesson), None if was is None else read(path, was)
-        digest = _digest_of(theirs)
-        handed_out = self._handed_out(lesson, _made_from(mine)) if mine else []
-        done = merged(handed_out, mine["cells"] if mine else [], theirs["cells"])
+        digest, base = _digest_of(theirs), []
+        if mine and (was_made_from := _made_from(mine)):
+            with suppress(NoNotebook):
+                handed_out = read(self._base(lesson, was_made_from))
+                base = handed_out["cells"] if _digest_of(handed_out) == was_made_from else []
+        done = merged(base, mine["cells"] if mine else [], theirs["cells"])
         notebook = mine or theirs
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
         notebook = notebook | {
@@ -151,13 +151,6 @@ class Work:
         """The path of what was handed out under this digest."""
         inside = file.relative_to(self.lessons)
         return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
-
-    def _handed_out(self, lesson: Path, digest: str) -> list[Cell]:
-        """The cells that were handed out under this digest; none if it isn't known."""
-        with suppress(NoNotebook):
-            found = read(self._base(lesson, digest))
-            return found["cells"] if _digest_of(found) == digest else []
-        return []
 
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
@@ -240,13 +233,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with alone(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
+        return 0
     except ValueError as error:
         print(error, file=sys.stderr)
     except OSError as error:
         why = f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}"
         print(f"{why}. Set ZERO_COPY_WORK to another folder for them.", file=sys.stderr)
-    else:
-        return 0
     return 1
 
 
