@@ -7,8 +7,7 @@ from itertools import groupby
 from statistics import median
 
 from ..units import in_words
-from . import predictions
-from .charts import outcomes
+from .charts import MIN_ANSWERS, outcomes, pictures
 from .course import Course
 from .grades import Grade
 from .lessons import exercise_title, lesson
@@ -35,7 +34,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         hand_ins=len(hand_ins),
         answers=len(judged),
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
-        least=predictions.MIN_ANSWERS,
+        least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
         took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
         given=sum(grade.by_teacher for grade in grades),
@@ -55,7 +54,7 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
         for key, answers in by_exercise.items()
     }
-    drawn, too_few = predictions.pictures(lesson(name), hand_ins)
+    drawn, too_few = pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
         "handed_in": len(handed_in),
