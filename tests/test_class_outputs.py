@@ -21,13 +21,13 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser
 from pypdf import PdfReader
 
-from helpers.classroom import charts, forget, lessons, mistakes
+from helpers.classroom import charts, forget, lessons
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
-from helpers.classroom.outputs import write_all
-from helpers.classroom.plain import cell, file_name, number, one_line
+from helpers.classroom.outputs import cell, file_name, write_all
+from helpers.classroom.pages import number, one_line
+from helpers.classroom.report import impersonal, summary
 from helpers.classroom.store import HandIn, Row, Student, store
-from helpers.classroom.summary import summary
 from helpers.folders import NOTEBOOKS
 from helpers.publish import lessons as notebooks
 from helpers.teach import predict
@@ -480,7 +480,7 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     ],
 )
 def test_an_example_is_impersonal(said: str, shown: str):
-    assert mistakes.impersonal(said, "02.chunks") == shown
+    assert impersonal(said, "02.chunks") == shown
 
 
 def given(key: str, answers: list) -> list[HandIn]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
 from .outputs import write_all, written
-from .pages import text
-from .plain import one_line
+from .pages import one_line, text
 from .store import FILE, Store, store
 
 

@@ -28,9 +28,9 @@ from . import judge, sandbox
 from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
+from .report import summary
 from .store import Row, Store, store
 from .submissions import CannotBeGraded, Submission, submissions
-from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below

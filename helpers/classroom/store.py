@@ -146,12 +146,8 @@ class Store:
         kind, key = KINDS[table]
         order = ", ".join(f'"{name}"' for name in key)
         rows = self._connection.execute(f"select * from {table} order by {order}")
-        return [kind(*map(_value, row)) for row in rows]
-
-
-def _value(text: str) -> object:
-    value = json.loads(text)
-    return tuple(value) if isinstance(value, list) else value
+        values = ([json.loads(text) for text in row] for row in rows)
+        return [kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values]
 
 
 @contextmanager
