@@ -38,11 +38,18 @@ def forget(student: str, folder: Path) -> str:
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
         write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
+        words = "|".join(re.escape(word) for word in (student, names[student]) if word)
+        mentions = [
+            f"{name}, line {number}, still names the student"
+            for name in (CLASS, OVERRIDES)
+            for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1)
+            if re.search(rf"(?<!\w)({words})(?!\w)", line)
+        ]
         return text(
             "forgotten.txt.j2",
             who=_called(student, names[student]),
             deleted=deleted,
-            mentions=list(_mentions([student, names[student]], folder)),
+            mentions=mentions,
             files=[one_line(file) for file in files],
         )
 
@@ -99,14 +106,6 @@ def _parsed(toml: str) -> dict:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError:
         return {}
-
-
-def _mentions(words: list[str], folder: Path) -> Iterator[str]:
-    """The lines of the teacher's files that still contain the key or the name."""
-    for name in (CLASS, OVERRIDES):
-        for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1):
-            if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line) for word in words if word):
-                yield f"{name}, line {number}, still names the student"
 
 
 def main(arguments: list[str] | None = None) -> int:

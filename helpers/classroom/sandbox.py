@@ -53,9 +53,8 @@ def fence(folder: Path) -> Fence:
 def unavailable_reason() -> str | None:
     """Tries to make a sandbox. Returns why that didn't work, and what would help; None if it worked."""
     if sys.platform != "linux":
-        return (
-            f"a sandbox needs Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
-        )
+        needs = "a sandbox needs Linux with bubblewrap"
+        return f"{needs}, and this is {sys.platform}; grade in a virtual machine with Linux"
     if os.geteuid() == 0:
         return "no limit on processes holds for root; grade as an ordinary user"
     if not shutil.which("bwrap"):
@@ -97,10 +96,8 @@ def _outside() -> tuple[str, ...]:
     for path in ("/dev/shm", "/tmp"):
         options += ["--size", str(MEMORY_FILES), "--tmpfs", path]
     python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-    project = map(
-        str, (ROOT / "helpers", DATA / "samples", DATA / "recorded")
-    )  # without exercises, which have solutions
-    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *project):
+    project = (ROOT / "helpers", DATA / "samples", DATA / "recorded")  # without exercises, which have solutions
+    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *map(str, project)):
         options += ["--ro-bind-try", path, path]
     for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):  # links into /usr, on most systems
         options += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
@@ -126,8 +123,7 @@ class NoRoom(OSError):
 
 
 class _Stop:
-    """Says why to stop the process that works in a folder: it has filled its part of the disk. You can call it as often
-    as you like. Raises NoRoom if this machine has no room left."""
+    """Says why to stop the process that works in a folder. Raises NoRoom if this machine has no room left."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0

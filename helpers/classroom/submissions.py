@@ -149,12 +149,8 @@ class _Owner:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
     @property
-    def others(self) -> list[_Upload]:
-        return [upload for upload in self.uploads if not _is_hand_in(upload.name)]
-
-    @property
     def trouble(self) -> str | None:
-        return next((upload.file.trouble for upload in self.others if upload.file.trouble), None)
+        return next((upload.file.trouble for upload in self.uploads if upload.file.trouble), None)
 
     def named(self, name: str) -> dict[Parts, File]:
         """The student's files with this name, by their folder."""
@@ -210,7 +206,7 @@ class _Tree:
             users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
             if all(users) and (alone or len(set(users)) > 1):
                 return True
-            # or else they may be named after their students, with or without the lesson first, as in `hand_in`
+            # they may also be named after their students, with or without the lesson first, as in `hand_in`
             zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
             unnumbered = len(hand_ins) > 1 and not any(map(_numbered, hand_ins))
             return alone and (unnumbered or len(set(zips)) < len(zips))
@@ -266,12 +262,16 @@ class _Sorter:
                 named = found.groupdict()
                 end = depth + 1 + path.count("/", 0, found.start("place"))
                 key = named.get("id") or named["name"]
-                owner = self._owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
-                if file:
-                    owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
+                owner = _Owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
             elif file and file.trouble and path.rpartition("/")[0] in ("", SUBMITTED):
-                name = _stem(file.name)
-                self._owner("plain", name, name, name, file.parts).uploads.append(_Upload(file, file.name, False))
+                name, named = _stem(file.name), {}
+                owner = _Owner("plain", name, name, name, file.parts)
+            else:
+                continue
+            # students who share a key but not a name are two
+            owner = self.owners.setdefault((owner.layout, owner.key, owner.name), owner)
+            if file:
+                owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
 
     def _class_zip(self, file: File, tree: _Tree, folder: Parts) -> _Tree | None:
         """What is in a zip of several students' files; None for any other file in a folder of the class."""
@@ -288,10 +288,6 @@ class _Sorter:
             return None
         self.zips += [] if file.inside else [zipped]
         return inside
-
-    def _owner(self, layout: str, key: str, name: str, place: str, at: Parts) -> _Owner:
-        """The owner of these names, made if need be. Students who share a key but not a name are two owners."""
-        return self.owners.setdefault((layout, key, name), _Owner(layout, key, name, place, at))
 
 
 def _path(parts: Parts, file: File | None) -> str:
@@ -356,7 +352,7 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
-        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.others])
+        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.uploads])
     elif len(hand_ins) > ZIP_ENTRIES:
         why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
