@@ -23,18 +23,11 @@ class BadCourse(ValueError):
 
 @dataclass(frozen=True)
 class Course:
-    """title      for pages
-    points     by exercise, {"02.chunks": 10.0}
-    due        by lesson, {"02": a moment with its time zone}; work for any other lesson is never late
-    students   names of those who should hand in, by key (see store.Student); empty if the teacher gave no list
-    overrides  the teacher's points and comment for an answer: {("ada", "02.chunks"): (8.0, "Nearly.")}; with points
-               None, the check's points stay
-    """
-
-    title: str = "Zero copy, measured"
-    points: Mapping[str, float] = field(default_factory=dict)
-    due: Mapping[str, datetime] = field(default_factory=dict)
-    students: Mapping[str, str] = field(default_factory=dict)
+    title: str = "Zero copy, measured"  # for pages
+    points: Mapping[str, float] = field(default_factory=dict)  # by exercise, {"02.chunks": 10.0}
+    due: Mapping[str, datetime] = field(default_factory=dict)  # by lesson, with a time zone; other work is never late
+    students: Mapping[str, str] = field(default_factory=dict)  # who should hand in: names by key; empty without a list
+    # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0, "Nearly.")}
     overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
 
     def worth(self, exercise: str) -> float:
@@ -63,8 +56,15 @@ def course(folder: Path) -> Course:
             students={key: str(name) for key, name in students.items()},
         )
         path = folder / OVERRIDES
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("override", ())
-        return replace(about, overrides=dict(map(_override, entries)))
+        overrides = {}
+        for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("override", ()):
+            if not isinstance(entry, dict) or not {"student", "exercise"} <= set(entry):
+                raise ValueError(f"an [[override]] needs a student and an exercise; this one is {entry!r}")
+            _only(entry, {"student", "exercise", "points", "comment"})
+            exercise = nearest(str(entry["exercise"]), keys(), "exercise")
+            points = _points(exercise, entry["points"]) if "points" in entry else None
+            overrides[str(entry["student"]), exercise] = points, str(entry.get("comment", ""))
+        return replace(about, overrides=overrides)
     except ValueError as error:
         raise BadCourse(f"{path}: {error}") from None
 
@@ -100,12 +100,3 @@ def _moment(key: str, when: Any) -> datetime:
     if not isinstance(when, datetime):
         raise ValueError(f"lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00")
     return when.astimezone()
-
-
-def _override(table: Any) -> tuple[tuple[str, str], tuple[float | None, str]]:
-    if not isinstance(table, dict) or not {"student", "exercise"} <= set(table):
-        raise ValueError(f"an [[override]] needs a student and an exercise; this one is {table!r}")
-    _only(table, {"student", "exercise", "points", "comment"})
-    answer = str(table["student"]), nearest(str(table["exercise"]), keys(), "exercise")
-    points = _points(table["exercise"], table["points"]) if "points" in table else None
-    return answer, (points, str(table.get("comment", "")))

@@ -1,10 +1,8 @@
 """A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
 
-nbgrader hands out, collects, shows and exports. It runs no student's code: see template/nbgrader_config.py. The check's
-verdict goes where nbgrader's own tests would have put theirs (auto_score, auto_comment). What a teacher types in
-formgrader has its own place (manual_score, manual_comment). We never touch that, and it counts before the verdict.
-
-Only the functions need nbgrader: you can import the module without it.
+nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where nbgrader's own tests
+would have put theirs (auto_score, auto_comment). What a teacher types in formgrader has its own place (manual_score,
+manual_comment). We never touch that, and it counts before the verdict.
 """
 
 import json
@@ -43,16 +41,11 @@ class NotReady(RuntimeError):
 
 @dataclass(frozen=True)
 class Put:
-    """What was written to a gradebook.
+    """What was written to a gradebook."""
 
-    scores    how many answers have the check's score
-    ungraded  answers that could not be graded: nbgrader shows that they need a manual grade
-    teachers  answers for which a teacher typed a score or comment in formgrader, which counts before the check's
-    """
-
-    scores: int = 0
-    ungraded: tuple[str, ...] = ()
-    teachers: tuple[str, ...] = ()
+    scores: int = 0  # how many answers have the check's
+    ungraded: tuple[str, ...] = ()  # answers that could not be graded: nbgrader shows that they need a manual grade
+    teachers: tuple[str, ...] = ()  # for which a teacher typed a score or comment in formgrader: that counts
 
     def __str__(self) -> str:
         parts = [f"nbgrader's gradebook has the scores of {self.scores} answers"]
@@ -94,9 +87,8 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
 def put_scores(folder: Path, records: Store, course: Course) -> Put:
     """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
 
-    A second run writes the same again. Marks for the teacher ("needs manual grading") each answer that could not be
-    graded, and each score that a teacher typed before the check's changed. Raises NotReady, before it writes anything,
-    if the gradebook lacks something.
+    Marks for the teacher ("needs manual grading") each answer that could not be graded, and each score that a teacher
+    typed before the check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something.
     """
     app = _settings(folder)
     from nbgrader.utils import parse_utc

@@ -13,7 +13,7 @@ from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
 from .outputs import write_all, written
 from .pages import one_line, text
-from .store import FILE, Store, store
+from .store import FILE, store
 
 
 class Unknown(LookupError):
@@ -24,9 +24,12 @@ def forget(student: str, folder: Path) -> str:
     """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
     that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
     with store(folder) as records:
-        names = _names(records, folder)
+        about = course(folder)
+        keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
+        names = dict.fromkeys(keys, "")  # "" for a student without a name
+        names |= {one.key: one.name for one in records.students()} | dict(about.students)
         if student not in names:
-            write_all(records, course(folder), folder)  # perhaps an earlier deletion was cut off before this
+            write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
             lower = {name.casefold(): key for key, name in names.items() if name}
             keys = get_close_matches(student, names, n=3)
             keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
@@ -38,29 +41,13 @@ def forget(student: str, folder: Path) -> str:
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
         write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
-        words = "|".join(re.escape(word) for word in (student, names[student]) if word)
-        mentions = [
-            f"{name}, line {number}, still names the student"
-            for name in (CLASS, OVERRIDES)
-            for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1)
-            if re.search(rf"(?<!\w)({words})(?!\w)", line)
-        ]
         return text(
             "forgotten.txt.j2",
             who=_called(student, names[student]),
             deleted=deleted,
-            mentions=mentions,
+            mentions=list(_mentions([student, names[student]], folder)),
             files=[one_line(file) for file in files],
         )
-
-
-def _names(records: Store, folder: Path) -> dict[str, str]:
-    """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
-    about = course(folder)
-    keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
-    return (
-        dict.fromkeys(keys, "") | {student.key: student.name for student in records.students()} | dict(about.students)
-    )
 
 
 def _called(key: str, name: str) -> str:
@@ -106,6 +93,14 @@ def _parsed(toml: str) -> dict:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError:
         return {}
+
+
+def _mentions(words: list[str], folder: Path) -> Iterator[str]:
+    """The lines of the teacher's files that still contain the key or the name."""
+    for name in (CLASS, OVERRIDES):
+        for number, line in enumerate((folder / name).read_text(encoding="utf-8").splitlines(), 1):
+            if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", line) for word in words if word):
+                yield f"{name}, line {number}, still names the student"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -53,13 +53,11 @@ def grade(
 ) -> None:
     """Grades the collected work, writes the results into `folder`, and prints what came of it.
 
-    trusted   without a sandbox: the students' code runs with the caller's rights
-    nbgrader  a course whose gradebook gets the scores, too
-    timeout   seconds for a student's function
+    `trusted`: without a sandbox, with the caller's rights. `nbgrader`: a course whose gradebook gets the scores, too.
+    `timeout`: seconds for a student's function.
 
-    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse if the
-    teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
-    ready.
+    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse for an
+    error in the teacher's files; and NotReady, after everything else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (reason := sandbox.unavailable_reason()):
         raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
@@ -124,10 +122,8 @@ def runs_alone(key: str) -> bool:
 
 
 class _Judges:
-    """Processes that judge, one for each notebook, `at_once` of them at a time.
-
-    alone  only one runs at a time: an answer that is slow then is slow by itself
-    """
+    """Processes that judge, one for each notebook, `at_once` of them at a time. An answer that is slow when judged
+    `alone` is slow by itself."""
 
     def __init__(self, records: Store, trusted: bool, timeout: float, done: Callable[[], object], at_once: int):
         self.records, self.trusted, self.timeout, self.done, self.at_once = records, trusted, timeout, done, at_once

@@ -14,25 +14,17 @@ NO_EXERCISES = "this lesson has no exercises."
 
 @dataclass(frozen=True)
 class Grade:
-    """One answer: what was handed in, the check's verdict, and what the teacher says.
+    """One answer: what was handed in, the check's verdict, and what the teacher says."""
 
-    student   with the name to show
-    exercise  "02.chunks"; "" for a hand-in without exercises
-    hand_in   if there is none, its `file` is ""
-    row       if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
-    points    out of `most`; the teacher's, if `by_teacher`
-    late      True if it came after the due date, or if the system that collected it says so
-    """
-
-    student: Student
-    exercise: str
-    hand_in: HandIn
-    row: Row
-    points: float
+    student: Student  # with the name to show
+    exercise: str  # "02.chunks"; "" for a hand-in without exercises
+    hand_in: HandIn  # if there is none, its `file` is ""
+    row: Row  # if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
+    points: float  # out of `most`; the teacher's, if `by_teacher`
     most: float
     comment: str = ""
     by_teacher: bool = False
-    late: bool = False
+    late: bool = False  # it came after the due date, or the system that collected it says so
 
     @property
     def lesson(self) -> str:

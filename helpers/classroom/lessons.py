@@ -18,23 +18,20 @@ from ..teach.quizzes import quizzes
 from ..teach.words import plain
 from ..units import SIZES
 
+KINDS: dict[str | None, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}  # by an option of `predict`
 EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
 
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction that a lesson asks for, or a quiz.
-
-    names     of the numbers, the choices, or the things to put in order; () if the notebook computes them
-    measured  in the question's unit, in the form of an answer; None if this machine hasn't run the lesson; for a quiz,
-              the letter of the right choice
-    """
+    """A prediction that a lesson asks for, or a quiz."""
 
     key: str
     text: str
     kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the numbers, the choices, or the things to put in order; () if they're computed
+    # in the question's unit, in the form of an answer (a letter for a quiz); None if this machine hasn't run the lesson
     measured: Value | None = None
 
 
@@ -90,20 +87,14 @@ def _questions(sources: list[str]) -> Iterator[Question]:
         for statement in tree.body:
             match statement:
                 case ast.Assign(value=ast.Call(func=ast.Name("predict")) as call):
-                    yield _question(call, assigned)
+                    key, text = (_plain(argument, assigned) for argument in call.args)
+                    options = {keyword.arg: _plain(keyword.value, assigned) for keyword in call.keywords}
+                    option = next((name for name in KINDS if name in options), None)
+                    kind = KINDS.get(option, "number")
+                    unit = options.get("unit", "MiB") if kind in ("number", "numbers") else ""
+                    yield Question(key, text or key, kind, unit, tuple(options.get(option) or ()))
                 case ast.Assign([ast.Name(name)], value):
                     assigned[name] = _plain(value, assigned)
-
-
-def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:
-    key, text = (_plain(argument, assigned) for argument in call.args)
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    by_option: dict[str, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}
-    option = next((name for name in by_option if name in options), None)
-    names = _plain(options[option], assigned) if option else None
-    unit = _plain(options["unit"], assigned) if "unit" in options else "MiB"
-    kind = by_option.get(option, "number")
-    return Question(key, text or key, kind, unit if kind in ("number", "numbers") else "", tuple(names or ()))
 
 
 def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:

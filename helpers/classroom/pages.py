@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -47,8 +46,9 @@ _ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": u
 
 def page(template: str, heading: str, course: Course, **values: object) -> str:
     """A whole page. Only what a template marks `safe` is HTML, and what comes from `line` and `paragraphs`."""
+    sheets = [path.read_text(encoding="utf-8") for path in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")]
     return _ENVIRONMENT.get_template(template).render(
-        style=_style(), heading=heading, course=course, edition=edition(), **values
+        style="\n".join(sheets), heading=heading, course=course, edition=edition(), **values
     )
 
 
@@ -82,10 +82,3 @@ def _hint(grade: Grade) -> str:
     if grade.outcome == "not yet":
         return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
     return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
-
-
-@cache
-def _style() -> str:
-    return "\n".join(
-        sheet.read_text(encoding="utf-8") for sheet in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")
-    )

@@ -49,19 +49,12 @@ class CannotBeGraded(Exception):
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """parts     its place below the collected folder, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
-    at        its path on the disk, or its entry in the zip `inside`
-    changed   in seconds since 1970, according to its folder or zip; None if that gives no time
-    trouble   why it can't be read; None if nothing is known to be wrong with it
-    of_class  True for a zip of the whole class, which no student packed, so it may have any size
-    """
-
-    parts: tuple[str, ...]
-    at: Path | zipfile.ZipInfo
+    parts: tuple[str, ...]  # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
+    at: Path | zipfile.ZipInfo  # its path on the disk, or its entry in the zip `inside`
     inside: "File | None" = None
-    changed: float | None = None
-    trouble: str | None = None
-    of_class: bool = False
+    changed: float | None = None  # in seconds since 1970, according to its folder or zip; None if that gives no time
+    trouble: str | None = None  # why it can't be read; None if nothing is known to be wrong with it
+    of_class: bool = False  # a zip of the whole class, which no student packed, so it may have any size
 
     @property
     def name(self) -> str:

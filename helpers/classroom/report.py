@@ -10,7 +10,6 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 from .. import folders
 from ..teach.words import plain, short
@@ -92,27 +91,20 @@ def _time(seconds: float) -> str:
 
 
 # --- what goes wrong, in words that give nobody away ----------------------------------------------------------
-class Mistake(NamedTuple):
-    """What answers to an exercise have in common, and as an example what the check said about one of them."""
-
-    words: str
-    count: int
-    example: str
-
-
-def mistakes(grades: Iterable[Grade]) -> list[Mistake]:
-    """The mistakes in those answers to one exercise that are "not yet", the commonest first."""
+def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
+    """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
+    what the check said about one of them."""
     by_cause: dict[str, Counter[str]] = {}
     for grade in grades:
         if grade.outcome == "not yet":
             sentence = impersonal(grade.row.because, grade.exercise)
             by_cause.setdefault(grade.row.cause, Counter())[sentence] += 1
-    found = []
+    common = []
     for cause, sentences in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0])):
         words = IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given"
         commonest = min(sentences, key=lambda sentence: (-sentences[sentence], sentence))
-        found.append(Mistake(words, sentences.total(), commonest))
-    return found
+        common.append((words, sentences.total(), commonest))
+    return common
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:

@@ -37,6 +37,11 @@ SETTINGS = (  # name, the value that forbids user namespaces, a value that allow
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
 )
 KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the number of the system call
+# `/` and `/dev`, which are in memory, become read-only. If memory runs out, the process is the first to be killed,
+# choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7). Processor time has
+# no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
+LIMITS = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
+INSIDE = ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *LIMITS, "--")
 PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -45,7 +50,7 @@ def fence(folder: Path) -> Fence:
 
     def command(*shared: Path) -> tuple[str, ...]:
         binds = [word for path in (folder, *shared) for word in ("--bind", str(path), str(path))]
-        return (*_outside(), *binds, "--chdir", str(folder), *_inside())
+        return (*_outside(), *binds, "--chdir", str(folder), *INSIDE)
 
     return Fence(command, _Stop(folder))
 
@@ -61,7 +66,7 @@ def unavailable_reason() -> str | None:
         return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
     if not shutil.which("prlimit"):
         return "there is no prlimit; install the package util-linux"
-    reason = why_no_start((*_outside(), *_inside()))
+    reason = why_no_start((*_outside(), *INSIDE))
     return f"bwrap could not make a sandbox ({reason}). {_setting()}" if reason else None
 
 
@@ -106,16 +111,6 @@ def _outside() -> tuple[str, ...]:
     for name, value in environment.items():
         options += ["--setenv", name, value]
     return tuple(options)
-
-
-def _inside() -> tuple[str, ...]:
-    """Makes `/` and `/dev`, which are in memory, read-only. If memory runs out, the process is the first to be killed,
-    choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7).
-
-    Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
-    """
-    limits = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
-    return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
 
 
 class NoRoom(OSError):

@@ -23,11 +23,11 @@ import re
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,11 +83,20 @@ PREDICTION = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
 
 class Submission(NamedTuple):
-    """A student's last notebook for a lesson. `notebook` reads it again, within limits, or raises CannotBeGraded."""
+    """A student's last notebook for a lesson."""
 
     student: Student
     hand_in: HandIn
-    notebook: Callable[[], bytes]
+    file: File
+
+    def notebook(self) -> bytes:
+        """Reads it again, within limits, or raises CannotBeGraded."""
+        if self.hand_in.why_not:
+            raise CannotBeGraded(self.hand_in.why_not)
+        data = Reader().read(self.file, NOTEBOOK_SIZE, "notebook")
+        if sha256(data).hexdigest() != self.hand_in.digest:
+            raise CannotBeGraded("the file has changed since it was found; grade again")
+        return data
 
 
 def submissions(collected: Path) -> Iterator[Submission]:
@@ -121,7 +130,7 @@ def submissions(collected: Path) -> Iterator[Submission]:
                 by_lesson[candidate[1].lesson].append(candidate)
             for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
                 hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
-                yield Submission(student, hand_in, partial(_notebook, hand_in, file))
+                yield Submission(student, hand_in, file)
 
 
 # --- whose a file is, by its path alone -----------------------------------------------------------------------
@@ -339,15 +348,6 @@ def _is_changed(key: str) -> bool:
 Candidate = tuple[tuple, HandIn, File]  # what sorts it: the last counts; and where its notebook is
 
 
-def _notebook(hand_in: HandIn, file: File) -> bytes:
-    if hand_in.why_not:
-        raise CannotBeGraded(hand_in.why_not)
-    data = Reader().read(file, NOTEBOOK_SIZE, "notebook")
-    if sha256(data).hexdigest() != hand_in.digest:
-        raise CannotBeGraded("the file has changed since it was found; grade again")
-    return data
-
-
 def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
     hand_ins, why_not = owner.hand_ins, ""
@@ -431,26 +431,19 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
     Plain folders in a zip have only the seconds, which put a student's notebooks in order.
     """
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
-        if timestamp:
-            moment = _moment(reader.read(timestamp, 1_000).decode())
+        if timestamp:  # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
+            words = reader.read(timestamp, 1_000).decode().split()
+            zone = words.pop() if len(words) > 2 and words[-1][0] not in "+-" else None
+            moment = datetime.fromisoformat(" ".join(words[:2]) + "".join(words[2:]))
+            if zone in time.tzname:
+                moment = moment.astimezone()
+            elif not moment.tzinfo:
+                moment = moment.replace(tzinfo=ZoneInfo(zone) if zone else UTC)
             return moment.isoformat(), moment.timestamp()
         if layout == "plain" and file.changed:
             moment = datetime.fromtimestamp(file.changed).astimezone()
             return "" if file.inside else moment.isoformat(timespec="seconds"), file.changed
     return "", 0.0
-
-
-def _moment(text: str) -> datetime:
-    """Reads nbgrader's "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601."""
-    words = text.split()
-    if len(words) < 3:
-        moment = datetime.fromisoformat(" ".join(words))
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    day, clock, zone = words
-    if re.match("[+-]", zone):
-        return datetime.fromisoformat(f"{day} {clock}{zone}")
-    moment = datetime.fromisoformat(f"{day} {clock}")
-    return moment.astimezone() if zone in time.tzname else moment.replace(tzinfo=ZoneInfo(zone))
 
 
 # --- what is in a notebook, without parsing all of it ---------------------------------------------------------
