@@ -101,13 +101,13 @@ def put_scores(folder: Path, records: Store, course: Course) -> Put:
         each = [(of, list(answers)) for of, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
         for (student, lesson), answers in progress_bar(each, desc="writing scores", unit="submission"):
             name = assignment(lesson)
-            when: dict[str, datetime] = {}  # empty if the file holds something else
-            at = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError, ValueError, OverflowError), regular_file(at) as file:
-                when["timestamp"] = parse_utc(file.read(100).decode().strip())
+            stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
+            stamped = _submitted(app, student, lesson) / "timestamp.txt"
+            with suppress(OSError, ValueError, OverflowError), regular_file(stamped) as file:
+                stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
-                book.update_or_create_submission(name, student, **when)
+                book.update_or_create_submission(name, student, **stamp)
             for row in answers:
                 at, (score, words) = (grade_id(row.exercise), name, name, student), _judged(row, course)
                 grade, comment = book.find_grade(*at), book.find_comment(*at)

@@ -128,16 +128,6 @@ class Reader:
             with _in_words("zip"):
                 limit = CLASS_NAMES_SIZE if zipped.of_class else ZIP_NAMES_SIZE
                 opened = stack.enter_context(zipfile.ZipFile(_LimitedReads(stream, limit)))
-            if not zipped.of_class:  # does it mean harm?
-                entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
-                if len(entries) > ZIP_ENTRIES:
-                    raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
-                for entry in entries:
-                    if outside := _place(entry)[1]:
-                        raise CannotBeGraded(outside)
-                    if entry.header_offset < end:
-                        raise CannotBeGraded("files overlap in the zip; pack it again")
-                    end = entry.header_offset + HEADER_SIZE + entry.compress_size
             self._held[zipped] = opened
             try:
                 yield opened
@@ -145,12 +135,20 @@ class Reader:
                 del self._held[zipped]
 
     def unzipped(self, zipped: File) -> Listing:
-        """The files and folders in a zip."""
+        """The files and folders in a zip. A student's must not be made to do harm."""
         with ExitStack() as stack:
             opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
             members: Listing = []
-            for entry in opened.infolist():
+            entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
+            if len(entries) > ZIP_ENTRIES and not zipped.of_class:
+                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
+            for entry in entries:
                 parts, outside = _place(entry)
+                if outside and not zipped.of_class:
+                    raise CannotBeGraded(outside)
+                if entry.header_offset < end and not zipped.of_class:
+                    raise CannotBeGraded("files overlap in the zip; pack it again")
+                end = entry.header_offset + HEADER_SIZE + entry.compress_size
                 if parts and not any(map(_junk, parts)):
                     is_folder = entry.is_dir() and not outside
                     members.append((parts, None if is_folder else _in_zip(zipped, parts, entry, outside)))

@@ -220,9 +220,9 @@ class _Tree:
             unnumbered = len(hand_ins) > 1 and not any(map(_numbered, hand_ins))
             return alone and (unnumbered or len(set(zips)) < len(zips))
         if alone:
-            lessons = [_is_lesson(name) and not self._holds_folders((*folder, name)) for name in self.folders[folder]]
-            return not all(lessons)
-        return _is_lesson(folder[-1]) and self._holds_folders(folder)
+            names = self.folders[folder]
+            return not all(_numbered(name, LESSON) and not self._holds_folders((*folder, name)) for name in names)
+        return bool(_numbered(folder[-1], LESSON)) and self._holds_folders(folder)
 
     def _holds_folders(self, folder: Parts) -> bool:
         return bool(self.folders[folder]) and not self.hand_ins[folder]
@@ -306,11 +306,6 @@ def _path(parts: Parts, file: File | None) -> str:
 
 def _is_hand_in(name: str) -> bool:
     return name.lower().endswith((".ipynb", ".zip"))
-
-
-def _is_lesson(name: str) -> bool:
-    named = LESSON.match(name)
-    return bool(named) and named[1] in _lessons()
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
@@ -452,10 +447,10 @@ def _lessons() -> frozenset[str]:
     return frozenset(key[:2] for key in keys())
 
 
-def _numbered(name: str) -> str:
-    """The lesson's number at the start of a file's name; "" if there is none."""
-    found = NUMBERED.match(name)
-    return found[1] if found and found[1] in _lessons() else ""
+def _numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
+    """The lesson's number at the start of a file's name, or a folder's by LESSON; "" if there is none."""
+    match = pattern.match(name)
+    return match[1] if match and match[1] in _lessons() else ""
 
 
 def _checked(notebook: bytes) -> str:
