@@ -240,7 +240,7 @@ def test_a_path_that_is_no_folder_or_zip_is_refused(tmp_path: Path, wrong: str):
     elif wrong != "nothing":
         path.write_bytes(b"text" if wrong == "a text" else zipped({"a/" + LESSON: b"{}"})[:-5])
     with pytest.raises((FileNotFoundError, ValueError), match=r"collected\.zip.*expected a folder or a zip"):
-        submissions.submissions(path)
+        all_of(path)
 
 
 # --- the last one counts --------------------------------------------------------------------------------------
@@ -577,7 +577,7 @@ def test_files_and_folders_without_permission_are_reported(tmp_path: Path):
         }
         folder.chmod(0)
         with pytest.raises(ValueError, match="Permission denied"):
-            submissions.submissions(folder)
+            all_of(folder)
     finally:
         for path in (folder, *closed):
             path.chmod(0o700)

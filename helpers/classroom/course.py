@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,11 @@ class BadCourse(ValueError):
 
 @dataclass(frozen=True)
 class Course:
-    """title      for pages
-    points     by exercise, {"02.chunks": 10.0}
-    due        by lesson, {"02": a moment with its time zone}; work for any other lesson is never late
-    students   names of those who should hand in, by key (see store.Student); empty if the teacher gave no list
-    overrides  the teacher's points and comment for an answer: {("ada", "02.chunks"): (8.0, "Nearly.")}; with points
-               None, the check's points stay
-    """
-
-    title: str = "Zero copy, measured"
-    points: Mapping[str, float] = field(default_factory=dict)
-    due: Mapping[str, datetime] = field(default_factory=dict)
-    students: Mapping[str, str] = field(default_factory=dict)
+    title: str = "Zero copy, measured"  # for pages
+    points: Mapping[str, float] = field(default_factory=dict)  # by exercise, {"02.chunks": 10.0}
+    due: Mapping[str, datetime] = field(default_factory=dict)  # by lesson, with a time zone; other work is never late
+    students: Mapping[str, str] = field(default_factory=dict)  # who should hand in: names by key; empty without a list
+    # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0, "Nearly.")}
     overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
 
     def worth(self, exercise: str) -> float:
@@ -51,17 +44,29 @@ def course(folder: Path) -> Course:
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
-    table, overrides = _toml(folder / CLASS), _toml(folder / OVERRIDES)
-    at = folder / CLASS
-    _only(at, table, {"title", "points", "due", "students"})
-    points, due, students = (_of(at, table, name, dict, {}) for name in ("points", "due", "students"))
-    return Course(
-        title=_of(at, table, "title", str, Course.title),
-        points={_exercise(at, key): _points(at, key, number) for key, number in points.items()},
-        due={key: _moment(at, key, when) for key, when in due.items()},
-        students={key: str(name) for key, name in students.items()},
-        overrides=dict(_override(folder / OVERRIDES, entry) for entry in overrides.get("override", ())),
-    )
+    path = folder / CLASS
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        _only(table, {"title", "points", "due", "students"})
+        points, due, students = (_of(table, name, dict, {}) for name in ("points", "due", "students"))
+        about = Course(
+            title=_of(table, "title", str, Course.title),
+            points={nearest(key, keys(), "exercise"): _points(key, number) for key, number in points.items()},
+            due={key: _moment(key, when) for key, when in due.items()},
+            students={key: str(name) for key, name in students.items()},
+        )
+        path = folder / OVERRIDES
+        overrides = {}
+        for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("override", ()):
+            if not isinstance(entry, dict) or not {"student", "exercise"} <= set(entry):
+                raise ValueError(f"an [[override]] needs a student and an exercise; this one is {entry!r}")
+            _only(entry, {"student", "exercise", "points", "comment"})
+            exercise = nearest(str(entry["exercise"]), keys(), "exercise")
+            points = _points(exercise, entry["points"]) if "points" in entry else None
+            overrides[str(entry["student"]), exercise] = points, str(entry.get("comment", ""))
+        return replace(about, overrides=overrides)
+    except ValueError as error:
+        raise BadCourse(f"{path}: {error}") from None
 
 
 def path_of(name: str) -> Path:
@@ -69,52 +74,29 @@ def path_of(name: str) -> Path:
     return Path(name).expanduser()
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadCourse(f"{path}: {error}") from None
-
-
-def _only(path: Path, table: Mapping[str, Any], allowed: set[str]) -> None:
+def _only(table: Mapping[str, Any], allowed: set[str]) -> None:
     if unknown := sorted(set(table) - allowed):
-        raise BadCourse(f"{path}: unknown {unknown[0]!r}; there are: {', '.join(sorted(allowed))}")
+        raise ValueError(f"unknown {unknown[0]!r}; there are: {', '.join(sorted(allowed))}")
 
 
-def _of(path: Path, table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+def _of(table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
     value = table.get(name, default)
     if not isinstance(value, kind):
         wanted = "a table" if kind is dict else "text in quotes"
-        raise BadCourse(f"{path}: {name} is {value!r}; it must be {wanted}")
+        raise ValueError(f"{name} is {value!r}; it must be {wanted}")
     return value
 
 
-def _exercise(path: Path, key: str) -> str:
-    try:
-        return nearest(key, keys(), "exercise")
-    except ValueError as error:
-        raise BadCourse(f"{path}: {error}") from None
-
-
-def _points(path: Path, key: str, points: Any) -> float:
+def _points(key: str, points: Any) -> float:
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e6:
-        raise BadCourse(f"{path}: {key} is worth {points!r}; write a number, 0 or more")
+        raise ValueError(f"{key} is worth {points!r}; write a number, 0 or more")
     return float(points)
 
 
-def _moment(path: Path, key: str, when: Any) -> datetime:
+def _moment(key: str, when: Any) -> datetime:
     """A day counts until midnight; a moment without a zone is in this machine's zone."""
     if isinstance(when, date) and not isinstance(when, datetime):
         when = datetime.combine(when, time.max)
     if not isinstance(when, datetime):
-        raise BadCourse(f"{path}: lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00")
+        raise ValueError(f"lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00")
     return when.astimezone()
-
-
-def _override(path: Path, table: Any) -> tuple[tuple[str, str], tuple[float | None, str]]:
-    if not isinstance(table, dict) or not {"student", "exercise"} <= set(table):
-        raise BadCourse(f"{path}: an [[override]] needs a student and an exercise; this one is {table!r}")
-    _only(path, table, {"student", "exercise", "points", "comment"})
-    answer = str(table["student"]), _exercise(path, str(table["exercise"]))
-    points = _points(path, table["exercise"], table["points"]) if "points" in table else None
-    return answer, (points, str(table.get("comment", "")))

@@ -1,10 +1,8 @@
 """A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
 
-nbgrader hands out, collects, shows and exports. It runs no student's code: see template/nbgrader_config.py. The check's
-verdict goes where nbgrader's own tests would have put theirs (auto_score, auto_comment). What a teacher types in
-formgrader has its own place (manual_score, manual_comment). We never touch that, and it counts before the verdict.
-
-Only the functions need nbgrader: you can import the module without it.
+nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where nbgrader's own tests
+would have put theirs (auto_score, auto_comment). What a teacher types in formgrader has its own place (manual_score,
+manual_comment). We never touch that, and it counts before the verdict.
 """
 
 import json
@@ -13,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,10 +26,11 @@ from .course import TEMPLATES, Course
 from .store import Row, Store
 
 if TYPE_CHECKING:
-    from nbgrader.api import Comment, Grade, Gradebook
+    from nbgrader.api import Gradebook
     from nbgrader.apps.baseapp import NbGrader
 
 CONFIG = "nbgrader_config.py"
+NOT_INSTALLED = "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it"
 # nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it clears that part.
 NOTHING_TO_CLEAR = "\n# BEGIN SOLUTION: none. These two lines keep nbgrader from clearing the starter.\n# END SOLUTION"
 
@@ -41,16 +41,11 @@ class NotReady(RuntimeError):
 
 @dataclass(frozen=True)
 class Put:
-    """What was written to a gradebook.
+    """What was written to a gradebook."""
 
-    scores    how many answers now have the check's score
-    ungraded  answers that could not be graded: nbgrader shows that they need a manual grade
-    teachers  answers for which a teacher typed a score or comment in formgrader, which counts before the check's
-    """
-
-    scores: int = 0
-    ungraded: tuple[str, ...] = ()
-    teachers: tuple[str, ...] = ()
+    scores: int = 0  # how many answers have the check's
+    ungraded: tuple[str, ...] = ()  # answers that could not be graded: nbgrader shows that they need a manual grade
+    teachers: tuple[str, ...] = ()  # for which a teacher typed a score or comment in formgrader: that counts
 
     def __str__(self) -> str:
         parts = [f"nbgrader's gradebook has the scores of {self.scores} answers"]
@@ -68,7 +63,8 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     Raises NotReady, and writes no notebook, if a different notebook is already there, if an exercise's cell isn't its
     starter, or if the course's settings would let nbgrader run students' code.
     """
-    _nbgrader()
+    if not find_spec("nbgrader"):
+        raise NotReady(NOT_INSTALLED)
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())
@@ -91,28 +87,36 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
 def put_scores(folder: Path, records: Store, course: Course) -> Put:
     """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
 
-    A second run writes the same again. Marks for the teacher ("needs manual grading") each answer that could not be
-    graded, and each score that a teacher typed before the check's changed. Raises NotReady, before it writes anything,
-    if the gradebook lacks something.
+    Marks for the teacher ("needs manual grading") each answer that could not be graded, and each score that a teacher
+    typed before the check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something.
     """
     app = _settings(folder)
+    from nbgrader.utils import parse_utc
+
     rows = [row for row in records.rows() if _submitted(app, row.student, row.lesson).is_dir()]
     ungraded, teachers = [], []
     with _gradebook(app) as book:
         for key in sorted({row.exercise for row in rows}):
             _check_cell(book, key, course)
-        each = [(at, list(answers)) for at, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
+        each = [(of, list(answers)) for of, answers in groupby(rows, key=lambda row: (row.student, row.lesson))]
         for (student, lesson), answers in progress_bar(each, desc="writing scores", unit="submission"):
             name = assignment(lesson)
-            when = _when(_submitted(app, student, lesson))
+            stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
+            stamped = _submitted(app, student, lesson) / "timestamp.txt"
+            with suppress(OSError, ValueError, OverflowError), regular_file(stamped) as file:
+                stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
-                book.update_or_create_submission(name, student, **({"timestamp": when} if when else {}))
+                book.update_or_create_submission(name, student, **stamp)
             for row in answers:
-                at = grade_id(row.exercise), name, name, student
+                at, (score, words) = (grade_id(row.exercise), name, name, student), _judged(row, course)
                 grade, comment = book.find_grade(*at), book.find_comment(*at)
-                _put(grade, comment, *_judged(row, course))
-                if grade.auto_score is None:
+                if grade.manual_score is None:
+                    grade.needs_manual_grade = score is None
+                elif grade.auto_score != score:  # the teacher's score stays, and is to be looked at again
+                    grade.needs_manual_grade = True
+                grade.auto_score, comment.auto_comment = score, words
+                if score is None:
                     ungraded.append(f"{student} {row.exercise}")
                 if grade.manual_score is not None or comment.manual_comment:
                     teachers.append(f"{student} {row.exercise}")
@@ -150,15 +154,6 @@ def _marked(lesson: Path, course: Course) -> str:
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
-def _put(grade: "Grade", comment: "Comment", score: float | None, words: str) -> None:
-    """Writes one verdict. What a teacher typed stays; nbgrader asks for another look if the check's score changed."""
-    if grade.manual_score is None:
-        grade.needs_manual_grade = score is None
-    elif grade.auto_score != score:
-        grade.needs_manual_grade = True
-    grade.auto_score, comment.auto_comment = score, words
-
-
 def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
     score = None if row.outcome == "not graded" else course.worth(row.exercise) * row.share
@@ -176,19 +171,11 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------
-def _nbgrader() -> None:
-    try:
-        import nbgrader  # noqa: F401
-    except ImportError:
-        raise NotReady(
-            "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it"
-        ) from None
-
-
 def _settings(folder: Path) -> "NbGrader":
     """nbgrader as it would start in this course, with every settings file that it would read. Raises NotReady if these
     would let it run students' code, lack another line of ours, or lead to another folder."""
-    _nbgrader()
+    if not find_spec("nbgrader"):
+        raise NotReady(NOT_INSTALLED)
     from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
     from nbgrader.converters import Autograde
@@ -223,15 +210,6 @@ def _submitted(app: "NbGrader", student: str, lesson: str) -> Path:
     return Path(app.coursedir.format_path(app.coursedir.submitted_directory, student, assignment(lesson)))
 
 
-def _when(submitted: Path) -> datetime | None:
-    """When it was handed in, as nbgrader reads it; None if the file has something else in it."""
-    from nbgrader.utils import parse_utc
-
-    with suppress(OSError, ValueError, OverflowError), regular_file(submitted / "timestamp.txt") as file:
-        return parse_utc(file.read(100).decode().strip())
-    return None
-
-
 @contextmanager
 def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
     from nbgrader import api
@@ -247,15 +225,12 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
             yield book
     except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
         reason = str(getattr(error, "orig", error))
-        raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {_remedy(reason)}") from error
-
-
-def _remedy(reason: str) -> str:
-    if "no such" in reason or "has no column" in reason:
-        return "Another version of nbgrader made it: make a copy of it, then run `nbgrader db upgrade`"
-    if "locked" in reason:
-        return "Another program is writing to it (formgrader, nbgrader): end that, and try again; nothing is lost"
-    return "Nothing is lost: fix that, and grade again"
+        remedy = "Nothing is lost: fix that, and grade again"
+        if "no such" in reason or "has no column" in reason:
+            remedy = "Another version of nbgrader made it: make a copy of it, then run `nbgrader db upgrade`"
+        elif "locked" in reason:
+            remedy = "Another program is writing to it (formgrader, nbgrader): end that, and try again; nothing is lost"
+        raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {remedy}") from error
 
 
 def _check_cell(book: "Gradebook", key: str, course: Course) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
 from .outputs import write_all, written
-from .pages import text
-from .plain import one_line
-from .store import FILE, Store, store
+from .pages import one_line, text
+from .store import FILE, store
 
 
 class Unknown(LookupError):
@@ -25,10 +24,17 @@ def forget(student: str, folder: Path) -> str:
     """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
     that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
     with store(folder) as records:
-        names = _names(records, folder)
+        about = course(folder)
+        keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
+        names = dict.fromkeys(keys, "")  # "" for a student without a name
+        names |= {one.key: one.name for one in records.students()} | dict(about.students)
         if student not in names:
-            write_all(records, course(folder), folder)  # perhaps an earlier deletion was cut off before this
-            raise Unknown(f"there is no data on {student!r}{_near(student, names)}")
+            write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
+            lower = {name.casefold(): key for key, name in names.items() if name}
+            keys = get_close_matches(student, names, n=3)
+            keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
+            near = " or ".join(_called(key, names[key]) for key in dict.fromkeys(keys))
+            raise Unknown(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
         files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
         before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
@@ -42,23 +48,6 @@ def forget(student: str, folder: Path) -> str:
             mentions=list(_mentions([student, names[student]], folder)),
             files=[one_line(file) for file in files],
         )
-
-
-def _names(records: Store, folder: Path) -> dict[str, str]:
-    """The names, by key, of all students that the store or the teacher's files mention; "" if they have no name."""
-    about = course(folder)
-    keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
-    return (
-        dict.fromkeys(keys, "") | {student.key: student.name for student in records.students()} | dict(about.students)
-    )
-
-
-def _near(student: str, names: dict[str, str]) -> str:
-    lower = {name.casefold(): key for key, name in names.items() if name}
-    keys = get_close_matches(student, names, n=3)
-    keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
-    students = [_called(key, names[key]) for key in dict.fromkeys(keys)]
-    return f"; did you mean {' or '.join(students)}?" if students else ""
 
 
 def _called(key: str, name: str) -> str:
@@ -89,11 +78,13 @@ def _cut(toml: str, student: str) -> str:
         while end > start and re.fullmatch(r"(#.*)?", pieces[end - 1].strip()):
             end -= 1
         pieces[start:end] = ["".join(pieces[start:end])]
-    return "".join(piece for piece in pieces if not _is_about(_parsed(piece), student))
-
-
-def _is_about(table: dict, student: str) -> bool:
-    return table.keys() == {student} or [entry.get("student") for entry in table.get("override", ())] == [student]
+    kept = []
+    for piece in pieces:
+        table = _parsed(piece)
+        students = [entry.get("student") for entry in table.get("override", ())]
+        if table.keys() != {student} and students != [student]:
+            kept.append(piece)
+    return "".join(kept)
 
 
 def _parsed(toml: str) -> dict:

@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,9 @@ from . import judge, sandbox
 from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
-from .store import HandIn, Row, Store, store
+from .report import summary
+from .store import Row, Store, store
 from .submissions import CannotBeGraded, Submission, submissions
-from .summary import summary
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
@@ -53,42 +53,37 @@ def grade(
 ) -> None:
     """Grades the collected work, writes the results into `folder`, and prints what came of it.
 
-    trusted   without a sandbox: the students' code runs with the caller's rights
-    nbgrader  a course whose gradebook gets the scores, too
-    timeout   seconds for a student's function
+    `trusted`: without a sandbox, with the caller's rights. `nbgrader`: a course whose gradebook gets the scores, too.
+    `timeout`: seconds for a student's function.
 
-    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse if the
-    teacher's files there have an error; and NotReady, after everything else is written, if nbgrader's course isn't
-    ready.
+    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse for an
+    error in the teacher's files; and NotReady, after everything else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (reason := sandbox.unavailable_reason()):
         raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
     about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(folder) as records:
-        together, alone = _to_do(records, list(_handed_in(records, collected)), trusted)
+        gradable = []
+        with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
+            for submission in submissions(collected):
+                records.keep(submission.student, submission.hand_in)
+                bar.update()
+                if not submission.hand_in.why_not:
+                    gradable.append(submission)
+        together, alone = _to_do(records, gradable, trusted)
         size = sum(len(exercises) for _, exercises in (*together, *alone))
         with _bar(line, total=size, desc="judging", unit="answer") as bar:
-            judge_all = partial(_judge, records, trusted=trusted, timeout=timeout, done=bar.update)
-            judge_all(together, at_once=AT_ONCE)
+            judges = partial(_Judges, records, trusted, timeout, bar.update)
+            judges(AT_ONCE).judge_all(together)
             again, _ = _to_do(records, [submission for submission, _ in together], trusted)
             bar.total += sum(len(exercises) for _, exercises in again)
-            judge_all([*alone, *again], at_once=1)
+            judges(1).judge_all([*alone, *again])
         print(summary(records, about, write_all(records, about, folder, trusted=trusted)))
         if nbgrader:
             print(put_scores(nbgrader, records, about))
 
 
 Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
-
-
-def _handed_in(records: Store, collected: Path) -> Iterator[Submission]:
-    """Keeps every submission in the store, and yields those that can be graded."""
-    with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
-        for submission in submissions(collected):
-            records.keep(submission.student, submission.hand_in)
-            bar.update()
-            if not submission.hand_in.why_not:
-                yield submission
 
 
 def _bar(line: str, **options: Any) -> tqdm:
@@ -100,22 +95,20 @@ def _bar(line: str, **options: Any) -> tqdm:
 
 def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
     """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
-    rows = {(row.student, row.exercise): row for row in records.rows()}
+    final = {  # the verdict of this very check on this very notebook, unless a full disk prevented the check
+        (row.student, row.exercise, row.digest, row.check, row.trusted)
+        for row in records.rows()
+        if row.cause != judge.NOT_CHECKED
+    }
     together, alone = [], []
     for submission in handed_in:
-        hand_in, key = submission.hand_in, submission.student.key
+        student, hand_in = submission.student.key, submission.hand_in
         wanted = [name for name in keys() if name.startswith(f"{hand_in.lesson}.")]
-        unjudged = [name for name in wanted if not _is_final(rows.get((key, name)), hand_in, trusted)]
+        unjudged = [name for name in wanted if (student, name, hand_in.digest, check(name), trusted) not in final]
         for work, kind in ((together, False), (alone, True)):
             if exercises := tuple(name for name in unjudged if runs_alone(name) is kind):
                 work.append((submission, exercises))
     return together, alone
-
-
-def _is_final(row: Row | None, handed_in: HandIn, trusted: bool) -> bool:
-    """True if this is the verdict of this very check on this very notebook, and no full disk prevented the check."""
-    by = (handed_in.digest, row and check(row.exercise), trusted)
-    return row is not None and (row.digest, row.check, row.trusted) == by and row.cause != judge.NOT_CHECKED
 
 
 @cache
@@ -128,46 +121,37 @@ def runs_alone(key: str) -> bool:
     return exercise(key).alone
 
 
-def _judge(
-    records: Store, work: Sequence[Work], *, trusted: bool, timeout: float, at_once: int, done: Callable[[], object]
-) -> None:
-    """Judges every answer, `at_once` notebooks at a time, and keeps each verdict as soon as it comes."""
-    lock = threading.Lock()
+class _Judges:
+    """Processes that judge, one for each notebook, `at_once` of them at a time. An answer that is slow when judged
+    `alone` is slow by itself."""
 
-    def keep(row: Row) -> None:
-        with lock:
-            records.keep(row)
-            done()
-
-    with ThreadPoolExecutor(at_once) as pool, _Judges(trusted, timeout, at_once == 1, keep) as judges:
-        for _ in pool.map(lambda job: judges.judge(*job), work):
-            pass  # raises what went wrong there
-
-
-class _Judges(AbstractContextManager):
-    """Processes that judge, one for each notebook. They end with the block, however it ends.
-
-    alone  only one runs at a time: an answer that is slow then is slow by itself
-    """
-
-    def __init__(self, trusted: bool, timeout: float, alone: bool, put: Callable[[Row], None]):
-        self.trusted, self.timeout, self.alone, self.put = trusted, timeout, alone, put
+    def __init__(self, records: Store, trusted: bool, timeout: float, done: Callable[[], object], at_once: int):
+        self.records, self.trusted, self.timeout, self.done, self.at_once = records, trusted, timeout, done, at_once
+        self.alone, self.over = at_once == 1, False
+        self.lock = threading.Lock()
         self.running: set[subprocess.Popen] = set()
-        self.over = False
 
-    def __exit__(self, *_: object) -> None:
-        self.over = True
-        for process in list(self.running):
-            process.kill()
+    def judge_all(self, work: Iterable[Work]) -> None:
+        """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives this."""
+        with ThreadPoolExecutor(self.at_once) as pool:
+            try:
+                for _ in pool.map(lambda job: self._judge(*job), work):
+                    pass  # raises what went wrong there
+            finally:
+                self.over = True
+                for process in list(self.running):
+                    process.kill()
 
-    def judge(self, submission: Submission, exercises: Sequence[str]) -> None:
-        """Puts the verdict on each of these answers. An answer that ends its judge is not graded; the others go on."""
+    def _judge(self, submission: Submission, exercises: Sequence[str]) -> None:
+        """Keeps the verdict on each of these answers. An answer that ends its judge isn't graded; the others go on."""
         left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
             by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""  # "" to judge it again
-            self.put(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
+            with self.lock:
+                self.records.keep(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
+                self.done()
 
         try:
             notebook = submission.notebook()
@@ -182,47 +166,40 @@ class _Judges(AbstractContextManager):
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
         request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
-        command = [sys.executable, "-m", "helpers.classroom.judge"]
+        command, pipe = [sys.executable, "-m", "helpers.classroom.judge"], subprocess.PIPE
         with (
             tempfile.TemporaryFile() as complaints,
             subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                cwd=ROOT,
-                start_new_session=True,
+                command, stdin=pipe, stdout=pipe, stderr=complaints, cwd=ROOT, start_new_session=True
             ) as process,
         ):
             self.running.add(process)
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
                     inbox.write(json.dumps(request).encode() + b"\n" + notebook)
-                while line := self._line(process):
+                while line := _line(process):
                     put(**json.loads(line))
             finally:
                 self.running.discard(process)
                 process.kill()
             complaints.seek(0)
             last = complaints.read().decode(errors="replace").strip().splitlines()[-1:]
-        ended = how_it_ended(process.returncode)
+        code = process.returncode
+        ended = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         if ended == "SIGPROF":
             for name in list(exercises):
                 put(name, outcome="not graded", because=TOO_LONG, cause="judge-ended")
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
-    def _line(self, process: subprocess.Popen) -> bytes:
-        """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
-        clock = threading.Timer(TIMEOUT_S, process.kill)
-        clock.start()
-        try:
-            return process.stdout.readline()
-        finally:
-            clock.cancel()
 
-
-def how_it_ended(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+def _line(process: subprocess.Popen) -> bytes:
+    """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
+    clock = threading.Timer(TIMEOUT_S, process.kill)
+    clock.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        clock.cancel()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

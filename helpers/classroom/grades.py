@@ -1,6 +1,5 @@
 """One Grade for each answer: joins what was handed in, the check's verdict, and the teacher's points and comments."""
 
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,25 +14,17 @@ NO_EXERCISES = "this lesson has no exercises."
 
 @dataclass(frozen=True)
 class Grade:
-    """One answer: what was handed in, the check's verdict, and what the teacher says.
+    """One answer: what was handed in, the check's verdict, and what the teacher says."""
 
-    student   with the name to show
-    exercise  "02.chunks"; "" for a hand-in without exercises
-    hand_in   if there is none, its `file` is ""
-    row       if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
-    points    out of `most`; the teacher's, if `by_teacher`
-    late      True if it came after the due date, or if the system that collected it says so
-    """
-
-    student: Student
-    exercise: str
-    hand_in: HandIn
-    row: Row
-    points: float
+    student: Student  # with the name to show
+    exercise: str  # "02.chunks"; "" for a hand-in without exercises
+    hand_in: HandIn  # if there is none, its `file` is ""
+    row: Row  # if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
+    points: float  # out of `most`; the teacher's, if `by_teacher`
     most: float
     comment: str = ""
     by_teacher: bool = False
-    late: bool = False
+    late: bool = False  # it came after the due date, or the system that collected it says so
 
     @property
     def lesson(self) -> str:
@@ -65,14 +56,17 @@ def grades(records: Store, course: Course) -> list[Grade]:
     hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
     rows = {(row.student, row.exercise): row for row in records.rows()}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
-    exercises = {lesson: _exercises(lesson, rows.values()) for lesson in sorted(lessons)}
+    exercises = {}  # of each lesson: those of this edition, in order, then any of an older edition that were graded
+    for lesson in sorted(lessons):
+        current = [key for key in keys() if key.startswith(f"{lesson}.")]
+        older = {row.exercise for row in rows.values() if row.lesson == lesson} - set(current)
+        exercises[lesson] = [*current, *sorted(older)]
     joined = []
     for student in _students(records, course):
         for lesson, names in exercises.items():
             hand_in = hand_ins.get((student.key, lesson))
             for exercise in names or ([""] if hand_in else []):
-                is_assigned = course.worth(exercise) or course.override(student.key, exercise)[0] is not None
-                if is_assigned:
+                if course.worth(exercise) or course.override(student.key, exercise)[0] is not None:
                     row = rows.get((student.key, exercise))
                     joined.append(_grade(student, lesson, exercise, hand_in, row, course))
     return joined
@@ -103,12 +97,6 @@ def _students(records: Store, course: Course) -> list[Student]:
         students.setdefault(key, Student(key, ""))
     named = [replace(one, name=course.students.get(key) or one.name or key) for key, one in students.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
-
-
-def _exercises(lesson: str, rows: Iterable[Row]) -> Sequence[str]:
-    """The lesson's exercises in this edition, in order, then any from an older edition that were graded."""
-    current = [key for key in keys() if key.startswith(f"{lesson}.")]
-    return [*current, *sorted({row.exercise for row in rows if row.lesson == lesson} - set(current))]
 
 
 def _grade(

@@ -1,8 +1,5 @@
 """The students' edition: the lessons as a folder and as a zip, without what is for their teacher only.
 
-    python -m helpers.classroom.hand_out          every lesson
-    python -m helpers.classroom.hand_out 02 03    these, and lesson 00
-
 It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
 files come from git as they were committed, their time in the zip is the day of the commit, and they are stored, not
 compressed, because two versions of zlib may compress the same bytes differently.

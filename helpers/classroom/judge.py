@@ -1,8 +1,8 @@
 """Judges the answers in one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
 
-It reads a line of JSON, which says what to judge, and then the notebook. It writes each verdict as a line of JSON. The
-notebook is read as data: if reading it goes wrong, that ends this process and not the grader. If reading takes too
-long, SIGPROF ends the process, because nothing else interrupts Python's compiler.
+It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. If
+reading the notebook goes wrong, that ends this process and not the grader. If it takes too long, SIGPROF ends the
+process, because nothing else interrupts Python's compiler.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import Any
 
 import psutil
 
@@ -52,20 +52,14 @@ def main() -> None:
         os.dup2(nowhere, 1)
         request = json.loads(sys.stdin.buffer.readline())
         notebook = sys.stdin.buffer.read()
-        if _nobody_reads(out):
-            return
+        if hasattr(select, "poll"):  # poll(2) on a pipe's end: did the grader die before this was tied to it?
+            poller = select.poll()
+            poller.register(out, 0)
+            if poller.poll(0):
+                return
         for verdict in verdicts(notebook, **request):
             out.write(json.dumps(verdict) + "\n")
             out.flush()
-
-
-def _nobody_reads(out: TextIO) -> bool:
-    """True if the grader died before this process was tied to it: poll(2), on a pipe's end."""
-    if not hasattr(select, "poll"):
-        return False
-    poller = select.poll()
-    poller.register(out, 0)
-    return bool(poller.poll(0))
 
 
 def verdicts(
@@ -133,9 +127,8 @@ def code_cells(notebook: bytes) -> list[Cell]:
         raise CannotBeGraded(problem) from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        raise CannotBeGraded(
-            "it is JSON, but not a notebook of format 4; “Save Notebook As…” in JupyterLab writes that format"
-        )
+        remedy = "“Save Notebook As…” in JupyterLab writes that format"
+        raise CannotBeGraded(f"it is JSON, but not a notebook of format 4; {remedy}")
     if len(cells) > CELLS:
         raise CannotBeGraded(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []

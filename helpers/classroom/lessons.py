@@ -14,27 +14,24 @@ from ..folders import BUILD, NOTEBOOKS
 from ..teach import Exercise
 from ..teach import exercise as exercise_of
 from ..teach.predict import Kind, Value
-from ..teach.quizzes import Quiz, quizzes
+from ..teach.quizzes import quizzes
 from ..teach.words import plain
 from ..units import SIZES
 
+KINDS: dict[str | None, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}  # by an option of `predict`
 EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
 
 
 @dataclass(frozen=True)
 class Question:
-    """A prediction that a lesson asks for, or a quiz.
-
-    names     of the numbers, the choices, or the things to put in order; () if the notebook computes them
-    measured  in the question's unit, in the form of an answer; None if this machine hasn't run the lesson; for a quiz,
-              the letter of the right choice
-    """
+    """A prediction that a lesson asks for, or a quiz."""
 
     key: str
     text: str
     kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the numbers, the choices, or the things to put in order; () if they're computed
+    # in the question's unit, in the form of an answer (a letter for a quiz); None if this machine hasn't run the lesson
     measured: Value | None = None
 
 
@@ -51,15 +48,17 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
     path = next(iter(sorted(notebooks.glob(f"{number}_*.ipynb"))), None) if number.isdigit() else None
     if path is None:
         return Lesson(number, f"Lesson {number}" if number else "No lesson")
-    cells = _cells(path)
-    text = "\n".join(source for kind, source in cells if kind == "markdown")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     title = next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
-    measured = _measured(executed / path.name)
-    asked = tuple(
-        replace(question, measured=_in_unit(measured.get(question.key), question.unit))
-        for question in _questions([source for kind, source in cells if kind == "code"])
-    )
-    return Lesson(number, title, asked + tuple(map(_quiz, quizzes(number))))
+    measured, questions = _measured(executed / path.name), []
+    for asked in _questions(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]):
+        questions.append(replace(asked, measured=_in_unit(measured.get(asked.key), asked.unit)))
+    for quiz in quizzes(number):
+        names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
+        right = next(letter for letter, choice in quiz.lettered if choice.right)
+        questions.append(Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right))
+    return Lesson(number, title, tuple(questions))
 
 
 @cache
@@ -72,13 +71,8 @@ def exercise(key: str) -> Exercise | None:
 
 
 def exercise_title(key: str) -> str:
-    found = exercise(key)
-    return found.title if found else key
-
-
-def _cells(path: Path) -> list[tuple[str, str]]:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    task = exercise(key)
+    return task.title if task else key
 
 
 # --- the questions --------------------------------------------------------------------------------------------
@@ -91,42 +85,28 @@ def _questions(sources: list[str]) -> Iterator[Question]:
         except SyntaxError:  # a magic
             continue
         for statement in tree.body:
-            if not isinstance(statement, ast.Assign):
-                continue
-            call = statement.value
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "predict":
-                yield _question(call, assigned)
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    assigned[target.id] = _plain(call, assigned)
-
-
-def _quiz(quiz: Quiz) -> Question:
-    names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
-    right = next(letter for letter, choice in quiz.lettered if choice.right)
-    return Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right)
-
-
-def _question(call: ast.Call, assigned: Mapping[str, Any]) -> Question:
-    key, text = (_plain(argument, assigned) for argument in call.args)
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    by_option: dict[str, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}
-    option = next((name for name in by_option if name in options), None)
-    names = _plain(options[option], assigned) if option else None
-    unit = _plain(options["unit"], assigned) if "unit" in options else "MiB"
-    kind = by_option.get(option, "number")
-    return Question(key, text or key, kind, unit if kind in ("number", "numbers") else "", tuple(names or ()))
+            match statement:
+                case ast.Assign(value=ast.Call(func=ast.Name("predict")) as call):
+                    key, text = (_plain(argument, assigned) for argument in call.args)
+                    options = {keyword.arg: _plain(keyword.value, assigned) for keyword in call.keywords}
+                    option = next((name for name in KINDS if name in options), None)
+                    kind = KINDS.get(option, "number")
+                    unit = options.get("unit", "MiB") if kind in ("number", "numbers") else ""
+                    yield Question(key, text or key, kind, unit, tuple(options.get(option) or ()))
+                case ast.Assign([ast.Name(name)], value):
+                    assigned[name] = _plain(value, assigned)
 
 
 def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
     """The value of an expression made of constants and known names, or the keys if it is a dict; None if only running
     it could tell."""
-    if isinstance(value, ast.Name):
-        return assigned.get(value.id)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "list":
-        return _plain(value.args[0], assigned)
-    if isinstance(value, ast.Dict):
-        value = ast.List([key for key in value.keys if key is not None])
+    match value:
+        case ast.Name(name):
+            return assigned.get(name)
+        case ast.Call(func=ast.Name("list"), args=[argument]):
+            return _plain(argument, assigned)
+        case ast.Dict():
+            value = ast.List([key for key in value.keys if key is not None])
     try:
         return ast.literal_eval(value)
     except ValueError:
@@ -138,14 +118,14 @@ def _measured(path: Path) -> dict[str, Any]:
     """The measurements that a run put beside its predictions, by key: see `Prediction.beside`. Sizes are in bytes."""
     if not path.exists():
         return {}
-    found = {}
+    measured = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
             if "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte
                 for line in BeautifulSoup(html, "html.parser").select("[data-predicted]"):
-                    found[line["data-predicted"]] = json.loads(line["data-measured"])
-    return found
+                    measured[line["data-predicted"]] = json.loads(line["data-measured"])
+    return measured
 
 
 def _in_unit(value: Any, unit: str) -> Any:

@@ -1,20 +1,32 @@
-"""Writes everything that a teacher gets from grading into one folder: gradebook.csv, imports, feedback, report.html."""
+"""Writes what a teacher gets from grading into one folder: gradebook.csv, feedback and report.html for people, and the
+files that Moodle and Canvas import."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import io
+import re
+import unicodedata
+import zipfile
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..folders import write_whole
+from ..teach.words import inline, plain
 from .course import Course
-from .gradebook import canvas, gradebook, moodle, moodle_feedback, moodle_place
 from .grades import Grade
 from .grades import grades as joined
-from .pages import feedback
-from .plain import file_name
+from .lessons import lesson
+from .pages import feedback, number, one_line
 from .report import report
 from .store import Store
 
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
+COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
+           "seconds", "edition")  # fmt: skip
+MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, of a folder or a file
+CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
+FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
@@ -23,9 +35,21 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
     and course give the same bytes. With `trusted`, the report says that there was no sandbox.
     """
-    files = dict(_files(joined(records, course), records, course, trusted))
+    grades = joined(records, course)
+    files = {"gradebook.csv": gradebook(grades)}
+    for name, worksheet in moodle(grades).items():
+        files[f"moodle/{name}.csv"] = worksheet.encode()
+        files[f"moodle/{name}-feedback.zip"] = moodle_feedback(name, grades, course)
+    if table := canvas(grades):
+        files["canvas.csv"] = table.encode()
+    for student, answers in groupby(grades, lambda grade: grade.student):
+        files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
+    files["report.html"] = report(grades, records.hand_ins(), course, trusted=trusted).encode()
     for name, data in files.items():
-        _write(folder / name, data)
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != data:  # most are the same, and syncing each of them is slow
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, data)
     for path in written(folder) - {folder / name for name in files}:
         path.unlink(missing_ok=True)
     return [folder / name for name in files]
@@ -35,28 +59,156 @@ def written(folder: Path) -> set[Path]:
     return {path for pattern in OURS for path in folder.glob(pattern)}
 
 
-def _files(grades: Sequence[Grade], records: Store, course: Course, trusted: bool) -> Iterator[tuple[str, bytes]]:
-    yield "gradebook.csv", gradebook(grades)
-    for lesson, table in moodle(grades).items():
-        yield f"moodle/{lesson}.csv", table.encode()
-        yield f"moodle/{lesson}-feedback.zip", moodle_feedback(_moodle_pages(grades, lesson, course), f"{lesson}.html")
-    if table := canvas(grades):
-        yield "canvas.csv", table.encode()
-    for student, answers in groupby(grades, lambda grade: grade.student):
-        yield f"feedback/{file_name(student.name, student.key)}.html", feedback(list(answers), course).encode()
-    yield "report.html", report(grades, records.hand_ins(), course, trusted=trusted).encode()
+def file_name(name: str, key: str) -> str:
+    """A name for a student's file, of letters, digits and hyphens: at most 40 characters from the student's name, and 8
+    that tell apart students of the same name."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    short = re.sub(r"[^a-z0-9]+", "-", letters)[:40].strip("-") or "student"
+    return f"{short}-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-def _moodle_pages(grades: Sequence[Grade], lesson: str, course: Course) -> Mapping[str, str]:
-    """A lesson's feedback pages, by the name of the hand-in's folder."""
-    of_lesson = groupby((grade for grade in grades if grade.lesson == lesson), lambda grade: grade.student)
-    hand_ins = [list(answers) for _, answers in of_lesson]
-    return {place[0]: feedback(answers, course) for answers in hand_ins if (place := moodle_place(answers[0]))}
+# --- tables ---------------------------------------------------------------------------------------------------
+def gradebook(grades: Iterable[Grade]) -> bytes:
+    """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
+    rows = [
+        (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome,
+         number(g.points) if g.is_settled else "", number(g.most), "late" if g.late else "", plain(g.row.because),
+         g.comment, f"{g.row.seconds:.1f}", g.hand_in.edition)
+        for g in grades
+    ]  # fmt: skip
+    return _csv([COLUMNS, *rows]).encode("utf-8-sig")
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Skips a file that hasn't changed: after a change, most pages are the same, and syncing each of them is slow."""
-    if path.is_file() and path.read_bytes() == data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, data)
+def cell(value: object) -> str:
+    """A cell of a CSV file. Puts an apostrophe before whatever a spreadsheet would take for a formula, to make it text.
+
+    OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel starts a new cell there in some countries.
+    """
+    return FORMULA.sub(r"\1\2'", one_line(str(value)))
+
+
+# --- Moodle ---------------------------------------------------------------------------------------------------
+def moodle_place(grade: Grade) -> tuple[str, str] | None:
+    """The hand-in's folder in Moodle's download, and the participant's number in its name; None if it has none.
+
+    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson: a
+    student who handed in nothing has none.
+    """
+    if not grade.hand_in.file:
+        return None
+    for part in (*PurePosixPath(grade.hand_in.file).parts, grade.student.place):
+        if match := MOODLE.match(part):
+            return one_line(match[0]), match[1]
+    return None
+
+
+def moodle(grades: Iterable[Grade]) -> dict[str, str]:
+    """A grading worksheet for each lesson that came from Moodle: "02" -> CSV.
+
+    *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
+    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. The columns' names are those
+    of an English Moodle. It skips empty grades, grades above the assignment's maximum, and students who have a grade,
+    unless "Allow updating records that have been modified more recently in Moodle" is ticked.
+    """
+    head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
+            "Feedback comments")  # fmt: skip
+    tables: dict[str, list[Sequence[str]]] = {}
+    for name, hand_in in _by_hand_in(grades):
+        if place := moodle_place(hand_in[0]):
+            student, (points, most) = hand_in[0].student, _sums(hand_in)
+            row = (f"Participant {place[1]}", student.name, student.email, points, most, "", _comments(hand_in))
+            tables.setdefault(name, [head]).append(row)
+    return {name: _csv(rows) for name, rows in tables.items()}
+
+
+def moodle_feedback(name: str, grades: Sequence[Grade], course: Course) -> bytes:
+    """A zip for *Upload multiple feedback files in a zip*: each student's page for a lesson, in the hand-in's folder.
+
+    mod/assign/feedback/file/importziplib.php finds the participant by the number in the folder's name.
+    """
+    pages = {}
+    for _, of_student in groupby((grade for grade in grades if grade.lesson == name), lambda grade: grade.student):
+        answers = list(of_student)
+        if place := moodle_place(answers[0]):
+            pages[place[0]] = feedback(answers, course)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for folder, page in sorted(pages.items()):
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}.html"), page, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _comments(hand_in: Sequence[Grade]) -> str:
+    """One line of HTML, in which the output of a student's code is escaped."""
+    comments = []
+    for grade in hand_in:
+        of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
+        because = grade.row.because
+        stop = "." if grade.comment and because[-1:] not in ("", *".?!…”") else ""
+        words = f"{because}{stop} {grade.comment}".strip()
+        comments.append(f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: {inline(one_line(words))}</p>")
+    # so that "&lt;=" gets no apostrophe from `cell`
+    return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
+
+
+# --- Canvas ---------------------------------------------------------------------------------------------------
+def canvas_user(grade: Grade) -> str | None:
+    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb).
+
+    It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
+    """
+    for part in (PurePosixPath(grade.hand_in.file).name, grade.student.place):
+        if (match := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == match[1]:
+            return match[1]
+    return None
+
+
+def canvas(grades: Sequence[Grade]) -> str | None:
+    """The gradebook for Canvas's *Import*, an assignment for each lesson; None if nobody came from Canvas.
+
+    lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
+    assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
+    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet.
+    """
+    users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
+    if not users:
+        return None
+    sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
+    names = sorted({name for student, name in sums if student in users})
+    most = {name: most for (_, name), (_, most) in sums.items()}
+    rows = [
+        ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson(name).title for name in names)),
+        ("    Points Possible", "", "", "", "", *(most[name] for name in names)),
+    ]
+    for student, user in users.items():
+        named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
+        rows.append((named, user, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
+    return _csv(rows)
+
+
+# --- both -----------------------------------------------------------------------------------------------------
+def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
+    """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
+    gave points."""
+    by_hand_in: dict[tuple, list[Grade]] = {}
+    for grade in grades:
+        if grade.exercise:
+            by_hand_in.setdefault((grade.student, grade.lesson), []).append(grade)
+    return [
+        (name, hand_in)
+        for (_, name), hand_in in by_hand_in.items()
+        if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
+    ]
+
+
+def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
+    """The points, "" while an answer isn't settled; and the most that a student can get."""
+    points = sum(grade.points for grade in hand_in)
+    settled = all(grade.is_settled for grade in hand_in)
+    return number(points) if settled else "", number(sum(grade.most for grade in hand_in))
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue()

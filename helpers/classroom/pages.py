@@ -1,8 +1,8 @@
 """Pages and texts from templates that escape everything, and the page of feedback for each student."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -13,16 +13,22 @@ from ..teach import words
 from .course import TEMPLATES, Course
 from .grades import Grade, moment
 from .lessons import exercise, exercise_title, lesson
-from .plain import number, one_line
 
 HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
-LEADS = {
-    "right": "Right.",
-    "not yet": "Not yet:",
-    "not attempted": "Not attempted.",
-    "not graded": "Not graded:",
-    "missing": "Not handed in.",
-}
+# Unicode's embeddings, overrides and isolates reverse the text after them: UAX #9, "Explicit Directional Formatting".
+TURNS_AROUND = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, control characters, surrogates, or characters that reverse the text after them."""
+    text = text.encode("utf-8", "replace").decode()
+    visible = "".join(" " if char.isspace() or unicodedata.category(char) == "Cc" else char for char in text)
+    return " ".join(visible.translate(dict.fromkeys(map(ord, TURNS_AROUND))).split())
+
+
+def number(value: float) -> str:
+    """Points: "10", "7.5"."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def units_kept(text: str) -> str:
@@ -40,8 +46,9 @@ _ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": u
 
 def page(template: str, heading: str, course: Course, **values: object) -> str:
     """A whole page. Only what a template marks `safe` is HTML, and what comes from `line` and `paragraphs`."""
+    sheets = [path.read_text(encoding="utf-8") for path in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")]
     return _ENVIRONMENT.get_template(template).render(
-        style=_style(), heading=heading, course=course, edition=edition(), **values
+        style="\n".join(sheets), heading=heading, course=course, edition=edition(), **values
     )
 
 
@@ -60,7 +67,6 @@ def feedback(grades: Sequence[Grade], course: Course) -> str:
         name=name,
         grades=grades,
         lessons=[(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)],
-        leads=LEADS,
         badge=words.badge,
         title=exercise_title,
         when=moment,
@@ -76,10 +82,3 @@ def _hint(grade: Grade) -> str:
     if grade.outcome == "not yet":
         return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
     return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
-
-
-@cache
-def _style() -> str:
-    return "\n".join(
-        sheet.read_text(encoding="utf-8") for sheet in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")
-    )

@@ -1,7 +1,6 @@
 """Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link.
 
-A file in a zip, or in a zip in a zip, is read just like a file in a folder. The sizes that a zip declares don't count:
-bytes are counted as they come. A file that can't be read raises CannotBeGraded, in words for the student.
+The sizes that a zip declares don't count: bytes are counted as they come.
 """
 
 import errno
@@ -13,7 +12,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +39,7 @@ LOCKED = "it is encrypted; hand it in without a password"
 PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
@@ -49,19 +49,12 @@ class CannotBeGraded(Exception):
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """parts     its place below the collected folder, through zips: ("name", "02.zip", "02_copy_a_big_file.ipynb")
-    at        its path on the disk, or its entry in the zip `inside`
-    changed   in seconds since 1970, according to its folder or zip; None if that gives no time
-    trouble   why it can't be read; None if nothing is known to be wrong with it
-    of_class  True for a zip of the whole class, which no student packed, so it may have any size
-    """
-
-    parts: tuple[str, ...]
-    at: Path | zipfile.ZipInfo
+    parts: tuple[str, ...]  # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
+    at: Path | zipfile.ZipInfo  # its path on the disk, or its entry in the zip `inside`
     inside: "File | None" = None
-    changed: float | None = None
-    trouble: str | None = None
-    of_class: bool = False
+    changed: float | None = None  # in seconds since 1970, according to its folder or zip; None if that gives no time
+    trouble: str | None = None  # why it can't be read; None if nothing is known to be wrong with it
+    of_class: bool = False  # a zip of the whole class, which no student packed, so it may have any size
 
     @property
     def name(self) -> str:
@@ -89,11 +82,14 @@ def listed(folder: Path) -> Listing:
             continue
         members.append((parts, None))
         for entry in entries:
-            below = (*parts, entry.name)
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append((below, Path(entry.path)))
-            else:
-                members.append((below, _on_disk(below, entry)))
+            below, path = (*parts, entry.name), Path(entry.path)
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append((below, path))
+                continue
+            is_link = stat.S_ISLNK(status.st_mode) or status.st_nlink > 1
+            trouble = LINK if is_link else None if stat.S_ISREG(status.st_mode) else SPECIAL
+            members.append((below, File(below, path, changed=status.st_mtime, trouble=trouble)))
     return sorted(members, key=lambda member: member[0])
 
 
@@ -132,8 +128,6 @@ class Reader:
             with _in_words("zip"):
                 limit = CLASS_NAMES_SIZE if zipped.of_class else ZIP_NAMES_SIZE
                 opened = stack.enter_context(zipfile.ZipFile(_LimitedReads(stream, limit)))
-            if not zipped.of_class:
-                _check(opened.infolist())
             self._held[zipped] = opened
             try:
                 yield opened
@@ -141,15 +135,23 @@ class Reader:
                 del self._held[zipped]
 
     def unzipped(self, zipped: File) -> Listing:
-        """The files and folders in a zip."""
+        """The files and folders in a zip. A student's must not be made to do harm."""
         with ExitStack() as stack:
             opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
             members: Listing = []
-            for entry in opened.infolist():
-                parts = _parts(entry)
+            entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
+            if len(entries) > ZIP_ENTRIES and not zipped.of_class:
+                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
+            for entry in entries:
+                parts, outside = _place(entry)
+                if outside and not zipped.of_class:
+                    raise CannotBeGraded(outside)
+                if entry.header_offset < end and not zipped.of_class:
+                    raise CannotBeGraded("files overlap in the zip; pack it again")
+                end = entry.header_offset + HEADER_SIZE + entry.compress_size
                 if parts and not any(map(_junk, parts)):
-                    is_folder = entry.is_dir() and not _leads_out(entry)
-                    members.append((parts, None if is_folder else _in_zip(zipped, parts, entry)))
+                    is_folder = entry.is_dir() and not outside
+                    members.append((parts, None if is_folder else _in_zip(zipped, parts, entry, outside)))
         return sorted(members, key=lambda member: member[0])
 
     @contextmanager
@@ -164,7 +166,9 @@ class Reader:
                     stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
             else:
                 with _in_words(what):
-                    stream = stack.enter_context(open(file.at, "rb", opener=_no_link))
+                    stream = stack.enter_context(
+                        open(file.at, "rb", opener=lambda path, how: os.open(path, how | NO_LINK))
+                    )
                     status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise CannotBeGraded(SPECIAL)
@@ -187,17 +191,13 @@ class _LimitedReads:
 
 def printable(text: str, most: int = 200) -> str:
     """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
-    visible = (c if c.isprintable() else " " if c.isspace() else _shown(c) for c in text)
+    visible = (
+        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+        if unicodedata.category(c) != "Cf"
+    )
     shown = unicodedata.normalize("NFC", " ".join("".join(visible).split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
-
-
-def _shown(character: str) -> str:
-    return "" if unicodedata.category(character) == "Cf" else "\N{REPLACEMENT CHARACTER}"
-
-
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager
@@ -222,58 +222,32 @@ def _junk(name: str) -> bool:
     return name.casefold() in JUNK or name.startswith("._")
 
 
-def _on_disk(parts: tuple[str, ...], entry: os.DirEntry) -> File:
-    status = entry.stat(follow_symlinks=False)
-    trouble = None
-    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
-        trouble = LINK
-    elif not stat.S_ISREG(status.st_mode):
-        trouble = SPECIAL
-    return File(parts, Path(entry.path), changed=status.st_mtime, trouble=trouble)
-
-
-def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo) -> File:
+def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, trouble: str | None) -> File:
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == UNIX else 0
-    trouble = _leads_out(entry)
-    if kind not in (0, stat.S_IFREG):
-        trouble = trouble or (LINK if kind == stat.S_IFLNK else SPECIAL)
-    if entry.flag_bits & ENCRYPTED:
-        trouble = trouble or LOCKED
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks others without a bound
-        trouble = trouble or PACKED.format(entry.compress_type)
+    if trouble:
+        pass
+    elif kind not in (0, stat.S_IFREG):
+        trouble = LINK if kind == stat.S_IFLNK else SPECIAL
+    elif entry.flag_bits & ENCRYPTED:
+        trouble = LOCKED
+    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks it without a bound
+        trouble = PACKED.format(entry.compress_type)
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()
     return File((*zipped.parts, *parts), entry, zipped, changed, trouble)
 
 
-def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Raises CannotBeGraded for a zip that was made to do harm."""
-    if len(entries) > ZIP_ENTRIES:
-        raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
-    end = 0
-    for entry in sorted(entries, key=lambda entry: entry.header_offset):
-        if outside := _leads_out(entry):
-            raise CannotBeGraded(outside)
-        if entry.header_offset < end:
-            raise CannotBeGraded("files overlap in the zip; pack it again")
-        end = entry.header_offset + HEADER_SIZE + entry.compress_size
+def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
+    """The parts of an entry's name; and a complaint if it leads out of the zip.
 
-
-def _name(entry: zipfile.ZipInfo) -> str:
-    """The entry's name. macOS writes names in UTF-8 without the flag for that, and zipfile reads them as code page 437,
-    the old default (APPNOTE.TXT, appendix D)."""
+    macOS writes names in UTF-8 without the flag for that, and zipfile reads them as code page 437, the old default
+    (APPNOTE.TXT, appendix D).
+    """
+    name = entry.filename
     if not entry.flag_bits & UTF_8:
         with suppress(UnicodeError):
-            return entry.filename.encode("cp437").decode("utf-8")
-    return entry.filename
-
-
-def _parts(entry: zipfile.ZipInfo) -> tuple[str, ...]:
-    return tuple(part for part in re.split(r"[/\\]", _name(entry)) if part not in ("", "."))
-
-
-def _leads_out(entry: zipfile.ZipInfo) -> str | None:
-    name = _name(entry)
-    outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in _parts(entry)
-    return OUTSIDE.format(printable(name, 60)) if outside else None
+            name = name.encode("cp437").decode("utf-8")
+    parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))
+    outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in parts
+    return parts, OUTSIDE.format(printable(name, 60)) if outside else None

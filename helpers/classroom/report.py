@@ -1,24 +1,35 @@
-"""The class report: how many answers are right, what goes wrong, the predictions, and how it was graded; no names."""
+"""What a teacher reads about a class: the report, which names nobody, and what `make grade` says in the end."""
 
+import ast
+import builtins
 import re
+import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from statistics import median
 
+from .. import folders
+from ..teach.words import plain, short
 from ..units import in_words
-from . import predictions
-from .charts import outcomes
+from .charts import MIN_ANSWERS, outcomes, pictures
 from .course import Course
-from .grades import Grade
+from .grades import Grade, strays
+from .grades import grades as joined
 from .lessons import exercise_title, lesson
-from .mistakes import mistakes, reasons
-from .pages import page
-from .plain import number
-from .store import HandIn
+from .pages import number, one_line, page, text
+from .store import HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
 EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # because a notebook may name anything
+HELPERS = folders.ROOT / "helpers"
+OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
+TOKEN = re.compile(r"\w+|[^\w\s]")
+LEFT_OUT = "…"
+IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
+OUTCOMES = ("right", "half right", "not yet", "not attempted", "not graded")
 
 
 def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, *, trusted: bool) -> str:
@@ -35,7 +46,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         hand_ins=len(hand_ins),
         answers=len(judged),
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
-        least=predictions.MIN_ANSWERS,
+        least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
         took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
         given=sum(grade.by_teacher for grade in grades),
@@ -55,7 +66,7 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
         for key, answers in by_exercise.items()
     }
-    drawn, too_few = predictions.pictures(lesson(name), hand_ins)
+    drawn, too_few = pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
         "handed_in": len(handed_in),
@@ -77,3 +88,116 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
 
 def _time(seconds: float) -> str:
     return in_words(seconds, "seconds") if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+# --- what goes wrong, in words that give nobody away ----------------------------------------------------------
+def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
+    """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
+    what the check said about one of them."""
+    by_cause: dict[str, Counter[str]] = {}
+    for grade in grades:
+        if grade.outcome == "not yet":
+            sentence = impersonal(grade.row.because, grade.exercise)
+            by_cause.setdefault(grade.row.cause, Counter())[sentence] += 1
+    common = []
+    for cause, sentences in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0])):
+        words = IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given"
+        commonest = min(sentences, key=lambda sentence: (-sentences[sentence], sentence))
+        common.append((words, sentences.total(), commonest))
+    return common
+
+
+def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
+    """Why hand-ins and answers could not be graded: ("hand-in" or "answer", how many, why), the commonest first."""
+    ungraded = {(hand_in.student, hand_in.lesson): hand_in.why_not for hand_in in hand_ins if hand_in.why_not}
+    counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
+    for grade in grades:
+        if not grade.is_settled and (grade.student.key, grade.lesson) not in ungraded:
+            counts["answer", impersonal(grade.row.because, grade.exercise)] += 1
+    return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def impersonal(words: str, exercise: str = "") -> str:
+    """`words` without the parts that only a student can have written.
+
+    Drops the message of an error and the line of code after it. Elsewhere, it keeps words from our own sentences or the
+    exercise, Python's own names, and numbers of up to five digits; everything else becomes "…".
+    """
+
+    def shown(token: re.Match[str]) -> str:
+        is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
+        return token[0] if is_ours else LEFT_OUT
+
+    words = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(words.split()))
+    return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, TOKEN.sub(shown, words)), 300)
+
+
+@cache
+def _our_words(exercise: str) -> frozenset[str]:
+    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT]
+    for file in OURS:
+        texts += _strings(file)
+    folder = folders.EXERCISES.joinpath(*exercise.split("."))
+    if exercise and folder.exists():
+        texts += _strings(folder / "check.py")
+        texts += [(folder / name).read_text(encoding="utf-8") for name in ("prompt.md", "starter.py")]
+    return frozenset(TOKEN.findall(" ".join(texts)))
+
+
+@cache
+def _strings(file: Path) -> list[str]:
+    """The strings in a module, without its docstrings, which may have names in their examples."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings)
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+# --- the end of `make grade` ---------------------------------------------------------------------------------
+def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
+    """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
+    grades, folder = joined(records, course), written[0].parent
+    counts = Counter(grade.standing for grade in grades if grade.exercise)
+    needs: dict[str, dict[str, dict[str, None]]] = {}
+    for need, line, of in _needs(grades, records, course):
+        needs.setdefault(need, {}).setdefault(one_line(line), {})[of] = None
+    return text(
+        "graded.txt.j2",
+        students=len({grade.student for grade in grades}),
+        answers=sum(counts[outcome] for outcome in OUTCOMES),
+        counts=[f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]],
+        needs=needs,
+        folder=folder,
+        files=dict.fromkeys(path.relative_to(folder).parts[0] for path in written),
+    ).rstrip()
+
+
+def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[tuple[str, str, str]]:
+    """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
+    names: dict[str, set[Student]] = {}
+    for grade in grades:
+        who = _who(grade.student)
+        names.setdefault(one_line(grade.student.name).casefold(), set()).add(grade.student)
+        if grade.outcome == "missing" and not grade.by_teacher:
+            yield "missing", who, grade.lesson
+        if not grade.is_settled:
+            yield "ungraded", f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}", grade.exercise
+        if grade.points > grade.most:
+            yield "bonus", f"{who}, {number(grade.points)} of {number(grade.most)}", grade.exercise
+        if grade.late:
+            yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
+    students = {grade.student.key: grade.student for grade in grades}
+    for hand_in in records.hand_ins():
+        if hand_in.others:
+            line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
+            yield "several", line, hand_in.lesson
+    for twins in names.values():
+        if len(twins) > 1:
+            yield "twins", ", ".join(sorted(map(_who, twins))), ""
+    yield from (("strays", line, "") for line in strays(records, course))
+
+
+def _who(student: Student) -> str:
+    """The student's name, and the key if that's another."""
+    name = short(one_line(student.name), 60)
+    return name if name == student.key else f"{name} ({student.key})"

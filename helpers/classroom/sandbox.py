@@ -37,6 +37,11 @@ SETTINGS = (  # name, the value that forbids user namespaces, a value that allow
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
 )
 KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the number of the system call
+# `/` and `/dev`, which are in memory, become read-only. If memory runs out, the process is the first to be killed,
+# choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7). Processor time has
+# no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
+LIMITS = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
+INSIDE = ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *LIMITS, "--")
 PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -45,7 +50,7 @@ def fence(folder: Path) -> Fence:
 
     def command(*shared: Path) -> tuple[str, ...]:
         binds = [word for path in (folder, *shared) for word in ("--bind", str(path), str(path))]
-        return (*_outside(), *binds, "--chdir", str(folder), *_inside())
+        return (*_outside(), *binds, "--chdir", str(folder), *INSIDE)
 
     return Fence(command, _Stop(folder))
 
@@ -53,16 +58,15 @@ def fence(folder: Path) -> Fence:
 def unavailable_reason() -> str | None:
     """Tries to make a sandbox. Returns why that didn't work, and what would help; None if it worked."""
     if sys.platform != "linux":
-        return (
-            f"a sandbox needs Linux with bubblewrap, and this is {sys.platform}; grade in a virtual machine with Linux"
-        )
+        needs = "a sandbox needs Linux with bubblewrap"
+        return f"{needs}, and this is {sys.platform}; grade in a virtual machine with Linux"
     if os.geteuid() == 0:
         return "no limit on processes holds for root; grade as an ordinary user"
     if not shutil.which("bwrap"):
         return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
     if not shutil.which("prlimit"):
         return "there is no prlimit; install the package util-linux"
-    reason = why_no_start((*_outside(), *_inside()))
+    reason = why_no_start((*_outside(), *INSIDE))
     return f"bwrap could not make a sandbox ({reason}). {_setting()}" if reason else None
 
 
@@ -97,10 +101,8 @@ def _outside() -> tuple[str, ...]:
     for path in ("/dev/shm", "/tmp"):
         options += ["--size", str(MEMORY_FILES), "--tmpfs", path]
     python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-    project = map(
-        str, (ROOT / "helpers", DATA / "samples", DATA / "recorded")
-    )  # without exercises, which have solutions
-    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *project):
+    project = (ROOT / "helpers", DATA / "samples", DATA / "recorded")  # without exercises, which have solutions
+    for path in ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", *python, *map(str, project)):
         options += ["--ro-bind-try", path, path]
     for path in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):  # links into /usr, on most systems
         options += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind-try", path, path]
@@ -111,23 +113,12 @@ def _outside() -> tuple[str, ...]:
     return tuple(options)
 
 
-def _inside() -> tuple[str, ...]:
-    """Makes `/` and `/dev`, which are in memory, read-only. If memory runs out, the process is the first to be killed,
-    choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7).
-
-    Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
-    """
-    limits = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
-    return ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *limits, "--")
-
-
 class NoRoom(OSError):
     """The machine itself ran out of room. Nobody knows which answer did it: two are judged at a time."""
 
 
 class _Stop:
-    """Says why to stop the process that works in a folder: it has filled its part of the disk. You can call it as often
-    as you like. Raises NoRoom if this machine has no room left."""
+    """Says why to stop the process that works in a folder. Raises NoRoom if this machine has no room left."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0

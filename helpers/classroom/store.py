@@ -14,73 +14,48 @@ FILE = "grades.sqlite"
 
 @dataclass(frozen=True)
 class Student:
-    """key    tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
-    name   to show; may have any characters, and is escaped wherever it is shown
-    email  "" if unknown
-    place  the hand-in's name in the system that collected it, "A_1234_assignsubmission_file", for sending grades back
-    """
-
-    key: str
-    name: str
-    email: str = ""
-    place: str = ""
+    key: str  # tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
+    name: str  # to show; may have any characters, and is escaped wherever it is shown
+    email: str = ""  # if known
+    place: str = (
+        ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file": to send grades to
+    )
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """A student's notebook for a lesson; the last, if there are several.
-
-    lesson       "02"; "" if nothing in it shows that
-    file         its path below the collected folder: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
-    digest       SHA-256 of the notebook, hexadecimal; "" if it could not be read
-    when         ISO 8601 with a zone; "" if unknown
-    late         True if the collecting system says so; the course's due dates come in when grades are written
-    edition      that the notebook names, "2026-11-22 (11a3030)", and its commit, in full; "" if it names none
-    why_not      why it cannot be graded; "" if it can
-    predictions  the student's: {"02.peak": 256.0}, as plain JSON
-    others       the student's other notebooks for the lesson, which don't count
-    """
+    """A student's notebook for a lesson; the last, if there are several."""
 
     student: str
-    lesson: str
-    file: str
-    digest: str = ""
-    when: str = ""
-    late: bool = False
-    edition: str = ""
-    commit: str = ""
-    why_not: str = ""
-    predictions: dict = field(default_factory=dict)
-    others: tuple[str, ...] = ()
+    lesson: str  # "02"; "" if nothing in it shows that
+    file: str  # its path below the collected folder: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    digest: str = ""  # SHA-256 of the notebook, hexadecimal; "" if it could not be read
+    when: str = ""  # ISO 8601 with a zone; "" if unknown
+    late: bool = False  # if the collecting system says so; the course's due dates come in when grades are written
+    edition: str = ""  # that the notebook names, "2026-11-22 (11a3030)"; "" if it names none
+    commit: str = ""  # that edition's, in full
+    why_not: str = ""  # why it cannot be graded; "" if it can
+    predictions: dict = field(default_factory=dict)  # the student's: {"02.peak": 256.0}, as plain JSON
+    others: tuple[str, ...] = ()  # the student's other notebooks for the lesson, which don't count
 
 
 @dataclass(frozen=True)
 class Row:
-    """The verdict on one answer.
-
-    digest   of the hand-in that has the answer
-    check    hash of the check that judged it: if the check has changed since, the answer is judged again
-    cause    the judge's name for the mistake, "too-much-memory"
-    because  the verdict in words, Markdown; seconds: how long it took
-    trusted  True if it was judged without a sandbox
-    half     which of two things is right, "the bytes"; "" if none is, or if all is
-    cell     number of the cell that was judged, among all the notebook's cells, from 1; 0 if there is none
-    code     that cell's, or the beginning and the end of it
-    """
+    """The verdict on one answer."""
 
     student: str
     exercise: str
     outcome: Outcome
-    because: str = ""
-    cause: str = ""
+    because: str = ""  # the verdict in words, Markdown
+    cause: str = ""  # the judge's name for the mistake, "too-much-memory"
     figures: tuple[str, ...] = ()
     seconds: float = 0.0
-    digest: str = ""
-    check: str = ""
-    trusted: bool = False
-    half: str = ""
-    cell: int = 0
-    code: str = ""
+    digest: str = ""  # of the hand-in that has the answer
+    check: str = ""  # hash of the check that judged it: if the check has changed since, the answer is judged again
+    trusted: bool = False  # was it judged without a sandbox?
+    half: str = ""  # which of two things is right, "the bytes"; "" if none is, or if all is
+    cell: int = 0  # number of the cell that was judged, among all the notebook's cells, from 1; 0 if there is none
+    code: str = ""  # that cell's, or the beginning and the end of it
 
     @property
     def lesson(self) -> str:
@@ -146,12 +121,8 @@ class Store:
         kind, key = KINDS[table]
         order = ", ".join(f'"{name}"' for name in key)
         rows = self._connection.execute(f"select * from {table} order by {order}")
-        return [kind(*map(_value, row)) for row in rows]
-
-
-def _value(text: str) -> object:
-    value = json.loads(text)
-    return tuple(value) if isinstance(value, list) else value
+        values = ([json.loads(text) for text in row] for row in rows)
+        return [kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values]
 
 
 @contextmanager

@@ -3,24 +3,18 @@
 Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If there is
 something wrong with a hand-in, its `why_not` says so; the others go on.
 
-The path of a file says whose it is: LAYOUTS has the patterns. A student's file may be a zip, either from `hand_in`,
-with a notebook and predictions.json, or any other.
+LAYOUTS reads from a file's path whose it is. A student's file may be a zip: `hand_in` puts predictions.json into it.
 
-Moodle    "Download all submissions": `First Last_1234567_assignsubmission_file_/…`, a folder for each student and
-          kind of submission; or no folders, with the file's name in place of "/" (mod/assign/classes/downloader.php).
-          The number is the student's in the table assign_user_mapping, "Participant 1234567" in the grading worksheet;
-          it differs in each assignment. There is no hand-in time: the zip's times are those of the download.
-Canvas    "Download Submissions": `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late or not, user,
-          file, the file's own name. `anon_x1Yz2_67890_…` in an anonymous assignment; `lovelaceada_12345_text.html` if
-          it asked for no file (lib/content_zipper.rb). "-1" is a later file of the same name
-          (Attachment.make_unique_filename). There is no hand-in time: the zip's times are those of the download.
-nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"). `timestamp.txt` beside it has
-          the time, "2015-02-02 14:58:23.948203 America/Los_Angeles" ("Late submission plugin"); without a zone it is
-          UTC (nbgrader.utils.parse_utc).
+Moodle    `First Last_1234567_assignsubmission_file_/…`, or the file's name in place of "/" (mod/assign/classes/
+          downloader.php). The number is the student's in this one assignment (table assign_user_mapping).
+Canvas    `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late or not, user, file, the file's own name;
+          `anon_x1Yz2_67890_…` if anonymous; `lovelaceada_12345_text.html` for no file (lib/content_zipper.rb). "-1" is
+          a later file of that name (Attachment.make_unique_filename). Like Moodle's, its zips have no hand-in times.
+nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"), with the time in `timestamp.txt`
+          ("Late submission plugin"), in UTC unless it names a zone (nbgrader.utils.parse_utc).
 plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The outermost folder is the student,
-          except for folders named after a lesson ("02", "lesson 02"), and for a folder that holds all the others.
-          A file was handed in when it was last written: `cp -p` keeps that time, `cp` doesn't. The times in a zip have
-          no zone; they only say which of two notebooks is newer.
+          unless it's named after a lesson ("02", "lesson 02") or holds all others. A file was handed in when it was
+          last written. Times in a zip have no zone: they only say which of two notebooks is newer.
 """
 
 import json
@@ -29,11 +23,11 @@ import re
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,11 +83,20 @@ PREDICTION = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
 
 class Submission(NamedTuple):
-    """A student's last notebook for a lesson. `notebook` reads it again, within limits, or raises CannotBeGraded."""
+    """A student's last notebook for a lesson."""
 
     student: Student
     hand_in: HandIn
-    notebook: Callable[[], bytes]
+    file: File
+
+    def notebook(self) -> bytes:
+        """Reads it again, within limits, or raises CannotBeGraded."""
+        if self.hand_in.why_not:
+            raise CannotBeGraded(self.hand_in.why_not)
+        data = Reader().read(self.file, NOTEBOOK_SIZE, "notebook")
+        if sha256(data).hexdigest() != self.hand_in.digest:
+            raise CannotBeGraded("the file has changed since it was found; grade again")
+        return data
 
 
 def submissions(collected: Path) -> Iterator[Submission]:
@@ -101,7 +104,7 @@ def submissions(collected: Path) -> Iterator[Submission]:
 
     A notebook is read when its turn comes, and isn't kept. The last notebook that a student handed in for a lesson
     counts: by time, if that is known, then by the number that Canvas or a browser put after its name, then by name.
-    Raises FileNotFoundError if `collected` doesn't exist; ValueError if it is neither a folder nor a zip.
+    The first raises FileNotFoundError if `collected` doesn't exist; ValueError if it is neither a folder nor a zip.
     """
     path = Path(os.path.realpath(collected))
     if not path.exists():
@@ -116,16 +119,18 @@ def submissions(collected: Path) -> Iterator[Submission]:
         raise ValueError(f"{collected}: it cannot be read: {error.strerror}; {EXPECTED}") from None
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
-    return _read_all(sorter)
-
-
-def _read_all(sorter: "_Sorter") -> Iterator[Submission]:
     with ExitStack() as stack:
         for zipped in sorter.zips:
             stack.enter_context(sorter.reader.holding(zipped))
-        for key, owner in sorted(_keyed(filter(_is_student, sorter.owners.values())).items()):
+        for key, owner in sorted(_keyed(sorter.owners.values()).items()):
             sorter.reader.left = STUDENT_SIZE
-            yield from _of_owner(owner, key, sorter.reader)
+            student = Student(key, printable(owner.name) or key, place=printable(owner.place))
+            by_lesson: dict[str, list[Candidate]] = defaultdict(list)
+            for candidate in sorted(_candidates(owner, sorter.reader), key=lambda one: one[0]):
+                by_lesson[candidate[1].lesson].append(candidate)
+            for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
+                hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
+                yield Submission(student, hand_in, file)
 
 
 # --- whose a file is, by its path alone -----------------------------------------------------------------------
@@ -153,12 +158,8 @@ class _Owner:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
     @property
-    def others(self) -> list[_Upload]:
-        return [upload for upload in self.uploads if not _is_hand_in(upload.name)]
-
-    @property
     def trouble(self) -> str | None:
-        return next((upload.file.trouble for upload in self.others if upload.file.trouble), None)
+        return next((upload.file.trouble for upload in self.uploads if upload.file.trouble), None)
 
     def named(self, name: str) -> dict[Parts, File]:
         """The student's files with this name, by their folder."""
@@ -212,11 +213,16 @@ class _Tree:
             return True
         if hand_ins := self.hand_ins[folder]:
             users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
-            return (all(users) and (alone or len(set(users)) > 1)) or (alone and _are_of_several(hand_ins))
+            if all(users) and (alone or len(set(users)) > 1):
+                return True
+            # they may also be named after their students, with or without the lesson first, as in `hand_in`
+            zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
+            unnumbered = len(hand_ins) > 1 and not any(map(_numbered, hand_ins))
+            return alone and (unnumbered or len(set(zips)) < len(zips))
         if alone:
-            lessons = [_is_lesson(name) and not self._holds_folders((*folder, name)) for name in self.folders[folder]]
-            return not all(lessons)
-        return _is_lesson(folder[-1]) and self._holds_folders(folder)
+            names = self.folders[folder]
+            return not all(_numbered(name, LESSON) and not self._holds_folders((*folder, name)) for name in names)
+        return bool(_numbered(folder[-1], LESSON)) and self._holds_folders(folder)
 
     def _holds_folders(self, folder: Parts) -> bool:
         return bool(self.folders[folder]) and not self.hand_ins[folder]
@@ -265,12 +271,16 @@ class _Sorter:
                 named = found.groupdict()
                 end = depth + 1 + path.count("/", 0, found.start("place"))
                 key = named.get("id") or named["name"]
-                owner = self._owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
-                if file:
-                    owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
+                owner = _Owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
             elif file and file.trouble and path.rpartition("/")[0] in ("", SUBMITTED):
-                name = _stem(file.name)
-                self._owner("plain", name, name, name, file.parts).uploads.append(_Upload(file, file.name, False))
+                name, named = _stem(file.name), {}
+                owner = _Owner("plain", name, name, name, file.parts)
+            else:
+                continue
+            # students who share a key but not a name are two
+            owner = self.owners.setdefault((owner.layout, owner.key, owner.name), owner)
+            if file:
+                owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
 
     def _class_zip(self, file: File, tree: _Tree, folder: Parts) -> _Tree | None:
         """What is in a zip of several students' files; None for any other file in a folder of the class."""
@@ -288,10 +298,6 @@ class _Sorter:
         self.zips += [] if file.inside else [zipped]
         return inside
 
-    def _owner(self, layout: str, key: str, name: str, place: str, at: Parts) -> _Owner:
-        """The owner of these names, made if need be. Students who share a key but not a name are two owners."""
-        return self.owners.setdefault((layout, key, name), _Owner(layout, key, name, place, at))
-
 
 def _path(parts: Parts, file: File | None) -> str:
     """A path as the patterns expect it: a folder's ends in "/"."""
@@ -302,29 +308,21 @@ def _is_hand_in(name: str) -> bool:
     return name.lower().endswith((".ipynb", ".zip"))
 
 
-def _are_of_several(hand_ins: Sequence[str]) -> bool:
-    """True if these files are named after their students, with or without the lesson first, as in `hand_in`."""
-    zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
-    return len(set(zips)) < len(zips) or (len(hand_ins) > 1 and not any(map(_numbered, hand_ins)))
-
-
-def _is_lesson(name: str) -> bool:
-    named = LESSON.match(name)
-    return bool(named) and named[1] in _lessons()
-
-
-def _is_student(owner: _Owner) -> bool:
-    """False for a hidden folder without a notebook, such as `.git`."""
-    return bool(owner.hand_ins or owner.trouble or not owner.key.startswith("."))
-
-
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key. A key that can't be printed, or that another student has, gets a hash after it.
+    """The students by key, without hidden folders that hold no notebook, such as `.git`.
 
-    A key that only has to be put into Unicode's normal form C, like names from macOS, gets no hash.
+    A key that can't be printed, or that another student has, gets a hash after it. A key that only has to be put into
+    Unicode's normal form C, like names from macOS, gets no hash.
     """
+
+    def precedence(owner: _Owner) -> tuple:
+        layouts = [layout for layout, _ in LAYOUTS]
+        normalized = printable(owner.key, KEY_LENGTH) != owner.key
+        return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
+
     keyed: dict[str, _Owner] = {}
-    for owner in sorted(owners, key=_precedence):
+    students = [one for one in owners if one.hand_ins or one.trouble or not one.key.startswith(".")]
+    for owner in sorted(students, key=precedence):
         key = printable(owner.key, KEY_LENGTH)
         if _is_changed(owner.key) or key in keyed:
             told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
@@ -337,13 +335,6 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
     return keyed
 
 
-def _precedence(owner: _Owner) -> tuple:
-    """A sort key that puts the students who keep their keys first."""
-    layouts = [layout for layout, _ in LAYOUTS]
-    normalized = printable(owner.key, KEY_LENGTH) != owner.key
-    return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
-
-
 def _is_changed(key: str) -> bool:
     return not key or printable(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
 
@@ -352,30 +343,11 @@ def _is_changed(key: str) -> bool:
 Candidate = tuple[tuple, HandIn, File]  # what sorts it: the last counts; and where its notebook is
 
 
-def _of_owner(owner: _Owner, key: str, reader: Reader) -> Iterator[Submission]:
-    student = Student(key, printable(owner.name) or key, place=printable(owner.place))
-    by_lesson: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in sorted(_candidates(owner, reader), key=lambda one: one[0]):
-        by_lesson[candidate[1].lesson].append(candidate)
-    for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
-        hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
-        yield Submission(student, hand_in, partial(_notebook, hand_in, file))
-
-
-def _notebook(hand_in: HandIn, file: File) -> bytes:
-    if hand_in.why_not:
-        raise CannotBeGraded(hand_in.why_not)
-    data = Reader().read(file, NOTEBOOK_SIZE, "notebook")
-    if sha256(data).hexdigest() != hand_in.digest:
-        raise CannotBeGraded("the file has changed since it was found; grade again")
-    return data
-
-
 def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
-        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.others])
+        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.uploads])
     elif len(hand_ins) > ZIP_ENTRIES:
         why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
@@ -454,8 +426,14 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
     Plain folders in a zip have only the seconds, which put a student's notebooks in order.
     """
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
-        if timestamp:
-            moment = _moment(reader.read(timestamp, 1_000).decode())
+        if timestamp:  # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
+            words = reader.read(timestamp, 1_000).decode().split()
+            zone = words.pop() if len(words) > 2 and words[-1][0] not in "+-" else None
+            moment = datetime.fromisoformat(" ".join(words[:2]) + "".join(words[2:]))
+            if zone in time.tzname:
+                moment = moment.astimezone()
+            elif not moment.tzinfo:
+                moment = moment.replace(tzinfo=ZoneInfo(zone) if zone else UTC)
             return moment.isoformat(), moment.timestamp()
         if layout == "plain" and file.changed:
             moment = datetime.fromtimestamp(file.changed).astimezone()
@@ -463,40 +441,22 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
     return "", 0.0
 
 
-def _moment(text: str) -> datetime:
-    """Reads nbgrader's "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601."""
-    words = text.split()
-    if len(words) < 3:
-        moment = datetime.fromisoformat(" ".join(words))
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    day, clock, zone = words
-    if re.match("[+-]", zone):
-        return datetime.fromisoformat(f"{day} {clock}{zone}")
-    moment = datetime.fromisoformat(f"{day} {clock}")
-    return moment.astimezone() if zone in time.tzname else moment.replace(tzinfo=ZoneInfo(zone))
-
-
 # --- what is in a notebook, without parsing all of it ---------------------------------------------------------
 @cache
-def _exercises() -> frozenset[str]:
-    return frozenset(keys())
-
-
-@cache
 def _lessons() -> frozenset[str]:
-    return frozenset(key[:2] for key in _exercises())
+    return frozenset(key[:2] for key in keys())
 
 
-def _numbered(name: str) -> str:
-    """The lesson's number at the start of a file's name; "" if there is none."""
-    found = NUMBERED.match(name)
-    return found[1] if found and found[1] in _lessons() else ""
+def _numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
+    """The lesson's number at the start of a file's name, or a folder's by LESSON; "" if there is none."""
+    match = pattern.match(name)
+    return match[1] if match and match[1] in _lessons() else ""
 
 
 def _checked(notebook: bytes) -> str:
     """The lesson that most of the notebook's calls of `check` belong to; "" if there are none."""
-    found = (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook))
-    counted = Counter(key[:2] for key in found if key in _exercises())
+    known, found = set(keys()), (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook))
+    counted = Counter(key[:2] for key in found if key in known)
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
