@@ -37,7 +37,6 @@ NO_MAPS = (
     "beside the file's `path` or `filename`"
 )
 PACKAGE = __name__.partition(".")[0] + "."
-Spans = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -61,39 +60,18 @@ class Chain:
 class Holding:
     """Who holds a file in this process, as text, so a Holding itself keeps nothing alive.
 
-    mapped     bytes of this process's addresses that show the file; None without /proc
-    deleted    is some of that a file of this name that has been deleted or replaced?
-    chains     a path to each holder
-    processes  other processes that map it, "4711 (python)", as far as this user may know
-    unseen     what the search can't see
+    summary  how much of the file is mapped, in a sentence
+    mapped   bytes of this process's addresses that show the file; None without /proc
+    chains   a path to each holder
+    notes    other processes that map it, as far as this user may know, and what the search can't see
     """
 
-    path: str
+    summary: str
     mapped: int | None
-    deleted: bool
     chains: tuple[Chain, ...]
-    processes: tuple[str, ...]
-    unseen: tuple[str, ...]
-
-    @property
-    def summary(self) -> str:
-        """How much of the file is mapped, in a sentence."""
-        name = os.path.basename(self.path)
-        if self.mapped is None:
-            return f"{name}: this system doesn't tell what is mapped"
-        if not self.mapped:
-            return f"{name} is not mapped in this process"
-        gone = " (a file of this name, since deleted or replaced)" if self.deleted else ""
-        return f"{name}: {in_words(self.mapped, 'bytes')} mapped in this process{gone}"
-
-    @property
-    def notes(self) -> list[str]:
-        """Other processes, and what the search can't see."""
-        others = [f"Mapped by other processes too: {', '.join(self.processes)}"] if self.processes else []
-        return [*others, *(f"Not seen: {what}" for what in self.unseen)]
+    notes: tuple[str, ...]
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per holder."""
         rows = [(chain.what, chain.name or NONE, chain.where) for chain in self.chains]
         return ("what looks at it", "name", "where"), rows or [("nothing was found", NONE, NONE)]
 
@@ -116,44 +94,55 @@ def who_holds(path: str | os.PathLike) -> Holding:
     The file need not exist. A million objects take about two seconds; none of them is kept alive.
     """
     target = os.path.realpath(path)
-    regions, processes, hidden = _regions(target), {}, 0
-    unseen = [UNSEEN]
-    if regions is None:
-        unseen = [NO_MAPS, "other processes", *unseen]
-    else:
-        processes, hidden = maps.processes_that_map(target)
+    name = os.path.basename(target)
+    regions, notes = _regions(target), [f"Not seen: {UNSEEN}"]
     chains = _chains(target, regions) if regions or regions is None else []
     if regions and not chains:
         regions = _regions(target)  # the search may have set off the collector, which may have let go of the file
+    if regions is None:
+        notes = [f"Not seen: {NO_MAPS}", "Not seen: other processes", *notes]
+        return Holding(f"{name}: this system doesn't tell what is mapped", None, tuple(chains), tuple(notes))
     if regions and not chains:
-        unseen.insert(0, "who has it mapped: no Python object was found that shows these addresses")
+        notes.insert(0, "Not seen: who has it mapped: no Python object was found that shows these addresses")
+    processes, hidden = maps.processes_that_map(target)
+    if others := [f"{pid} ({program})" for pid, program in processes.items() if pid != os.getpid()]:
+        notes.insert(0, f"Mapped by other processes too: {', '.join(others)}")
     if hidden:
-        unseen.append(f"processes that this user may not look into: {hidden}")
-    mapped = None if regions is None else sum(region.end - region.start for region in regions)
-    gone = any(region.path == target + maps.DELETED for region in regions or ())
-    others = tuple(f"{pid} ({name})" for pid, name in processes.items() if pid != os.getpid())
-    return Holding(target, mapped, gone, tuple(chains), others, tuple(unseen))
+        notes.append(f"Not seen: processes that this user may not look into: {hidden}")
+    mapped = sum(region.end - region.start for region in regions)
+    gone = any(region.path == target + maps.DELETED for region in regions)
+    summary = (
+        f"{name}: {in_words(mapped, 'bytes')} mapped in this process"
+        if mapped
+        else f"{name} is not mapped in this process"
+    )
+    summary += " (a file of this name, since deleted or replaced)" * gone
+    return Holding(summary, mapped, tuple(chains), tuple(notes))
 
 
-# --- which addresses -----------------------------------------------------------------------------------------
 def _regions(target: str) -> list[maps.Region] | None:
     """The mappings of the file, or of a deleted file of that name; None without /proc."""
     return maps.mappings_of(target) if os.path.exists("/proc/self/maps") else None
 
 
-# --- who looks at them ---------------------------------------------------------------------------------------
 def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
     roots = Roots.now(own=(globals(), vars(reference_paths)))
     spans = _beside_the_name(roots, target) if regions is None else [(region.start, region.end) for region in regions]
 
     def wanted(obj: Any) -> bool:
-        return any(_inside(under, spans) for under in way_to_owner(obj))
+        addresses = filter(None, map(_address, way_to_owner(obj)))
+        return any(start <= address < end for address in addresses for start, end in spans)
 
     kinds = reference_paths.exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
     paths = reference_paths.paths(roots, kinds, wanted)
     described = [(id(path[-1]), path, list(_described(path, roots, more))) for path, more in _together(paths, roots)]
     shown = {key for key, _, some in described if any(chain.where == SHOWN for chain in some)}
-    chains = [chain for key, path, some in described if key not in shown or not _by_ipython(path) for chain in some]
+    chains = []
+    for key, path, some in described:
+        # IPython's own objects let go of what a cell showed when `_` does.
+        by_ipython = any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
+        if key not in shown or not by_ipython:
+            chains += some
     nameless = Counter(_what(obj) for obj in _nameless(kinds, wanted, [path[-1] for path in paths]))
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in nameless.items()]
     return list(dict.fromkeys(chains))
@@ -179,11 +168,6 @@ def _together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int
     return [(first, len(others)) for first, *others in together.values()]
 
 
-def _by_ipython(path: list[Any]) -> bool:
-    """Does the path lead through IPython's own objects? They let go of what a cell showed when `_` does."""
-    return any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
-
-
 def _described(path: list[Any], roots: Roots, more: int) -> Iterator[Chain]:
     """Ends each chain at the first of this package's own objects, and leaves out what that keeps inside."""
     own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
@@ -193,7 +177,6 @@ def _described(path: list[Any], roots: Roots, more: int) -> Iterator[Chain]:
 
 
 def _tensors() -> tuple[type, ...]:
-    """PyTorch's kind of tensor, if this program has imported PyTorch."""
     kind = getattr(sys.modules.get("torch"), "Tensor", None)
     return (kind,) if isinstance(kind, type) else ()
 
@@ -206,11 +189,6 @@ def _what(obj: Any) -> str:
     return name if size is None else f"{name} of {in_words(size, 'bytes')}"
 
 
-def _inside(obj: Any, spans: Spans) -> bool:
-    address = _address(obj)
-    return address is not None and any(start <= address < end for start, end in spans)
-
-
 def _address(obj: Any) -> int | None:
     """The address of its first element; None if it shows no bytes, or no longer does."""
     with suppress(Exception):  # an array can be a view of anything, and the exporter can be anybody's code
@@ -221,17 +199,15 @@ def _address(obj: Any) -> int | None:
     return None
 
 
-def _beside_the_name(roots: Roots, target: str) -> Spans:
+def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
     """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
     spans = []
     for *_, container, mapping in reference_paths.paths(roots, reference_paths.exactly(mmap.mmap), lambda _: True):
         space = container if is_a(container, dict) else own_dict(container)
-        if any(_same(dict.get(space, name), target) for name in ("path", "filename")) and (start := _address(mapping)):
+        names = []
+        for name in ("path", "filename"):
+            with suppress(Exception):  # the attribute of that name can be anything
+                names.append(os.path.realpath(dict.get(space, name)))
+        if target in names and (start := _address(mapping)):
             spans.append((start, start + mmap.mmap.__len__(mapping)))
     return spans
-
-
-def _same(name: Any, target: str) -> bool:
-    with suppress(Exception):  # the attribute of that name can be anything
-        return os.path.realpath(name) == target
-    return False
