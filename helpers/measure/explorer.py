@@ -18,7 +18,7 @@ from dataclasses import replace
 from multiprocessing import Pipe
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any, BinaryIO
+from typing import Any
 
 import cloudpickle
 
@@ -77,7 +77,14 @@ class Explorer:
             raise
 
     def _start(self) -> None:
-        file = self._at_end.enter_context(_own_file(self.pages)).fileno()
+        folder = folders.generated()
+        check_room(folder, self.size, f"a file of {self.pages:,} pages")
+        own = self._at_end.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115  it closes with the rest
+        for page in range(self.pages):
+            own.write(bytes([page % 256]) * PAGE)
+        own.flush()
+        os.fsync(own.fileno())
+        file = own.fileno()
         self.path = Path(f"/proc/{os.getpid()}/fd/{file}")
         drop_from_cache(self.path)
         self._pipe, childs_end = Pipe()
@@ -161,7 +168,7 @@ class Explorer:
     @property
     def now(self) -> Step:
         """The state right now, read afresh; not kept in the film."""
-        return self._thread.submit(self._done, "now", "look").result()
+        return self._step("now", "look", keep=False)
 
     @property
     def film(self) -> Film:
@@ -171,7 +178,8 @@ class Explorer:
     def __repr__(self) -> str:
         kind = "shared" if self.shared else "private"
         ended = "" if self._end.alive else ", closed"
-        return f"<Explorer: {_counted(self.pages)} of {OWN}, {kind}, process {self.pid}{ended}>"
+        pages = f"{self.pages:,} page{'s' if self.pages > 1 else ''}"
+        return f"<Explorer: {pages} of {OWN}, {kind}, process {self.pid}{ended}>"
 
     def __enter__(self) -> "Explorer":
         return self
@@ -204,14 +212,15 @@ class Explorer:
             raise ValueError(f"{problem}; the mapping has pages 0 to {self.pages - 1:,}")
         return numbers
 
-    def _step(self, *order: Any, **more: Any) -> Step:
+    def _step(self, action: str, *order: Any, keep: bool = True, **more: Any) -> Step:
         """Waits its turn, does `_done`, and keeps the Step in the film."""
 
-        def keep() -> Step:
-            self._steps.append(self._done(*order, **more))
-            return self._steps[-1]
+        def step() -> Step:
+            result = self._done(action, *order, **more)
+            self._steps += [result] * keep
+            return result
 
-        return self._thread.submit(keep).result()
+        return self._thread.submit(step).result()
 
     def _done(
         self, action: str, order: str, *what: Any, forked: bool = False, value: Callable = lambda _: None
@@ -230,16 +239,20 @@ class Explorer:
         if self._reason:
             pages, cache = PageMap(None, 0, PAGE, self._reason), PageCache(OWN, self.size, None, self._reason)
             return Step(action, pages, cache, pages if self._child else None)
-        cache = self._settled() if cost["device_read_bytes"] else page_cache(self.path)
+        before, cache, until = None, page_cache(self.path), time.monotonic() + 0.2
+        # mincore(2) counts read-ahead that is still on its way as absent.
+        while cost["device_read_bytes"] and time.monotonic() < until and before != cache.count:
+            time.sleep(0.003)
+            before, cache = cache.count, page_cache(self.path)
         try:
-            mine = self._pages_of(self.pid)
+            mine = page_map(pid=self.pid, address=self.address, size=self.size)
         except (OSError, ValueError):
             self._answer(action, False, "look")  # says so if the process has ended since the answer
             raise
         child = None
         if self._child:
             with suppress(OSError, ValueError):  # the child has ended since the answer
-                child = self._pages_of(self._child)
+                child = page_map(pid=self._child, address=self.address, size=self.size)
         return Step(action, mine, replace(cache, path=OWN), child, **cost, value=value(read))
 
     def _answer(self, action: str, *order: Any) -> tuple:
@@ -257,18 +270,6 @@ class Explorer:
             raise RuntimeError(f"{action}: {answer}")
         return answer
 
-    def _pages_of(self, pid: int) -> PageMap:
-        return page_map(pid=pid, address=self.address, size=self.size)
-
-    def _settled(self) -> PageCache:
-        """The page cache once read-ahead has arrived: mincore(2) counts pages still on their way as absent."""
-        until = time.monotonic() + 0.2
-        before, cache = None, page_cache(self.path)
-        while time.monotonic() < until and (before is None or cache.count != before.count):
-            time.sleep(0.003)
-            before, cache = cache, page_cache(self.path)
-        return cache
-
 
 def _end(at_end: ExitStack, owner: int) -> None:
     """Ends the process and its forked child. Does nothing in a fork of the process that made the explorer."""
@@ -276,37 +277,16 @@ def _end(at_end: ExitStack, owner: int) -> None:
         at_end.close()
 
 
-def _own_file(pages: int) -> BinaryIO:
-    """A file with no name, of `pages` pages, page k filled with byte k % 256; it's on the disk."""
-    folder = folders.generated()
-    check_room(folder, pages * PAGE, f"a file of {pages:,} pages")
-    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is the explorer's
-    try:
-        for page in range(pages):
-            file.write(bytes([page % 256]) * PAGE)
-        file.flush()
-        os.fsync(file.fileno())
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-# --- text --------------------------------------------------------------------------------------------------
 def _in_words(numbers: Sequence[int]) -> str:
     """ "3", "3, 7 and 9", "0 to 15", "64 pages": short enough for a title."""
     numbers = list(dict.fromkeys(numbers))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return f"{numbers[0]} to {numbers[-1]}"
     if len(numbers) > 3:
-        return _counted(len(numbers))
+        return f"{len(numbers):,} pages"
     return " and ".join(filter(None, (", ".join(map(str, numbers[:-1])), str(numbers[-1]))))
 
 
-def _counted(pages: int) -> str:
-    return f"{pages:,} page{'s' if pages > 1 else ''}"
-
-
 def _several(pages: int | Iterable[int]) -> bool:
-    """Is it several pages? An array with no dimension is a single page, though it has an `__iter__`."""
+    """An array with no dimension is a single page, though it has an `__iter__`."""
     return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0

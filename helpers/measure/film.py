@@ -9,7 +9,7 @@ from .cache import PageCache
 from .machine import Machine
 from .pages import PageMap
 from .plain import reading
-from .tables import html_table, text_table
+from .tables import Tabled
 
 FORMAT, VERSION = "zero-copy film of pages", 1
 
@@ -36,21 +36,21 @@ class Step:
         return f"<{self.action}: mine {self.mine!r}; cache {self.cache!r}{child}>"
 
     def to_json(self) -> dict:
-        """Plain data."""
         child = None if self.child is None else self.child.to_json()
         return vars(self) | {"mine": self.mine.to_json(), "cache": self.cache.to_json(), "child": child}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Step":
-        """The inverse of `to_json`."""
         child = None if plain["child"] is None else PageMap.from_json(plain["child"])
         value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
         tables = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
         return cls(**{**plain, **tables, "child": child, "value": value})
 
 
-class Film(Sequence[Step]):
+class Film(Tabled, Sequence[Step]):
     """Steps in order; a slice is a Film. `machine`: where they were made."""
+
+    title = "Pages after each action, and what the action cost"
 
     def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
         self.steps, self.machine = tuple(steps), machine
@@ -67,7 +67,6 @@ class Film(Sequence[Step]):
         return ("page states",) if any(step.mine.states is None for step in self) else ()
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per step."""
         forked = any(step.child is not None for step in self)
         header = ("action", "my page table", *(["the child's"] if forked else []), "page cache",
                   "minor faults", "major faults", "read from the device")  # fmt: skip
@@ -85,20 +84,12 @@ class Film(Sequence[Step]):
         ]
         return header, rows
 
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table("Pages after each action, and what the action cost", *self.table())
-
     def to_json(self) -> dict:
-        """Plain data."""
         machine = self.machine and asdict(self.machine)
         return {"format": FORMAT, "version": VERSION, "machine": machine, "steps": [step.to_json() for step in self]}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Film":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             machine = plain["machine"] and Machine(**plain["machine"])
             return cls((Step.from_json(step) for step in plain["steps"]), machine)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .machine import Machine, here
 from .plain import reading
-from .tables import html_table, text_table
+from .tables import Tabled
 
 FORMAT, VERSION = "zero-copy load", 1
 AFTER = 0.4  # seconds that something done to the server may take
@@ -41,8 +41,8 @@ class Look(NamedTuple):
     ended: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
-class Load:
+@dataclass(eq=False, repr=False)
+class Load(Tabled):
     """Grows while it's being made. Times are seconds since it began.
 
     marks    when something was done to the server, and what
@@ -61,6 +61,7 @@ class Load:
     right: dict[str, list[int]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+    title = "A server under load"
 
     @property
     def now(self) -> float:
@@ -125,22 +126,14 @@ class Load:
         figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
 
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table("A server under load", *self.table())
-
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
-        """Plain data."""
         fields = {name: value for name, value in vars(self).items() if name != "began"}
         fields |= {"machine": asdict(self.machine), "seen": [[*one, often] for one, often in self.seen.items()]}
         return {"format": FORMAT, "version": VERSION, **fields}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Load":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             return cls(
                 Machine(**plain["machine"]),

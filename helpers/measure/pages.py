@@ -120,7 +120,6 @@ class PageMap:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageMap":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             states = from_run_lengths(plain["runs"], PageState, np.uint8)
             return cls(states, plain["address"], plain["page_size"], plain["why"])

@@ -8,6 +8,18 @@ from ..units import NOT_MEASURED
 NONE = "–"  # there can be no such figure
 
 
+class Tabled:
+    """Shows its `table()`, which is a header and rows of text: in a terminal, and under its `title` in a notebook."""
+
+    title = ""
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, *self.table())
+
+
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
     sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT_S, Process, named, pickled, reply_channel, show
+from .process import START_LIMIT_S, Mail, Process, named, pickled, reply_channel, show
 from .recording import ending
 from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
@@ -136,7 +136,7 @@ def _connect(worker: Process, printed: BinaryIO, at_end: ExitStack, started: Exi
     inbox = at_end.enter_context(os.fdopen(inbox, "wb"))
     replies, its_outbox = reply_channel(at_end, started)
     worker.printed = printed
-    worker.connect(inbox, replies)
+    worker.inbox, worker.mail = inbox, Mail(replies, LARGEST_VALUE)
     at_end.callback(worker.hang_up)
     return its_inbox, its_outbox
 
