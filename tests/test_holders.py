@@ -15,7 +15,7 @@ import pytest
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
-from helpers.measure import holders, measure, reference_paths, who_holds
+from helpers.measure import holders, measure, who_holds
 from helpers.measure.holders import Holding
 from helpers.measure.maps import regions
 
@@ -126,8 +126,7 @@ def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         get_objects=gc.get_objects,  # leaves out the frozen ones
         get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
     )
-    for room in (reference_paths, holders):
-        monkeypatch.setattr(room, "gc", searched)
+    monkeypatch.setattr(holders, "gc", searched)
     gc.disable()
     gc.freeze()
     yield

@@ -48,7 +48,6 @@ class PageCache:
     dirty_pages: np.ndarray | None = None
 
     def __len__(self) -> int:
-        """Pages of the file."""
         return -(-self.size // mmap.PAGESIZE) if self.cached is None else len(self.cached)
 
     @property

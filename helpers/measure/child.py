@@ -227,7 +227,6 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
 
 
 def text_of(error: BaseException, traced: bool = False) -> str:
-    """The error as text, with its traceback or without, shortened if it is long."""
     try:
         lines = traceback.format_exception(error) if traced else traceback.format_exception_only(error)
         return shortened("".join(lines))

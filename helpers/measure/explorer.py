@@ -122,7 +122,6 @@ class Film(Tabled, Sequence[Step]):
 
 
 def _summary(pages: PageMap | None) -> str:
-    """A page table in a few words: "1 file-backed, 15 absent"."""
     if pages is None:
         return "–"
     if pages.states is None:
@@ -260,7 +259,6 @@ class Explorer:
     # --- readings -------------------------------------------------------------------------------------------
     @property
     def now(self) -> Step:
-        """The state right now, read afresh; not kept in the film."""
         return self._step("now", "look", keep=False)
 
     @property
@@ -306,8 +304,6 @@ class Explorer:
         return numbers
 
     def _step(self, action: str, *order: Any, keep: bool = True, **more: Any) -> Step:
-        """Waits its turn, does `_done`, and keeps the Step in the film."""
-
         def step() -> Step:
             result = self._done(action, *order, **more)
             self._steps += [result] * keep
@@ -365,7 +361,7 @@ class Explorer:
 
 
 def _end(at_end: ExitStack, owner: int) -> None:
-    """Ends the process and its forked child. Does nothing in a fork of the process that made the explorer."""
+    """Does nothing in a fork of the process that made the explorer."""
     if os.getpid() == owner:
         at_end.close()
 

@@ -68,7 +68,6 @@ class Load(Tabled):
         return time.monotonic() - self.began
 
     def mark(self, what: str) -> None:
-        """Notes that something was done to the server, now."""
         self.marks.append((self.now, what))
 
     @property
@@ -81,7 +80,6 @@ class Load(Tabled):
 
     @property
     def versions(self) -> set[str]:
-        """Those that answers named."""
         return {version for version, _ in self.seen}
 
     @property
@@ -121,7 +119,6 @@ class Load(Tabled):
         return () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and a row, as text."""
         slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
         figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +85,13 @@ def group(limit: int) -> Iterator[tuple[str, ...]]:
             reasons.append(f"{parent}: {reason}")
         finally:
             _remove(folder)
-    if reason := _why_no_systemd():
+    # systemd-run(1): in a scope, it starts the command itself, and the user's manager makes the group.
+    manager = () if os.geteuid() == 0 else ("--user",)
+    limits = ("-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0")
+    command = ("systemd-run", *manager, "--scope", "--quiet", "--collect", *limits)
+    if reason := why_no_start(command) if shutil.which("systemd-run") else "there is no systemd-run(1)":
         raise NotMeasuredHere(f"no control group can be made here: {'; '.join([*reasons, reason])}")
-    yield _by_systemd(limit)
+    yield command
 
 
 def _tables() -> tuple[str, ...]:
@@ -113,8 +116,6 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, str]]]:
 
 
 def _own_groups(groups: str, mounts: str) -> Iterator[tuple[list[Path], tuple[str, str]]]:
-    """For each control group of this process that could limit memory: its folder and those above it, up to the mount;
-    and the files of its two limits."""
     paths = {names: path for _, names, path in (line.split(":", 2) for line in groups.splitlines())}
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -133,7 +134,6 @@ def _own_groups(groups: str, mounts: str) -> Iterator[tuple[list[Path], tuple[st
 
 
 def _set_limits(folder: Path, files: tuple[str, str], limit: int) -> str | None:
-    """Writes the limits. Returns why that was refused; None if it wasn't."""
     memory, swap = files
     values = {memory: limit, swap: 0 if swap == "memory.swap.max" else limit}  # version 1 counts memory and swap as one
     try:
@@ -157,16 +157,3 @@ def _remove(folder: Path) -> None:
             if time.monotonic() > until:
                 raise
             time.sleep(0.01)
-
-
-def _by_systemd(limit: int) -> tuple[str, ...]:
-    """systemd-run(1): in a scope, it starts the command itself, and the user's manager makes the group."""
-    manager = () if os.geteuid() == 0 else ("--user",)
-    limits = ("-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0")
-    return ("systemd-run", *manager, "--scope", "--quiet", "--collect", *limits)
-
-
-@cache
-def _why_no_systemd() -> str | None:
-    """Why systemd-run(1) doesn't work, in its own words, found by trying; None if it works."""
-    return why_no_start(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"

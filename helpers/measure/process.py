@@ -163,7 +163,6 @@ class Process:
 
     @property
     def value(self) -> tuple[Any, str | None]:
-        """What the function returned, or None and why it isn't here."""
         refused, data = self.message.get("refused"), self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused
@@ -183,7 +182,6 @@ class Process:
 
     @property
     def error(self) -> str | None:
-        """What the function raised, or why there is no report."""
         if self.ended == "lost contact":
             return "the process could not report: the function closed every file descriptor, or wrote to them all"
         return self.message.get("error")
@@ -301,7 +299,6 @@ def named(function: Callable) -> str:
 
 
 def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
-    """What `send` sends. TypeError if it can't travel."""
     try:
         with io.BytesIO() as file:
             dump((function, args, *more), file)

@@ -153,7 +153,6 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """`ended`, with the exception's last line if it raised."""
         return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
@@ -249,7 +248,6 @@ def meter_named(name: str) -> Meter:
 
 
 def ending(ended: str, error: str | None) -> str:
-    """How a run ended, with the exception's last line if it raised."""
     return f"raised {error.strip().splitlines()[-1]}" if ended == "raised" and error else ended
 
 

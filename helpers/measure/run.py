@@ -206,8 +206,6 @@ def _run(label: str, payload: bytes, options: Options, heap: bool = False) -> "_
 
 
 class _Watch:
-    """What was seen of a process: a base before the call, samples until the function had returned, and later ones."""
-
     def __init__(self, process: Process, memory: sampler.Sampler, options: Options):
         self.process, self.memory, self.options = process, memory, options
         self.samples: list[tuple[float, Sample]] = []

@@ -55,22 +55,18 @@ class ProcStatus:
         anonymous, file, shared = (int(parts[i]) * 1024 for i in (1, 4, 7))
         virtual = text[text.find(b"\nVmSize:") :].split(None, 2)[1]
         if self._above:
-            anonymous, shared = self._with_others(anonymous, shared, thorough)
+            self._look_for_others(thorough)
+            if self._others:
+                both = self._all_together()
+                anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
+            now = time.perf_counter()
+            if now > self._look_again or thorough:
+                self._memfds = _in_memfds((self._pid, *self._others))
+                self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
+            shared = max(shared, self._memfds)
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
-    def _with_others(self, anonymous: int, shared: int, thorough: bool) -> tuple[int, int]:
-        self._look_for_others(thorough)
-        if self._others:
-            both = self._all_together()
-            anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
-        now = time.perf_counter()
-        if now > self._look_again or thorough:
-            self._memfds = _in_memfds((self._pid, *self._others))
-            self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
-        return anonymous, max(shared, self._memfds)
-
     def _look_for_others(self, again: bool = False) -> bool:
-        """Looks for new ones if there is a new process anywhere, or if it is to look again. Returns whether it has."""
         newest = os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
         if newest == self._last and not again:
             return False
@@ -133,11 +129,9 @@ def _sizes(text: bytes, *names: bytes) -> list[int]:
 
 def _has_memory(pid: int) -> bool:
     """proc_pid_statm(5): a process that has ended stays until its parent reaps it, but has no memory."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
-            return file.read(2) != b"0 "
-    except OSError:
-        return False
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/statm").read_bytes()[:2] != b"0 "
+    return False
 
 
 def _in_memfds(pids: Iterable[int]) -> int:
@@ -178,7 +172,6 @@ Sampler = ProcStatus | Portable
 
 
 def choose() -> type[Sampler]:
-    """The back-end for this machine."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:
             if b"\nRssAnon:" in status.read():  # Linux 4.5 and later

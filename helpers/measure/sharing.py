@@ -68,7 +68,6 @@ class Sharing:
         return sum(figures) if figures and None not in figures else None
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per process, and a row for all together."""
         named = []
         for row in self.rows:
             name = row.name if row.ended in ("", "returned") else f"{row.name} ({row.ended})"

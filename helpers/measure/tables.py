@@ -40,7 +40,6 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same table for a terminal."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     adjust = [str.rjust if figures else str.ljust for figures in _figures(header, rows)]
     return "\n".join(
@@ -50,6 +49,5 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _figures(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
-    """For each column but the first: does it hold figures?"""
     columns = enumerate(zip(header, *rows, strict=True))
     return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, (_, *column) in columns]

@@ -38,7 +38,6 @@ class Program:
 
     @property
     def made(self) -> str:
-        """Where the answer comes from, which every page has to say."""
         tools = ", ".join((self.compiler, *map(" ".join, self.crates.items())))
         return f"Recorded, not run here: {tools}, {self.machine}, {self.date}"
 
@@ -91,7 +90,6 @@ def crate(name: str) -> Twin:
 
 
 def crate_refusal(name: str) -> Refusal:
-    """As `refusal`, for a program in notebooks/rust/crates."""
     return refusal(name, "crates/")
 
 

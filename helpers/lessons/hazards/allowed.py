@@ -98,10 +98,10 @@ class Allowed:
 
     def __getitem__(self, operation: str) -> Trial:
         """KeyError if `operation` is none of the operations."""
-        for trial in self.trials:
-            if trial.operation == operation:
-                return trial
-        raise KeyError(f"no operation {operation!r}; there are: {', '.join(trial.operation for trial in self.trials)}")
+        trials = {trial.operation: trial for trial in self}
+        if operation not in trials:
+            raise KeyError(f"no operation {operation!r}; there are: {', '.join(trials)}")
+        return trials[operation]
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)

@@ -42,7 +42,6 @@ class Box:
     pointer: bool = False  # it points to `span`, and that is all
 
     def way(self) -> Iterator["Box"]:
-        """From here to the owner."""
         yield self
         if self.to:
             yield from self.to.way()

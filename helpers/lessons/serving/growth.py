@@ -25,11 +25,9 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
         upload(path, address)
     print(grown.anonymous)
     """
-    result, over = Growth(), threading.Event()
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
-    if first is not None:
-        result.anonymous = 0
+    result, over = Growth(None if first is None else 0), threading.Event()
 
     def watch() -> None:
         ended = False
@@ -50,7 +48,6 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
 
 
 def _anonymous(watched: list[sampler.Sampler]) -> int | None:
-    """Together, as far as they are still there; None if nothing tells."""
     samples = [sample for each in watched if (sample := each.read())]
     sizes = [sample.anonymous for sample in samples if sample.anonymous is not None]
     return sum(sizes) if sizes else None
