@@ -221,13 +221,13 @@ def test_an_exception_on_its_way(lesson: dict, path: Path) -> None:
 
 def test_carts_and_yokes_are_told_by_name_and_what_escaped_apart(lesson: dict, path: Path) -> None:
     lesson["file"] = MappedFile(path)
-    assert [str(chain) for chain in who_holds(path).chains] == ["MappedFile: `lesson.file`, global"]
+    assert who_holds(path).chains == (("MappedFile", "lesson.file", "global"),)
     lesson["yoke"] = Yoke.attach(lesson["file"], lambda view: np.frombuffer(view, np.uint8))
     assert [chain.what for chain in who_holds(path).chains] == ["MappedFile", "Yoke"]
     lesson["view"] = lesson["yoke"].get()
     lesson["yoke"].release()
     lesson["file"].close()
-    assert [str(chain) for chain in who_holds(path).chains] == ["ndarray of 64 KiB: `lesson.view`, global"]
+    assert who_holds(path).chains == (("ndarray of 64 KiB", "lesson.view", "global"),)
     del lesson["view"]
     assert who_holds(path).mapped == 0
 

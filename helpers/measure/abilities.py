@@ -56,7 +56,9 @@ def abilities() -> Abilities:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
-        cache, not_taken = page_cache(file), _error(lambda: _take_away_a_page(file))
+        cache = page_cache(file)
+        with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+            not_taken = _error(lambda: page_out(mapping))
     tried = [
         ("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
         ("page cache of a file", cache.why if cache.cached is None else None, "mincore(2), for your own files"),
@@ -76,8 +78,3 @@ def _error(attempt: Callable[[], str | None]) -> str | None:
         return attempt()
     except OSError as error:
         return str(error.strerror)
-
-
-def _take_away_a_page(file: Path) -> None:
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        page_out(mapping)

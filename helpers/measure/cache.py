@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import libc
-from ..folders import in_memory
+from ..folders import file_system, in_memory
 from ..units import in_words
 from ..whole import regular_file
 from . import maps
-from .machine import here
 from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page cache", 1
@@ -137,7 +136,7 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             cache = page_cache(path)
             if not cache.count:
                 break
-            because, system = "mapped, locked or in use right now", here(path).file_system
+            because, system = "mapped, locked or in use right now", file_system(path)
             names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
             if names:
                 who = ["this process" if pid == os.getpid() else f"{name} ({pid})" for pid, name in names.items()]

@@ -52,9 +52,8 @@ NOBODY_ELSE = 3
 PACKAGE = __name__.partition(".")[0] + "."
 
 
-@dataclass(frozen=True)
-class Chain:
-    """A path to an object that looks at the file; `str(chain)` says it in a line.
+class Chain(NamedTuple):
+    """A path to an object that looks at the file.
 
     what   the object: "ndarray of 4 MiB", "TensorFile"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
@@ -64,9 +63,6 @@ class Chain:
     what: str
     name: str
     where: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {f'`{self.name}`, ' * bool(self.name)}{self.where}"
 
 
 @dataclass(frozen=True)
@@ -208,7 +204,12 @@ def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
 
     kinds = exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
     paths = paths_to(roots, kinds, wanted)
-    described = [(id(path[-1]), path, list(_described(path, roots, more))) for path, more in _together(paths, roots)]
+    described = []
+    for path, more in _together(paths, roots):
+        # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
+        own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
+        what = _what(path[own]) + (f", and {more:,} more there" if more and own == len(path) - 1 else "")
+        described.append((id(path[-1]), path, [Chain(what, *named) for named in names(path[: own + 1], roots)]))
     shown = {key for key, _, some in described if any(chain.where == SHOWN for chain in some)}
     chains = []
     for key, path, some in described:
@@ -239,13 +240,6 @@ def _together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int
         crowded = (id(obj) for obj in reversed(path[:-1]) if through[id(obj)] > MOST_NAMED)
         together.setdefault(next(crowded, id(path)), []).append(path)
     return [(first, len(others)) for first, *others in together.values()]
-
-
-def _described(path: list[Any], roots: Roots, more: int) -> Iterator[Chain]:
-    own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
-    what = _what(path[own]) + (f", and {more:,} more there" if more and own == len(path) - 1 else "")
-    for name, where in names(path[: own + 1], roots):
-        yield Chain(what, name, where)
 
 
 def _tensors() -> tuple[type, ...]:

@@ -148,11 +148,9 @@ def _set_limits(folder: Path, files: tuple[str, str], limit: int) -> str | None:
 def _remove(folder: Path) -> None:
     """Removes the group once its last process has left: a killed process takes a moment to go."""
     until = time.monotonic() + 5
-    while True:
+    while folder.exists():
         try:
-            return folder.rmdir()
-        except FileNotFoundError:
-            return
+            folder.rmdir()
         except OSError:
             if time.monotonic() > until:
                 raise

@@ -36,17 +36,7 @@ class PageState(IntEnum):
 
     @property
     def words(self) -> str:
-        return WORDS[self]
-
-
-WORDS = {
-    PageState.ABSENT: "absent",
-    PageState.FILE: "file-backed",
-    PageState.SHARED: "shared memory",
-    PageState.ANONYMOUS: "anonymous",
-    PageState.FORKED: "anonymous, still shared",
-    PageState.SWAPPED: "swapped out",
-}
+        return ("absent", "file-backed", "shared memory", "anonymous", "anonymous, still shared", "swapped out")[self]
 
 
 BITS = np.arange(256)

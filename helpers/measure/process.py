@@ -163,6 +163,7 @@ class Process:
 
     @property
     def value(self) -> tuple[Any, str | None]:
+        """What the function returned, or None and why it isn't here."""
         refused, data = self.message.get("refused"), self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused

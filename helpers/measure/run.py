@@ -119,12 +119,12 @@ def measured(
     paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
     machine = here(next(paths, None))  # the first path tells which file system was measured
     before()
-    run = _run(label, payload, options).recording(machine)
+    run = _Watch(label, payload, options).recording(machine)
     if heap and run.ended == "returned":
         before()
         more = options.limit and 4 * options.limit + 64 * MiB
         options = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-        traced = _run(label, payload, options, heap=True).process
+        traced = _Watch(label, payload, options, heap=True).process
         run = replace(run, heap_peak=traced.message.get("heap_peak") if traced.ended == "returned" else None)
     return run
 
@@ -190,29 +190,26 @@ def together(functions: Mapping[str, Callable], **options: Any) -> Comparison:
         return Comparison({name: [run.result()] for name, run in runs.items()})
 
 
-def _run(label: str, payload: bytes, options: Options, heap: bool = False) -> "_Watch":
-    process = Process(label, LARGEST_RESULT, options.objects, options.stop)
-    with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-        if not heap:  # the traced run prints the same again
-            at_end.callback(show, printed)
-        process.start(printed, at_end, options.command)
-        process.send(payload, modules=tuple(options.modules), heap=heap)
-        process.greet(label)
-        memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
-        at_end.callback(memory.close)
-        watch = _Watch(process, memory, options)
-        watch.through_the_call()
-        return watch
-
-
 class _Watch:
-    def __init__(self, process: Process, memory: sampler.Sampler, options: Options):
-        self.process, self.memory, self.options = process, memory, options
+    """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
+    until the function had returned, `last` while its result was still there, and `later` ones."""
+
+    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False):
+        self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
+        self.options, self.last = options, None
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
-        self.last: Sample | None = None
+        with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
+            if not heap:  # the traced run prints the same again
+                at_end.callback(show, printed)
+            process.start(printed, at_end, options.command)
+            process.send(payload, modules=tuple(options.modules), heap=heap)
+            process.greet(label)
+            self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
+            at_end.callback(self.memory.close)
+            self._through_the_call()
 
-    def through_the_call(self) -> None:
+    def _through_the_call(self) -> None:
         process, mail, options = self.process, self.process.mail, self.options
         least = 4 * sampler.cost(self.memory)
         if options.interval < least:

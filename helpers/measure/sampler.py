@@ -31,8 +31,6 @@ class ProcStatus:
     on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms.
     """
 
-    tells_kinds = True
-
     def __init__(self, pid: int, above: int | None = None):
         self._pid, self._above, self._between = pid, above, []
         with suppress(psutil.NoSuchProcess):
@@ -150,8 +148,6 @@ def _in_memfds(pids: Iterable[int]) -> int:
 
 class Portable:
     """psutil, where there is no /proc (macOS, Windows): resident memory as a whole, no kinds."""
-
-    tells_kinds = False
 
     def __init__(self, pid: int, above: int | None = None):
         self._process = psutil.Process(pid)

@@ -3,23 +3,17 @@
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from ...measure import sampler
 
 INTERVAL = 0.001  # seconds
 
 
-@dataclass
-class Growth:
-    """`anonymous`: bytes, of all the processes together; None where the system doesn't tell. Known after the block."""
-
-    anonymous: int | None = None
-
-
 @contextmanager
-def growth(pids: Iterable[int]) -> Iterator[Growth]:
-    """Watches the processes from outside while the block runs.
+def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
+    """Watches the processes from outside while the block runs. After it, `anonymous` is in bytes, of all the processes
+    together; None where the system doesn't tell.
 
     with growth(pids) as grown:
         upload(path, address)
@@ -27,7 +21,7 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
     """
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
-    result, over = Growth(None if first is None else 0), threading.Event()
+    result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
 
     def watch() -> None:
         ended = False
