@@ -38,6 +38,10 @@ class Whereabouts(Tabled):
     states: PageMap
 
     @property
+    def region(self) -> maps.Region | None:
+        return self.states.region
+
+    @property
     def file(self) -> str | None:
         """The file's name, with ", deleted" if it has been; None if there is no file."""
         return self.path and self.path.name + ", deleted" * self.states.region.deleted

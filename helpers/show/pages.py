@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from ..measure.cache import PageCache
-from ..measure.explorer import Film, Step
+from ..measure.film import Film, Step
 from ..measure.pages import PageMap
 from ..units import NOT_MEASURED, in_words
 from .boxes import key_rows, sheet

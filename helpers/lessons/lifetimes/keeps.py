@@ -12,7 +12,7 @@ from ...measure.pages import extent
 from ...measure.whereabouts import where
 from ...owners import POINTERS, Link, address_of, link_of
 from ...units import in_words
-from .exports import exports
+from .exports import COUNTING, exports
 
 Tie = Literal["kept", "not counted", "not kept"]
 
@@ -42,6 +42,7 @@ class Box:
     pointer: bool = False  # it points to `span`, and that is all
 
     def way(self) -> Iterator["Box"]:
+        """From here to the owner."""
         yield self
         if self.to:
             yield from self.to.way()
@@ -57,14 +58,9 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
     links: dict[int, Link] = {}
     boxes: dict[int, Box] = {}
     for name, obj in named.items():
-        try:
-            if not isinstance(obj, (memoryview, SharedMemory, *POINTERS)):
-                memoryview(obj).release()
-        except TypeError:
+        if not (isinstance(obj, (memoryview, SharedMemory, *POINTERS)) or _has_buffer(obj)):
             wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
-            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}") from None
-        except ValueError:  # a closed mapping
-            pass
+            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}")
         while id(obj) not in objects:
             objects[id(obj)], link = obj, link_of(obj)
             boxes[id(obj)] = _box(obj, link)
@@ -74,9 +70,7 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
             obj = link.to
         boxes[id(named[name])].names.append(name)
     for at, link in links.items():
-        # numpy holds an export only through a memoryview; over anything else, `.base` is just a reference.
-        uncounted = isinstance(objects[at], np.ndarray) and exports(link.to) is not None
-        _tie(boxes[at], boxes[id(link.to)], link.attribute, "not counted" if uncounted else "kept")
+        _tie(boxes[at], boxes[id(link.to)], link.attribute, _tie_of(objects[at], link.to))
     for box in boxes.values():
         if box.pointer and box.span and box.to is None:
             roots = (other for other in boxes.values() if other.to is None and other is not box)
@@ -87,6 +81,22 @@ def boxes_of(named: Mapping[str, Any]) -> list[Box]:
         if any(view.tie == "not counted" for view in views) and not _within(box, root):
             box.gone = "its bytes are gone"
     return list(boxes.values())
+
+
+def _tie_of(obj: Any, to: Any) -> Tie:
+    """numpy holds an export only through a memoryview; over anything else, `.base` is just a reference."""
+    counts = isinstance(to, tuple(COUNTING)) and exports(to) is not None
+    return "not counted" if isinstance(obj, np.ndarray) and counts else "kept"
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    except ValueError:  # a closed mapping, a released view
+        pass
+    return True
 
 
 def _box(obj: Any, link: Link | None) -> Box:
@@ -111,9 +121,19 @@ def _box(obj: Any, link: Link | None) -> Box:
     role = f"a mapping of {size}" if isinstance(obj, mmap.mmap) else f"owns its {size}"
     if (isinstance(obj, np.ndarray) and not obj.flags.owndata) or isinstance(obj, memoryview):
         role = f"a view of {size} that no object owns"
-    lies = where(obj) if span else None
-    file = f"{lies.memory} {lies.file}" if lies and lies.file else ""
-    return Box(kind, role, span, count=exports(obj), memory=lies.memory if lies else "", file=file)
+    return Box(kind, role, span, count=exports(obj), **_below(obj, span))
+
+
+def _below(owner: Any, span: tuple[int, int] | None) -> dict[str, Any]:
+    """Where its bytes lie, and the file below if there is one."""
+    if span is None:
+        return {}
+    lies = where(owner)
+    file = ""
+    if lies.path is not None:
+        gone = ", deleted" if lies.region and lies.region.deleted else ""
+        file = f"{lies.memory} {lies.path.name}{gone}"
+    return {"memory": lies.memory, "file": file}
 
 
 def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
