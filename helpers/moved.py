@@ -37,6 +37,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
 MODULES = {
     "helpers.lessons.copying.lines": "helpers.show.lines",
     "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
+    "helpers.measure.film": "helpers.measure.explorer",
     "helpers.measure.crates": "helpers.measure.twins",
     "helpers.serve.arriving": "helpers.serve.uploads",
     "helpers.show.crossover": "helpers.lessons.values.crossover",

@@ -29,8 +29,8 @@ from helpers.ideas.arena import (
 from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
 from helpers.ideas.kmers import LAYOUT, ROOT, KmerIndex
 from helpers.make import dna
-from helpers.measure import page_map
-from helpers.measure.maps import region_at, why_not
+from helpers.measure import page_map, where
+from helpers.measure.maps import why_not
 from helpers.units import MiB
 
 LINUX = sys.platform == "linux"
@@ -115,7 +115,7 @@ def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
     with Arena.open(path, "test") as arena:
         view = arena.array(SIZE)
         record = arena.array(arena.root)
-        assert region_at(view.ctypes.data).path == str(path)
+        assert where(view).path == path
         assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, "a record leads to the rest"
         assert repr(arena) == f"Arena({str(path)!r}, {arena.size} B)"
     assert view.tolist() == list(range(7))

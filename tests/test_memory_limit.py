@@ -93,7 +93,7 @@ class TestLimited:
 
 def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_limit, "_places", lambda *_: iter([(Path("/proc"), ("a", "b"))]))
-    monkeypatch.setattr(memory_limit, "_why_no_systemd", lambda: "there is no systemd-run(1)")
+    monkeypatch.setattr(memory_limit.shutil, "which", lambda _: None)
     with pytest.raises(NotMeasuredHere, match=r"/proc: .*; there is no systemd-run"):
         in_memory_limit(own, 1)
 

@@ -27,7 +27,7 @@ from helpers.measure import (
 from helpers.measure.advice import page_out
 from helpers.measure.cache import PageCache
 from helpers.measure.machine import here
-from helpers.measure.maps import files_in_memory, region_at
+from helpers.measure.maps import files_in_memory
 from helpers.measure.pages import PageMap
 from helpers.measure.sharing import Sharing, sharing
 from helpers.units import NOT_MEASURED, MiB
@@ -87,13 +87,13 @@ def evicted(path: Path) -> None:
 # --- maps --------------------------------------------------------------------------------------------------
 def test_a_region_is_found_by_address_with_its_file(file, private):
     private[0]
-    region = region_at(page_map(private).address)
+    region = page_map(private).region
     assert (Path(region.path), region.kind, region.offset) == (file, "file", 0)
     assert region.permissions[:2] == "rw" and not region.shared and not region.deleted
     assert region.inode == file.stat().st_ino
     assert region.end - region.start == PAGES * PAGE
     file.unlink()
-    assert region_at(region.start).deleted
+    assert page_map(private).region.deleted
 
 
 def test_what_is_in_memory_of_a_folders_files(tmp_path):
@@ -110,9 +110,9 @@ def test_what_is_in_memory_of_a_folders_files(tmp_path):
 
 
 def test_the_kinds_of_regions_are_told(bare):
-    assert region_at(page_map(bare).address).kind == "anonymous"
+    assert page_map(bare).region.kind == "anonymous"
     with mmap.mmap(-1, PAGE) as shared:
-        region = region_at(page_map(shared).address)
+        region = page_map(shared).region
         assert region.kind == "shared memory" and region.shared and not region.deleted
     kinds = {region.kind for region in regions()}
     assert {"file", "anonymous", "stack", "kernel"} <= kinds
@@ -258,7 +258,7 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
     monkeypatch.setattr(maps, "why_not", lambda: reason)
     pages, at = page_map(bare), where(bare)
     assert (pages.states, pages.present, pages.count(FILE), pages.which(FILE)) == (None,) * 4
-    assert at.memory == NOT_MEASURED and at.pages is None
+    assert at.memory == NOT_MEASURED and at.states.states is None
     assert reason in repr(pages) and reason in repr(at) and reason in at._repr_html_()
     assert sharing([os.getpid()]).missing == ("sharing",)
     assert not {row.meter: row.here for row in abilities().rows}["page states"]
@@ -364,7 +364,7 @@ def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
     numbers[0], numbers[-1]
     at = where(numbers)
     assert (at.memory, at.path, at.offset, at.size) == ("file", file, 5 * PAGE + 3, 4 * PAGE - 3)
-    assert at.address == numbers.ctypes.data and at.pages == 4 and at.present == page_map(numbers).present
+    assert at.address == numbers.ctypes.data and len(at.states) == 4 and at.states.present == page_map(numbers).present
     assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap"
     assert at.writable
     for text in (repr(at), at._repr_html_()):
@@ -402,13 +402,13 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
     view = np.frombuffer(private, np.uint8)
     view.flags.writeable = False
     at = where(view)
-    assert (at.writable_view, at.writable_mapping, at.writable) == (False, True, False)
-    assert "no: a read-only view" in repr(at)
+    assert not at.writable
+    assert at.reason == "a read-only view" and "no: a read-only view" in repr(at)
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
         assert "yes: everybody who maps it sees it" in repr(where(shared))
     assert "yes: into a page of this process alone" in repr(where(private))
     at = where(np.memmap(file, mode="r"))
-    assert (at.writable_view, at.writable_mapping, at.writable) == (False, False, False)
+    assert (at.writable, at.reason) == (False, "a read-only view of a read-only mapping")
     del view
 
 

@@ -10,7 +10,7 @@ from matplotlib.patches import PathPatch
 from pictures import HERE, assert_fits, keys, texts
 
 from helpers.measure.cache import PageCache
-from helpers.measure.film import Film, Step
+from helpers.measure.explorer import Film, Step
 from helpers.measure.pages import PageMap, PageState
 from helpers.show import page_film
 from helpers.show.figure import INK, LOOKS, Picture

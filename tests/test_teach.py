@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from helpers import folders, whole
 from helpers.lasting import VIEW, alone
 from helpers.measure import Comparison, Explorer, NotMeasuredHere, compare, maps, measure, sampler, workers
-from helpers.measure.film import Film
+from helpers.measure.explorer import Film
 from helpers.measure.machine import here
 from helpers.publish.execute import kernel
 from helpers.teach import exercise, exercise_files, inside, notebook_files, predict, recorded, state

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.ideas.safetensors import SafetensorsError, save
 from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
-from helpers.measure.maps import region_at
+from helpers.measure import where
 
 LINUX = sys.platform == "linux"
 
@@ -55,7 +55,7 @@ def misaligned(path: Path) -> Path:
 
 def of_file(array: np.ndarray, path: Path) -> bool:
     """Is the array in a mapping of this file?"""
-    return region_at(array.ctypes.data).path == str(path) if LINUX else array.base is not None
+    return where(array).path == path if LINUX else array.base is not None
 
 
 def message(weights: VarBuilder, shape: tuple, name: str) -> str:

@@ -67,11 +67,11 @@ def test_what_is_from_documents_says_so_with_its_sources(here: Allowed) -> None:
 def test_a_recorded_windows_stands_in_for_the_documents(
     nothing_is_left: None, few: None, here: Allowed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "RECORDED", tmp_path)
+    monkeypatch.setattr(allowed, "RECORDED", tmp_path / "10-windows.json")
     windows = replace(
         here, trials=documented("windows"), machine=replace(here.machine, system="Windows 11"), windows=None
     )
-    (tmp_path / allowed.RECORDED).write_text(json.dumps(windows.to_json()), encoding="utf-8")
+    allowed.RECORDED.write_text(json.dumps(windows.to_json()), encoding="utf-8")
     measured = while_mapped()
     assert measured.windows == windows and len(measured.trials) == 2
     assert "Windows, recorded on: Windows 11" in repr(measured) and "Windows, not measured" not in repr(measured)

@@ -11,8 +11,7 @@ from .machine import NotMeasuredHere
 from .maps import regions
 from .pages import PageState, page_map
 from .recording import Comparison, Recording
-from .run import compare, measure
-from .together import together
+from .run import compare, measure, together
 from .twins import crate, twin
 from .whereabouts import where
 from .workers import workers

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from . import maps, sampler
 from .advice import page_out
 from .cache import page_cache
 from .run import measure
 from .sharing import sharing
-from .tables import html_table, text_table
+from .tables import Tabled
 
 # What readers call it, the meter of a Recording that shows whether it works, and where the figure comes from.
 TRIED = (
@@ -35,20 +35,15 @@ class Ability(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True)
-class Abilities:
+@dataclass(frozen=True, repr=False)
+class Abilities(Tabled):
     """A row per meter: is it measured here, and how, or why not?"""
 
     rows: tuple[Ability, ...]
+    title = "What this machine can measure"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         return ("meter", "here?", "how, or why not"), [(r.meter, "yes" if r.here else "no", r.why) for r in self.rows]
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table("What this machine can measure", *self.table())
 
 
 def abilities() -> Abilities:
@@ -56,43 +51,30 @@ def abilities() -> Abilities:
     missing = measure(time.sleep, 0.005).missing
     with closing(sampler.choose()(os.getpid())) as own:
         sample = sampler.cost(own) * 1e6
-    rows = [_given(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
-    rows.append(Ability("heap", True, "tracemalloc, in a second run"))
+    given = [(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
+    given.append(("heap", True, "tracemalloc, in a second run"))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
-        cache, not_taken = page_cache(file), _error(_take_away_a_page, file)
-    rows += [
-        _tried("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
-        _tried("page cache of a file", cache.why if cache.cached is None else None, "mincore(2), for your own files"),
-        _tried("… its dirty pages", cache.why if cache.dirty is None else None, "cachestat(2)"),
-        _tried("pages taken away", not_taken, "madvise(2), MADV_PAGEOUT"),
-        _tried("memory shared by processes", _error(_own_sharing), "/proc/<pid>/smaps_rollup"),
+        cache = page_cache(file)
+        with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+            not_taken = _error(lambda: page_out(mapping))
+    tried = [
+        ("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
+        ("page cache of a file", cache.why if cache.cached is None else None, "mincore(2), for your own files"),
+        ("… its dirty pages", cache.why if cache.dirty is None else None, "cachestat(2)"),
+        ("pages taken away", not_taken, "madvise(2), MADV_PAGEOUT"),
+        ("memory shared by processes", _error(lambda: sharing([os.getpid()]).why), "/proc/<pid>/smaps_rollup"),
     ]
-    rows += [_given(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
+    last = [(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
+    not_given = f"{platform.system()} does not give {{}} to this Python"
+    rows = [Ability(name, here, how if here else not_given.format(how)) for name, here, how in given + last]
+    rows[-2:-2] = [Ability(name, not reason, reason or how) for name, reason, how in tried]
     return Abilities(tuple(rows))
 
 
-def _given(name: str, here: bool, how: str) -> Ability:
-    return Ability(name, here, how if here else f"{platform.system()} does not give {how} to this Python")
-
-
-def _tried(name: str, reason: str | None, how: str) -> Ability:
-    """`reason`: why it isn't measured here; None or "" if it is."""
-    return Ability(name, not reason, reason or how)
-
-
-def _error(attempt: Callable[..., str | None], *args: Any) -> str | None:
+def _error(attempt: Callable[[], str | None]) -> str | None:
     try:
-        return attempt(*args)
+        return attempt()
     except OSError as error:
         return str(error.strerror)
-
-
-def _take_away_a_page(file: Path) -> None:
-    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        page_out(mapping)
-
-
-def _own_sharing() -> str:
-    return sharing([os.getpid()]).why

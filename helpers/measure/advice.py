@@ -61,19 +61,16 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     page = mmap.PAGESIZE
     first, end = address + start, address + start + length
     low, high = first // page * page, -(-end // page) * page
-    if advice in DISCARDING and (low != first or (high != end and end != _end_of_mapping(buffer))):
+    mapping = mapping_under(buffer)
+    # Where the mmap ends that owns these bytes, the rest of its last page is nobody's.
+    at_the_end = high == end or (mapping is not None and end == sum(extent(mapping)))
+    if advice in DISCARDING and (low != first or not at_the_end):
         raise ValueError(
             f"{advice!r} throws away whole pages of {page} bytes, and {length} bytes from byte {start} share a page "
             f"with others: begin and end with a page"
         )
     where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
     libc.call("madvise", where, length, ADVICE[advice], about=f"madvise {advice!r}")
-
-
-def _end_of_mapping(buffer: Any) -> int | None:
-    """Where the mmap ends that owns these bytes: the rest of its last page is nobody's. None if no mmap owns them."""
-    mapping = mapping_under(buffer)
-    return sum(extent(mapping)) if mapping is not None else None
 
 
 def page_out(buffer: Any) -> None:

@@ -12,16 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from .. import libc
-from ..folders import in_memory
+from ..folders import file_system, in_memory
 from ..units import in_words
 from ..whole import regular_file
 from . import maps
-from .machine import here
 from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
-COUNTED = ("dirty", "writeback")  # the first two of cachestat's counts, after "cached"
 MOST_ASKED = 4096  # pages of which each is asked whether it's dirty: a few milliseconds
 TIMEOUT_S = 1.0  # pages on their way to the disk can be dropped a moment later
 
@@ -49,7 +47,6 @@ class PageCache:
     dirty_pages: np.ndarray | None = None
 
     def __len__(self) -> int:
-        """Pages of the file."""
         return -(-self.size // mmap.PAGESIZE) if self.cached is None else len(self.cached)
 
     @property
@@ -73,7 +70,7 @@ class PageCache:
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: the file's name without its folder, and equal neighbours as a run, [cached, pages]."""
-        plain = {name: getattr(self, name) for name in ("size", "why", *COUNTED)}
+        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")}
         plain |= {
             "path": self.path.name,
             "runs": run_lengths(self.cached),
@@ -83,9 +80,8 @@ class PageCache:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
-            counts = {name: plain[name] for name in ("size", "why", *COUNTED)}
+            counts = {name: plain[name] for name in ("size", "why", "dirty", "writeback")}
             cached, dirty = (from_run_lengths(plain.get(name), bool, bool) for name in ("runs", "dirty_pages"))
             return cls(path=Path(plain["path"]), cached=cached, dirty_pages=dirty, **counts)
 
@@ -111,12 +107,18 @@ def page_cache(path: str | os.PathLike) -> PageCache:
             into = ctypes.c_void_p(states.ctypes.data)
             libc.call("mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path))
         cached = (states & 1).astype(bool)
-        counts, reason = _cachestat(file.fileno(), bool(cached.any()))
+        counts = _cachestat(file.fileno())
+        if counts is None:
+            reason = f"cachestat(2): {os.strerror(ctypes.get_errno())}"
+            return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
+        if cached.any() and not counts[0]:  # it looks at overlayfs's own file, but the pages belong to the file below
+            reason = "cachestat(2) sees no page where mincore(2) sees some"
+            return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
         dirty = None
-        if counts[0] and len(states) <= MOST_ASKED:
-            each = (_counts(file.fileno(), page * mmap.PAGESIZE, mmap.PAGESIZE) for page in range(len(states)))
-            dirty = np.array([bool(one and one.dirty) for one in each])
-    return PageCache(path, size, cached, reason, *counts, dirty)
+        if counts[1] and len(states) <= MOST_ASKED:
+            each = (_cachestat(file.fileno(), page * mmap.PAGESIZE, mmap.PAGESIZE) for page in range(len(states)))
+            dirty = np.array([bool(one and one[1]) for one in each])
+    return PageCache(path, size, cached, "", counts[1], counts[2], dirty)
 
 
 def drop_from_cache(path: str | os.PathLike) -> PageCache:
@@ -134,52 +136,26 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             cache = page_cache(path)
             if not cache.count:
                 break
-            holders, system = _mapped_by(path), here(path).file_system
-            if holders or in_memory(system) or time.monotonic() > until:
-                break
-            time.sleep(0.01)
-    if cache.cached is None:
-        return cache
-    return replace(cache, why=_why_they_stay(cache.count, holders, system) if cache.count else "")
+            because, system = "mapped, locked or in use right now", file_system(path)
+            names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
+            if names:
+                who = ["this process" if pid == os.getpid() else f"{name} ({pid})" for pid, name in names.items()]
+                because = f"mapped by {', '.join(who)}"
+            elif in_memory(system):
+                because = f"a file on {system} exists nowhere else"
+            elif time.monotonic() < until:
+                time.sleep(0.01)
+                continue
+            stay = f"{cache.count:,} page{'s stay' if cache.count > 1 else ' stays'}"
+            return replace(cache, why=f"{stay}: {because}")
+    return cache if cache.cached is None else replace(cache, why="")
 
 
-class _Range(ctypes.Structure):
-    _fields_ = (("offset", ctypes.c_uint64), ("length", ctypes.c_uint64))  # length 0: to the end
+def _cachestat(file: int, offset: int = 0, length: int = 0) -> tuple[int, int, int] | None:
+    """How many pages are cached, dirty, and on their way to the disk; None if the kernel refuses. Length 0: to the end.
 
-
-class _Counts(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_uint64) for name in ("cached", *COUNTED, "evicted", "recently_evicted"))
-
-
-def _cachestat(file: int, some: bool) -> tuple[tuple[int | None, ...], str]:
-    """The two counts, or two None and why. `some`: mincore(2) saw pages. cachestat(2)."""
-    counts = _counts(file, 0, 0)
-    if counts is None:
-        reason = f"cachestat(2): {os.strerror(ctypes.get_errno())}"
-    elif some and not counts.cached:  # it looks at overlayfs's own file, but the pages belong to the file below
-        reason = "cachestat(2) sees no page where mincore(2) sees some"
-    else:
-        return tuple(getattr(counts, name) for name in COUNTED), ""
-    return (None,) * len(COUNTED), f"dirty pages are not known: {reason}"
-
-
-def _counts(file: int, offset: int, length: int) -> _Counts | None:
-    part, counts = _Range(offset, length), _Counts()
-    arguments = ctypes.c_uint(file), ctypes.byref(part), ctypes.byref(counts), ctypes.c_uint(0)
-    return None if libc.libc().syscall(CACHESTAT, *arguments) else counts
-
-
-def _mapped_by(path: str | os.PathLike) -> list[str]:
-    """The processes that map the file, of those that we may look at: "this process", "python3 (1234)"."""
-    names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
-    return ["this process" if pid == os.getpid() else f"{name} ({pid})" for pid, name in names.items()]
-
-
-def _why_they_stay(pages: int, holders: list[str], system: str | None) -> str:
-    if holders:
-        because = f"mapped by {', '.join(holders)}"
-    elif in_memory(system):
-        because = f"a file on {system} exists nowhere else"
-    else:
-        because = "mapped, locked or in use right now"
-    return f"{pages:,} page{'s stay' if pages > 1 else ' stays'}: {because}"
+    cachestat(2)
+    """
+    part, counts = (ctypes.c_uint64 * 2)(offset, length), (ctypes.c_uint64 * 5)()
+    refused = libc.libc().syscall(CACHESTAT, ctypes.c_uint(file), part, counts, ctypes.c_uint(0))
+    return None if refused else tuple(counts[:3])

@@ -104,7 +104,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # line by line, so that no line is lost when the process is killed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_parent()
-    leave_no_core()
+    if resource:  # a crash is a result here, and nobody wants its core file: setrlimit(2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     try:
         with os.fdopen(os.dup(channel.inbox), "rb") as inbox:
             payload, options = pickle.load(inbox)
@@ -226,7 +227,6 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
 
 
 def text_of(error: BaseException, traced: bool = False) -> str:
-    """The error as text, with its traceback or without, shortened if it is long."""
     try:
         lines = traceback.format_exception(error) if traced else traceback.format_exception_only(error)
         return shortened("".join(lines))
@@ -251,54 +251,47 @@ class Counters:
     """Files of /proc, kept open: the function may take away all other descriptors, or the root folder."""
 
     def __init__(self):
-        self._io, self._status = self._open("io"), self._open("status")
         self._pread, self._times, self._usage = getattr(os, "pread", None), os.times, resource and resource.getrusage
-
-    @staticmethod
-    def _open(name: str) -> int | None:
-        try:
-            low = os.open(f"/proc/self/{name}", os.O_RDONLY)
-        except OSError:
-            return None
-        try:
-            return out_of_reach(low)
-        finally:
+        self._files = {}
+        for name in ("io", "status"):
+            try:
+                low = os.open(f"/proc/self/{name}", os.O_RDONLY)
+            except OSError:
+                continue
+            self._files[name] = out_of_reach(low)
             os.close(low)
 
-    def _text(self, descriptor: int | None) -> bytes:
+    def _text(self, name: str) -> bytes:
         try:
-            return b"" if descriptor is None else self._pread(descriptor, 8192, 0)
+            return self._pread(self._files[name], 8192, 0) if name in self._files else b""
         except OSError:  # the function has closed it
             return b""
 
     def all(self, and_themselves: bool = False) -> dict[str, float]:
-        """getrusage(2) and proc_pid_io(5); what the system lacks is left out."""
+        """getrusage(2) and proc_pid_io(5); what the system lacks is left out. `and_themselves`: with this reading."""
         times = self._times()
         if not self._usage:
             return {"user": times.user, "system": times.system}
         usage = self._usage(resource.RUSAGE_SELF)
-        return {
+        counts = {
             "user": usage.ru_utime,
             "system": usage.ru_stime,
             "minor": usage.ru_minflt,
             "major": usage.ru_majflt,
             "voluntary": usage.ru_nvcsw,
             "involuntary": usage.ru_nivcsw,
-        } | self._moved(and_themselves)
-
-    def _moved(self, and_itself: bool) -> dict[str, int]:
-        """proc_pid_io(5) as it stood before this reading; with `and_itself`, as it stands after it."""
-        text = self._text(self._io)
+        }
+        text = self._text("io")  # as it stood before this reading
         lines = (line.partition(": ") for line in text.decode().splitlines())
-        counts = {name: int(number) for name, _, number in lines}
-        if and_itself and counts:
+        counts |= {name: int(number) for name, _, number in lines}
+        if and_themselves and text:
             counts["rchar"] += len(text)
             counts["syscr"] += 1
         return counts
 
     def size_of(self, field: bytes) -> int | None:
         """A size from /proc/self/status, in bytes; None if it isn't there."""
-        lines = self._text(self._status).splitlines()
+        lines = self._text("status").splitlines()
         return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + b":")), None)
 
     def reset_high_water(self) -> int | None:
@@ -333,12 +326,6 @@ def tie_to_the_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
-
-
-def leave_no_core() -> None:
-    """A crash is a result here, and nobody wants its core file. setrlimit(2)."""
-    if resource:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 if __name__ == "__main__":

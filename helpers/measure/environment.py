@@ -66,7 +66,6 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
 
 
 def check_fits_in_memory(length: int, name: str) -> None:
-    """ValueError for more bytes than this machine's memory."""
     if length > (memory := psutil.virtual_memory().total):
         most = in_words(memory, "bytes")
         raise ValueError(f"a {name} of {in_words(length, 'bytes')} is more than this machine's memory of {most}")

@@ -11,30 +11,122 @@ import random
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any, BinaryIO
+from typing import Any
 
 import cloudpickle
 
 from .. import folders
+from ..units import in_words
 from ..whole import check_room
 from . import explorer_child, maps
 from .advice import ADVICE
 from .cache import PageCache, drop_from_cache, page_cache
 from .explorer_child import PAGE
-from .film import Film, Step
-from .machine import here
+from .machine import Machine, here
 from .pages import PageMap, page_map
+from .plain import reading
 from .process import Process, pickled
+from .tables import Tabled
 
+FORMAT, VERSION = "zero-copy film of pages", 1
 OWN = Path("the explorer's own file")
 cloudpickle.register_pickle_by_value(explorer_child)  # its process imports none of this package: a fork copies less
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What an action did. `mine` and `child` are page tables, `cache` is what the page cache holds of the file.
+
+    minor, major, device_read_bytes: what the action cost the process that did it, getrusage(2) and proc_pid_io(5);
+    None where not measured. value: the byte that `touch` read, or a tuple of bytes.
+    """
+
+    action: str
+    mine: PageMap
+    cache: PageCache
+    child: PageMap | None = None
+    minor: int | None = None
+    major: int | None = None
+    device_read_bytes: int | None = None
+    value: Any = None
+
+    def __repr__(self) -> str:
+        child = "" if self.child is None else f"; the child's: {self.child!r}"
+        return f"<{self.action}: mine {self.mine!r}; cache {self.cache!r}{child}>"
+
+    def to_json(self) -> dict:
+        child = None if self.child is None else self.child.to_json()
+        return vars(self) | {"mine": self.mine.to_json(), "cache": self.cache.to_json(), "child": child}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Step":
+        child = None if plain["child"] is None else PageMap.from_json(plain["child"])
+        value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
+        tables = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
+        return cls(**{**plain, **tables, "child": child, "value": value})
+
+
+class Film(Tabled, Sequence[Step]):
+    """Steps in order; a slice is a Film. `machine`: where they were made."""
+
+    title = "Pages after each action, and what the action cost"
+
+    def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
+        self.steps, self.machine = tuple(steps), machine
+
+    def __getitem__(self, at: int | slice) -> "Step | Film":
+        return Film(self.steps[at], self.machine) if isinstance(at, slice) else self.steps[at]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """("page states",) where this machine doesn't show them."""
+        return ("page states",) if any(step.mine.states is None for step in self) else ()
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        forked = any(step.child is not None for step in self)
+        header = ("action", "my page table", *(["the child's"] if forked else []), "page cache",
+                  "minor faults", "major faults", "read from the device")  # fmt: skip
+        rows = [
+            (
+                step.action,
+                _summary(step.mine),
+                *([_summary(step.child)] if forked else []),
+                "not measured here" if step.cache.cached is None else f"{step.cache.count:,} of {len(step.cache):,}",
+                in_words(step.minor, "count"),
+                in_words(step.major, "count"),
+                in_words(step.device_read_bytes, "bytes"),
+            )
+            for step in self
+        ]
+        return header, rows
+
+    def to_json(self) -> dict:
+        machine = self.machine and asdict(self.machine)
+        return {"format": FORMAT, "version": VERSION, "machine": machine, "steps": [step.to_json() for step in self]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping) -> "Film":
+        with reading(plain, FORMAT, VERSION):
+            machine = plain["machine"] and Machine(**plain["machine"])
+            return cls((Step.from_json(step) for step in plain["steps"]), machine)
+
+
+def _summary(pages: PageMap | None) -> str:
+    if pages is None:
+        return "–"
+    if pages.states is None:
+        return "not measured here"
+    return ", ".join(f"{count:,} {state.words}" for state, count in pages.counts.items()) or "no page"
 
 
 class Explorer:
@@ -77,7 +169,14 @@ class Explorer:
             raise
 
     def _start(self) -> None:
-        file = self._at_end.enter_context(_own_file(self.pages)).fileno()
+        folder = folders.generated()
+        check_room(folder, self.size, f"a file of {self.pages:,} pages")
+        own = self._at_end.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115  it closes with the rest
+        for page in range(self.pages):
+            own.write(bytes([page % 256]) * PAGE)
+        own.flush()
+        os.fsync(own.fileno())
+        file = own.fileno()
         self.path = Path(f"/proc/{os.getpid()}/fd/{file}")
         drop_from_cache(self.path)
         self._pipe, childs_end = Pipe()
@@ -160,8 +259,7 @@ class Explorer:
     # --- readings -------------------------------------------------------------------------------------------
     @property
     def now(self) -> Step:
-        """The state right now, read afresh; not kept in the film."""
-        return self._thread.submit(self._done, "now", "look").result()
+        return self._step("now", "look", keep=False)
 
     @property
     def film(self) -> Film:
@@ -171,7 +269,8 @@ class Explorer:
     def __repr__(self) -> str:
         kind = "shared" if self.shared else "private"
         ended = "" if self._end.alive else ", closed"
-        return f"<Explorer: {_counted(self.pages)} of {OWN}, {kind}, process {self.pid}{ended}>"
+        pages = f"{self.pages:,} page{'s' if self.pages > 1 else ''}"
+        return f"<Explorer: {pages} of {OWN}, {kind}, process {self.pid}{ended}>"
 
     def __enter__(self) -> "Explorer":
         return self
@@ -183,13 +282,13 @@ class Explorer:
     def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
-        return self._step(f"{verb} {_in_words(numbers)}", "touch", numbers, forked=forked, value=value)
+        return self._step(f"{verb} {_listed(numbers)}", "touch", numbers, forked=forked, value=value)
 
     def _write(self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
-        return self._step(f"{verb} {_in_words(numbers)}", order, numbers, operator.index(value), forked=forked)
+        return self._step(f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked)
 
     def _advise(self, action: str, name: str) -> Step:
         if name not in ADVICE:
@@ -204,14 +303,13 @@ class Explorer:
             raise ValueError(f"{problem}; the mapping has pages 0 to {self.pages - 1:,}")
         return numbers
 
-    def _step(self, *order: Any, **more: Any) -> Step:
-        """Waits its turn, does `_done`, and keeps the Step in the film."""
+    def _step(self, action: str, *order: Any, keep: bool = True, **more: Any) -> Step:
+        def step() -> Step:
+            result = self._done(action, *order, **more)
+            self._steps += [result] * keep
+            return result
 
-        def keep() -> Step:
-            self._steps.append(self._done(*order, **more))
-            return self._steps[-1]
-
-        return self._thread.submit(keep).result()
+        return self._thread.submit(step).result()
 
     def _done(
         self, action: str, order: str, *what: Any, forked: bool = False, value: Callable = lambda _: None
@@ -230,16 +328,20 @@ class Explorer:
         if self._reason:
             pages, cache = PageMap(None, 0, PAGE, self._reason), PageCache(OWN, self.size, None, self._reason)
             return Step(action, pages, cache, pages if self._child else None)
-        cache = self._settled() if cost["device_read_bytes"] else page_cache(self.path)
+        before, cache, until = None, page_cache(self.path), time.monotonic() + 0.2
+        # mincore(2) counts read-ahead that is still on its way as absent.
+        while cost["device_read_bytes"] and time.monotonic() < until and before != cache.count:
+            time.sleep(0.003)
+            before, cache = cache.count, page_cache(self.path)
         try:
-            mine = self._pages_of(self.pid)
+            mine = page_map(pid=self.pid, address=self.address, size=self.size)
         except (OSError, ValueError):
             self._answer(action, False, "look")  # says so if the process has ended since the answer
             raise
         child = None
         if self._child:
             with suppress(OSError, ValueError):  # the child has ended since the answer
-                child = self._pages_of(self._child)
+                child = page_map(pid=self._child, address=self.address, size=self.size)
         return Step(action, mine, replace(cache, path=OWN), child, **cost, value=value(read))
 
     def _answer(self, action: str, *order: Any) -> tuple:
@@ -257,56 +359,23 @@ class Explorer:
             raise RuntimeError(f"{action}: {answer}")
         return answer
 
-    def _pages_of(self, pid: int) -> PageMap:
-        return page_map(pid=pid, address=self.address, size=self.size)
-
-    def _settled(self) -> PageCache:
-        """The page cache once read-ahead has arrived: mincore(2) counts pages still on their way as absent."""
-        until = time.monotonic() + 0.2
-        before, cache = None, page_cache(self.path)
-        while time.monotonic() < until and (before is None or cache.count != before.count):
-            time.sleep(0.003)
-            before, cache = cache, page_cache(self.path)
-        return cache
-
 
 def _end(at_end: ExitStack, owner: int) -> None:
-    """Ends the process and its forked child. Does nothing in a fork of the process that made the explorer."""
+    """Does nothing in a fork of the process that made the explorer."""
     if os.getpid() == owner:
         at_end.close()
 
 
-def _own_file(pages: int) -> BinaryIO:
-    """A file with no name, of `pages` pages, page k filled with byte k % 256; it's on the disk."""
-    folder = folders.generated()
-    check_room(folder, pages * PAGE, f"a file of {pages:,} pages")
-    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is the explorer's
-    try:
-        for page in range(pages):
-            file.write(bytes([page % 256]) * PAGE)
-        file.flush()
-        os.fsync(file.fileno())
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-# --- text --------------------------------------------------------------------------------------------------
-def _in_words(numbers: Sequence[int]) -> str:
+def _listed(numbers: Sequence[int]) -> str:
     """ "3", "3, 7 and 9", "0 to 15", "64 pages": short enough for a title."""
     numbers = list(dict.fromkeys(numbers))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return f"{numbers[0]} to {numbers[-1]}"
     if len(numbers) > 3:
-        return _counted(len(numbers))
+        return f"{len(numbers):,} pages"
     return " and ".join(filter(None, (", ".join(map(str, numbers[:-1])), str(numbers[-1]))))
 
 
-def _counted(pages: int) -> str:
-    return f"{pages:,} page{'s' if pages > 1 else ''}"
-
-
 def _several(pages: int | Iterable[int]) -> bool:
-    """Is it several pages? An array with no dimension is a single page, though it has an `__iter__`."""
+    """An array with no dimension is a single page, though it has an `__iter__`."""
     return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0

@@ -38,7 +38,6 @@ class MappingServer:
         return cost, None
 
     def touch(self, pages: list[int]) -> tuple[dict, bytes]:
-        """Reads the first byte of each page."""
         mapping, offsets = self.mapping, [page * PAGE for page in pages]
         values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it causes no fault
 
@@ -50,7 +49,6 @@ class MappingServer:
         return cost_of(lambda: read(mapping, offsets)), bytes(values)
 
     def write(self, pages: list[int], value: int) -> tuple[dict, None]:
-        """Writes the first byte of each page."""
         mapping, offsets = self.mapping, [page * PAGE for page in pages]
 
         def write() -> None:
@@ -109,7 +107,6 @@ class MappingServer:
                 pipe.send(answer)
 
     def pass_on(self, *order) -> tuple:
-        """The forked child's answer."""
         if self.child:
             with suppress(OSError, EOFError):
                 self.child[1].send((False, *order))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .machine import Machine, here
 from .plain import reading
-from .tables import html_table, text_table
+from .tables import Tabled
 
 FORMAT, VERSION = "zero-copy load", 1
 AFTER = 0.4  # seconds that something done to the server may take
@@ -41,8 +41,8 @@ class Look(NamedTuple):
     ended: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
-class Load:
+@dataclass(eq=False, repr=False)
+class Load(Tabled):
     """Grows while it's being made. Times are seconds since it began.
 
     marks    when something was done to the server, and what
@@ -61,13 +61,13 @@ class Load:
     right: dict[str, list[int]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+    title = "A server under load"
 
     @property
     def now(self) -> float:
         return time.monotonic() - self.began
 
     def mark(self, what: str) -> None:
-        """Notes that something was done to the server, now."""
         self.marks.append((self.now, what))
 
     @property
@@ -80,7 +80,6 @@ class Load:
 
     @property
     def versions(self) -> set[str]:
-        """Those that answers named."""
         return {version for version, _ in self.seen}
 
     @property
@@ -120,27 +119,18 @@ class Load:
         return () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and a row, as text."""
         slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
         figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
 
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table("A server under load", *self.table())
-
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
-        """Plain data."""
         fields = {name: value for name, value in vars(self).items() if name != "began"}
         fields |= {"machine": asdict(self.machine), "seen": [[*one, often] for one, often in self.seen.items()]}
         return {"format": FORMAT, "version": VERSION, **fields}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Load":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             return cls(
                 Machine(**plain["machine"]),

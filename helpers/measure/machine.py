@@ -2,6 +2,8 @@
 
 import os
 import platform
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,6 +39,12 @@ class Machine:
 
 def here(path: str | os.PathLike | None = ".") -> Machine:
     """This machine, with the file system and read-ahead under `path`, if there is a path."""
+    read_ahead = None
+    if path and sys.platform == "linux":
+        with suppress(OSError):  # sysfs-class-bdi
+            device = os.stat(path).st_dev
+            name = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb"
+            read_ahead = int(Path(name).read_text()) * 1024
     return Machine(
         system=f"{platform.system()} {platform.release()}",
         cpu=_cpu(),
@@ -45,7 +53,7 @@ def here(path: str | os.PathLike | None = ".") -> Machine:
         python=platform.python_version(),
         page_size=os.sysconf("SC_PAGESIZE") if hasattr(os, "sysconf") else 4096,
         file_system=path and file_system(path),
-        read_ahead=path and _read_ahead(path),
+        read_ahead=read_ahead,
     )
 
 
@@ -56,13 +64,3 @@ def _cpu() -> str:
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
-
-
-def _read_ahead(path: str | os.PathLike) -> int | None:
-    """The kernel's read-ahead window for the device that holds `path`, bytes. sysfs-class-bdi."""
-    try:
-        device = os.stat(path).st_dev
-        text = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb").read_text()
-    except (OSError, AttributeError):
-        return None
-    return int(text) * 1024

@@ -79,11 +79,6 @@ def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region
     return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)
 
 
-def region_at(address: int, pid: int | str = "self") -> Region | None:
-    """The mapping that holds this address; None where nothing is mapped. Errors as for `regions`."""
-    return next((region for region in regions(pid) if region.start <= address < region.end), None)
-
-
 def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region]:
     """The mappings of a file, under any of its names, or of a deleted file of this name. Errors as for `regions`."""
     target, same = os.path.realpath(path), None

@@ -7,9 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 
@@ -54,10 +53,10 @@ def own_limit() -> int | None:
     above it. None if nothing limits it, or the limits can't be read."""
     limits = [psutil.virtual_memory().total]
     with suppress(OSError):
-        for own in _own_groups(*_tables()):
-            for folder in own.upwards():
+        for folders, files in _own_groups(*_tables()):
+            for folder in folders:
                 with suppress(OSError, ValueError):  # the top group has no such file; the limit may be "max"
-                    limits.append(int((folder / own.files[0]).read_text()))
+                    limits.append(int((folder / files[0]).read_text()))
     return min(limits) if min(limits) < limits[0] else None
 
 
@@ -68,7 +67,10 @@ def group(limit: int) -> Iterator[tuple[str, ...]]:
         raise NotMeasuredHere(f"a memory limit needs Linux control groups, and this is {sys.platform}")
     reasons = []
     for parent, files in _places(*_tables()):
-        _remove_leftovers(parent)
+        for leftover in parent.glob(GROUP.format("*", "*")):  # of an owner that was killed
+            if not psutil.pid_exists(int(leftover.name.split("-")[-2])):
+                with suppress(OSError):
+                    leftover.rmdir()
         folder = parent / GROUP.format(os.getpid(), secrets.token_hex(4))
         try:
             folder.mkdir()
@@ -83,21 +85,13 @@ def group(limit: int) -> Iterator[tuple[str, ...]]:
             reasons.append(f"{parent}: {reason}")
         finally:
             _remove(folder)
-    if reason := _why_no_systemd():
+    # systemd-run(1): in a scope, it starts the command itself, and the user's manager makes the group.
+    manager = () if os.geteuid() == 0 else ("--user",)
+    limits = ("-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0")
+    command = ("systemd-run", *manager, "--scope", "--quiet", "--collect", *limits)
+    if reason := why_no_start(command) if shutil.which("systemd-run") else "there is no systemd-run(1)":
         raise NotMeasuredHere(f"no control group can be made here: {'; '.join([*reasons, reason])}")
-    yield _by_systemd(limit)
-
-
-class _OwnGroup(NamedTuple):
-    """A control group of this process: its folder, the mount that it's in, and the files of its two limits."""
-
-    folder: Path
-    mount: Path
-    files: tuple[str, str]
-
-    def upwards(self) -> Iterator[Path]:
-        """Its folder and those above it, up to the mount."""
-        yield from (folder for folder in (self.folder, *self.folder.parents) if folder.is_relative_to(self.mount))
+    yield command
 
 
 def _tables() -> tuple[str, ...]:
@@ -111,18 +105,17 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, str]]]:
     In version 1 the place is below our own group. In version 2, a group with processes can't have limited groups below
     it, so the place is beside our own group or further up: wherever "memory" is passed on to the groups below.
     """
-    for own in _own_groups(groups, mounts):
-        if own.files == VERSION_1:
-            yield own.folder, own.files
+    for folders, files in _own_groups(groups, mounts):
+        if files == VERSION_1:
+            yield folders[0], files
             continue
-        for parent in own.upwards():
+        for parent in folders:
             with suppress(OSError):
                 if "memory" in (parent / "cgroup.subtree_control").read_text().split():
-                    yield parent, own.files
+                    yield parent, files
 
 
-def _own_groups(groups: str, mounts: str) -> Iterator[_OwnGroup]:
-    """This process's control groups that could limit memory."""
+def _own_groups(groups: str, mounts: str) -> Iterator[tuple[list[Path], tuple[str, str]]]:
     paths = {names: path for _, names, path in (line.split(":", 2) for line in groups.splitlines())}
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -130,18 +123,17 @@ def _own_groups(groups: str, mounts: str) -> Iterator[_OwnGroup]:
         kind, _, options = after.split()[:3]
         if kind == "cgroup" and "memory" in options.split(","):
             path = next((path for names, path in paths.items() if "memory" in names.split(",")), "/")
-            yield _OwnGroup(_below(mount, root, path), Path(mount), VERSION_1)
+            files = VERSION_1
         elif kind == "cgroup2":
-            yield _OwnGroup(_below(mount, root, paths.get("", "/")), Path(mount), VERSION_2)
-
-
-def _below(mount: str, root: str, path: str) -> Path:
-    """A group's folder. A container may have mounted only a part of the tree, from `root` down."""
-    return Path(mount, Path(path).relative_to(root)) if Path(path).is_relative_to(root) else Path(mount)
+            path, files = paths.get("", "/"), VERSION_2
+        else:
+            continue
+        # A container may have mounted only a part of the tree, from `root` down.
+        own = Path(mount, Path(path).relative_to(root)) if Path(path).is_relative_to(root) else Path(mount)
+        yield [folder for folder in (own, *own.parents) if folder.is_relative_to(mount)], files
 
 
 def _set_limits(folder: Path, files: tuple[str, str], limit: int) -> str | None:
-    """Writes the limits. Returns why that was refused; None if it wasn't."""
     memory, swap = files
     values = {memory: limit, swap: 0 if swap == "memory.swap.max" else limit}  # version 1 counts memory and swap as one
     try:
@@ -153,36 +145,13 @@ def _set_limits(folder: Path, files: tuple[str, str], limit: int) -> str | None:
     return None
 
 
-def _remove_leftovers(parent: Path) -> None:
-    """Removes the empty groups of owners that were killed."""
-    for folder in parent.glob(GROUP.format("*", "*")):
-        if not psutil.pid_exists(int(folder.name.split("-")[-2])):
-            with suppress(OSError):
-                folder.rmdir()
-
-
 def _remove(folder: Path) -> None:
     """Removes the group once its last process has left: a killed process takes a moment to go."""
     until = time.monotonic() + 5
-    while True:
+    while folder.exists():
         try:
-            return folder.rmdir()
-        except FileNotFoundError:
-            return
+            folder.rmdir()
         except OSError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.01)
-
-
-def _by_systemd(limit: int) -> tuple[str, ...]:
-    """systemd-run(1): in a scope, it starts the command itself, and the user's manager makes the group."""
-    manager = () if os.geteuid() == 0 else ("--user",)
-    limits = ("-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0")
-    return ("systemd-run", *manager, "--scope", "--quiet", "--collect", *limits)
-
-
-@cache
-def _why_no_systemd() -> str | None:
-    """Why systemd-run(1) doesn't work, in its own words, found by trying; None if it works."""
-    return why_no_start(_by_systemd(LEAST)) if shutil.which("systemd-run") else "there is no systemd-run(1)"

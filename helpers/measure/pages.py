@@ -36,28 +36,14 @@ class PageState(IntEnum):
 
     @property
     def words(self) -> str:
-        return WORDS[self]
+        return ("absent", "file-backed", "shared memory", "anonymous", "anonymous, still shared", "swapped out")[self]
 
 
-WORDS = {
-    PageState.ABSENT: "absent",
-    PageState.FILE: "file-backed",
-    PageState.SHARED: "shared memory",
-    PageState.ANONYMOUS: "anonymous",
-    PageState.FORKED: "anonymous, still shared",
-    PageState.SWAPPED: "swapped out",
-}
-
-
-def _state(bits: int) -> PageState:
-    if bits & PRESENT:
-        if bits & OF_FILE:
-            return PageState.FILE
-        return PageState.ANONYMOUS if bits & EXCLUSIVE else PageState.FORKED
-    return PageState.SWAPPED if bits & SWAPPED else PageState.ABSENT
-
-
-STATE_OF = np.array([_state(bits) for bits in range(256)], np.uint8)
+BITS = np.arange(256)
+STATE_OF = np.where(BITS & SWAPPED, PageState.SWAPPED, PageState.ABSENT).astype(np.uint8)
+STATE_OF[BITS & PRESENT > 0] = PageState.FORKED
+STATE_OF[BITS & (PRESENT | EXCLUSIVE) == PRESENT | EXCLUSIVE] = PageState.ANONYMOUS
+STATE_OF[BITS & (PRESENT | OF_FILE) == PRESENT | OF_FILE] = PageState.FILE
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +68,6 @@ class PageMap:
 
     @property
     def size(self) -> int:
-        """Bytes of all these pages, present or not."""
         return len(self) * self.page_size
 
     def which(self, *states: PageState) -> np.ndarray | None:
@@ -120,7 +105,6 @@ class PageMap:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageMap":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             states = from_run_lengths(plain["runs"], PageState, np.uint8)
             return cls(states, plain["address"], plain["page_size"], plain["why"])
@@ -182,7 +166,6 @@ MEANING_OF_FILE_BIT = {
 
 
 def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Region]:
-    """The pages from number `first` up to `end`, (pages,) uint8, and the first mapping that holds any of them."""
     page = mmap.PAGESIZE
     mapped = [region for region in maps.regions(pid) if region.start < end * page and first * page < region.end]
     if not mapped:

@@ -122,18 +122,17 @@ def framed(piece) -> bytes:
 def receive(stream, most: int) -> bytes:
     """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most` bytes."""
     data = bytearray()
-    while length := int.from_bytes(_exactly(stream, 4), "little"):
+    while len(head := stream.read(4)) == 4:
+        length = int.from_bytes(head, "little")
+        if not length:
+            return bytes(data)
         if len(data) + length > most:
             raise ValueError(f"a parcel of more than {most:,} bytes")
-        data += _exactly(stream, length)
-    return bytes(data)
-
-
-def _exactly(stream, length: int) -> bytes:
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError("the other end is gone")
-    return data
+        piece = stream.read(length)
+        data += piece
+        if len(piece) < length:
+            break
+    raise EOFError("the other end is gone")
 
 
 def unpacked(data: bytes):
@@ -185,7 +184,11 @@ class _Reader:
             case b"t":
                 return tuple([self.value(depth - 1) for _ in range(self.number())])
             case b"d":
-                return _dict([(self.value(depth - 1), self.value(depth - 1)) for _ in range(self.number())])
+                pairs = [(self.value(depth - 1), self.value(depth - 1)) for _ in range(self.number())]
+                # Keys that were made to collide would take longer and longer to insert.
+                if len({hash(key) for key, _ in pairs}) < len(pairs) // 2:
+                    raise ValueError("too many keys with the same hash")
+                return dict(pairs)
             case b"a":
                 return self.array(depth)
             case b"n":
@@ -200,10 +203,3 @@ class _Reader:
         if dtype.hasobject or not dtype.itemsize or not sizes or math.prod(shape) * dtype.itemsize != len(data):
             raise ValueError(f"no array of {dtype}: shape {shape!r:.80} in {len(data):,} bytes")
         return np.ndarray(shape, dtype, data).copy()
-
-
-def _dict(pairs: list[tuple]) -> dict:
-    """Refuses keys that were made to collide: inserting them would take longer and longer."""
-    if len({hash(key) for key, _ in pairs}) < len(pairs) // 2:
-        raise ValueError("too many keys with the same hash")
-    return dict(pairs)

@@ -44,20 +44,14 @@ def global_names(code: CodeType) -> set[str]:
 
 
 class _Trial(cloudpickle.Pickler):
-    """Pickles for nothing but the errors: arrays aren't copied, and nothing is kept."""
-
     def __init__(self):
         super().__init__(SimpleNamespace(write=len), protocol=5, buffer_callback=lambda _: None)
 
     def persistent_id(self, value: Any) -> None:
-        """Called with every object before it is pickled."""
-        if (is_a(value, (np.ndarray, memoryview)) and mapping_under(value) is not None) or _of_arrow(value):
+        if is_a(value, (np.ndarray, memoryview)) and mapping_under(value) is not None:
+            raise TypeError(MAPPED)
+        kind = type(value)  # only the address tells whether a buffer of pyarrow's lies in a mapped file
+        if (kind.__module__, kind.__name__) == ("pyarrow.lib", "Buffer") and where(memoryview(value)).memory == "file":
             raise TypeError(MAPPED)
         if is_a(value, io.TextIOWrapper):
             raise TypeError(OPEN)
-
-
-def _of_arrow(value: Any) -> bool:
-    """Is it a buffer of pyarrow's that lies in a mapped file? Only the address tells."""
-    kind = type(value)
-    return (kind.__module__, kind.__name__) == ("pyarrow.lib", "Buffer") and where(memoryview(value)).memory == "file"

@@ -40,9 +40,7 @@ class Process:
     On Linux, watch.py starts it, and ends it with everything it started, even when this program is killed. Elsewhere
     psutil finds what it started, unless that has detached itself.
 
-    largest  bytes that a result may have
-    objects  the result comes as a pickle, from trusted code; else as plain data
-    stop     called while we wait: why to stop the process, or None
+    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`.
     """
 
     def __init__(
@@ -83,10 +81,7 @@ class Process:
                 pass_fds=descriptors,
             )
         at_end.callback(self._end)
-        self.connect(self.process.stdin, replies or self.process.stdout)
-
-    def connect(self, inbox: BinaryIO, replies: "socket.socket | BinaryIO") -> None:
-        self.inbox, self.mail = inbox, _Mail(replies, self.largest)
+        self.inbox, self.mail = self.process.stdin, Mail(replies or self.process.stdout, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
         usual = {"path": sys.path, "heap": False, "modules": (), "objects": self.objects}
@@ -119,16 +114,12 @@ class Process:
             with suppress(psutil.NoSuchProcess):
                 return psutil.Process(self.mail.pid).status() != psutil.STATUS_ZOMBIE
             return False
-        if self.code is None:
-            self.code = self._code_from_watch() if self.sock else self.process.poll()
+        if self.code is None and self.sock is None:
+            self.code = self.process.poll()
+        elif self.code is None:
+            with suppress(OSError, ValueError):  # watch.py has sent nothing yet, or has ended
+                self.code = int(self.sock.recv(64, socket.MSG_DONTWAIT))
         return self.code is None and self.process.poll() is None
-
-    def _code_from_watch(self) -> int | None:
-        """The code that it ended with, if watch.py has sent it."""
-        with suppress(OSError):
-            if code := self.sock.recv(64, socket.MSG_DONTWAIT):
-                return int(code)
-        return None
 
     def wait(self, event: threading.Event, end: float) -> bool:
         """Waits for the event in short steps: what a dead process has started may hold its pipe open."""
@@ -139,14 +130,12 @@ class Process:
         return event.is_set()
 
     def reason_to_stop(self) -> str | None:
-        return "printed too much" if self._prints_too_much() else self.stop()
-
-    def _prints_too_much(self) -> bool:
-        """Blocks allocated past the file's end count too: fallocate(2), FALLOC_FL_KEEP_SIZE."""
-        if isinstance(self.printed, int):
-            return False
-        file = os.fstat(self.printed.fileno())
-        return max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > MOST_PRINTED
+        if not isinstance(self.printed, int):
+            file = os.fstat(self.printed.fileno())
+            # Blocks allocated past the file's end count too: fallocate(2), FALLOC_FL_KEEP_SIZE.
+            if max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > MOST_PRINTED:
+                return "printed too much"
+        return self.stop()
 
     def report(self, end: float) -> None:
         """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped process."""
@@ -163,17 +152,13 @@ class Process:
         """Lets a process that has reported end by itself: it may have to clean up."""
         if not self.stopped:
             self.allow(b"end")
-            self.wait_for_end()
-
-    def wait_for_end(self) -> None:
-        end = time.monotonic() + GRACE_S
-        while self.alive() and time.monotonic() < end:
-            time.sleep(0.002)
+            end = time.monotonic() + GRACE_S
+            while self.alive() and time.monotonic() < end:
+                time.sleep(0.002)
 
     # --- what came back --------------------------------------------------------------------------------------
     @property
     def message(self) -> dict:
-        """What the process reported; {} if it didn't."""
         return self.mail.message
 
     @property
@@ -198,7 +183,6 @@ class Process:
 
     @property
     def error(self) -> str | None:
-        """What the function raised, or why there is no report."""
         if self.ended == "lost contact":
             return "the process could not report: the function closed every file descriptor, or wrote to them all"
         return self.message.get("error")
@@ -211,35 +195,44 @@ class Process:
 
     def _end(self) -> None:
         try:
-            if self.sock:
-                self._let_watch_end()
-            else:
-                self._note_descendants()
-                _kill(self.process, self.started)
+            if self.sock is None:
+                self._kill()
+                return
+            self.process.send_signal(signal.SIGCONT)
+            try:  # watch.py kills everything that is left, then ends itself
+                self.sock.shutdown(socket.SHUT_WR)
+                self.sock.settimeout(2 * GRACE_S)
+                while self.sock.recv(64):
+                    pass
+            except OSError:  # watch.py was killed, or something waits for a device
+                self.process.kill()
+            self.process.wait()
         finally:
             self.hang_up()
 
-    def _let_watch_end(self) -> None:
-        """watch.py kills everything that is left, then ends itself."""
-        self.process.send_signal(signal.SIGCONT)
-        try:
-            self.sock.shutdown(socket.SHUT_WR)
-            self.sock.settimeout(2 * GRACE_S)
-            while self.sock.recv(64):
-                pass
-        except OSError:  # watch.py was killed, or something waits for a device
-            self.process.kill()
+    def _kill(self) -> None:
+        """Kills the process and all it started, where there is no watch.py."""
+        self._note_descendants()
+        for each in self.started:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        self.process.kill()
         self.process.wait()
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
+                os.killpg(self.process.pid, signal.SIGKILL)
+        psutil.wait_procs(self.started, timeout=GRACE_S)
 
     def hang_up(self) -> None:
         with suppress(OSError):
             self.inbox.close()
         self.mail.join(2)
         if not self.mail.is_alive():  # else a process out of reach still holds the other end
-            self.mail.close()
+            self.mail.stream.close()
+            self.mail.replies.close()
 
 
-class _Mail(threading.Thread):
+class Mail(threading.Thread):
     """Reads what the child sends, while the caller samples. Whatever comes is limited in size, and never run.
 
     pid  of the process that said ready, from the kernel where it tells; None if none did
@@ -256,23 +249,24 @@ class _Mail(threading.Thread):
 
     def run(self) -> None:
         try:
-            sender = _sender(self.replies)
+            sender, control = None, []
+            if LINUX:  # waits for the next byte, and asks for its sender's process number, as seen from here
+                control = self.replies.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]
+            for _, kind, data in control:
+                if kind == socket.SCM_CREDENTIALS:
+                    sender = CREDENTIALS.unpack(data)[0]
             line = self.stream.readline(64)
             self.pid = (sender or int(line.split()[1])) if line.startswith(b"ready ") else None
             self.greeting.set()
             if self.pid is not None and self.stream.readline(64) == b"done\n":
                 self.done.set()
             self.value = receive(self.stream, self.largest)
-            self.message = _checked_report(unpacked(receive(self.stream, 2 * MiB)))
+            self.message = _checked(unpacked(receive(self.stream, 2 * MiB)))
         except (EOFError, ValueError, OSError):  # `message` stays empty, which says it
             pass
         finally:
             self.greeting.set()
             self.report.set()
-
-    def close(self) -> None:
-        self.stream.close()
-        self.replies.close()
 
 
 def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.socket | None, int]:
@@ -287,16 +281,7 @@ def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.soc
     return sock, childs_end.fileno()
 
 
-def _sender(replies: "socket.socket | BinaryIO") -> int | None:
-    """Waits for the next byte and returns its sender's process number, as seen from here; None where nobody tells."""
-    if LINUX:
-        for _, kind, data in replies.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]:
-            if kind == socket.SCM_CREDENTIALS:
-                return CREDENTIALS.unpack(data)[0]
-    return None
-
-
-def _checked_report(report: Any) -> dict:
+def _checked(report: Any) -> dict:
     """The fields of a report that have the right types. ValueError if it isn't a report."""
     if not isinstance(report, dict) or report.get("ended", "raised") not in ("returned", "raised"):
         raise ValueError(f"not a report: {report!r:.80}")
@@ -315,7 +300,6 @@ def named(function: Callable) -> str:
 
 
 def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
-    """What `send` sends. TypeError if it can't travel."""
     try:
         with io.BytesIO() as file:
             dump((function, args, *more), file)
@@ -347,16 +331,3 @@ def ended_by(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:  # a real-time signal between the named ones
         return f"signal {-code}"
-
-
-def _kill(process: subprocess.Popen, started: list[psutil.Process]) -> None:
-    """Kills the process and all it started, where there is no watch.py."""
-    for each in started:
-        with suppress(psutil.NoSuchProcess):
-            each.kill()
-    process.kill()
-    process.wait()
-    if os.name == "posix":
-        with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
-            os.killpg(process.pid, signal.SIGKILL)
-    psutil.wait_procs(started, timeout=GRACE_S)

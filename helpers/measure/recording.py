@@ -12,7 +12,7 @@ import numpy as np
 from ..units import in_words
 from .machine import Machine
 from .plain import json_or_repr, reading
-from .tables import html_table, text_table
+from .tables import Tabled, html_table
 
 FORMAT, VERSION = "zero-copy recording", 1
 
@@ -153,7 +153,6 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """`ended`, with the exception's last line if it raised."""
         return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
@@ -175,7 +174,6 @@ class Recording:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Recording":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             fields = {k: v for k, v in plain.items() if k not in ("format", "version")}
             for name in ("times", "resident", "anonymous", "file", "shared"):
@@ -186,12 +184,14 @@ class Recording:
             return cls(**fields)
 
 
-class Comparison(Mapping[str, Recording]):
+class Comparison(Tabled, Mapping[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
     With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance makes a run slower,
     never faster), and `runs` holds them all.
     """
+
+    title = "Growth during the call, one fresh process per method"
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
         self.runs = {name: tuple(its) for name, its in runs.items()}
@@ -229,19 +229,12 @@ class Comparison(Mapping[str, Recording]):
         ]
         return ("method", *(m.title for m in chosen)), rows
 
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table("Growth during the call, one fresh process per method", *self.table())
-
     def to_json(self) -> dict:
         """Plain data: a list of recordings by name."""
         return {name: [r.to_json() for r in its] for name, its in self.runs.items()}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Comparison":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         if not (plain and isinstance(plain, Mapping) and all(isinstance(its, list) and its for its in plain.values())):
             raise ValueError(f"not a comparison, which is an object of lists of recordings by name: {plain!r:.80}")
         return cls({name: [Recording.from_json(r) for r in its] for name, its in plain.items()})
@@ -255,7 +248,6 @@ def meter_named(name: str) -> Meter:
 
 
 def ending(ended: str, error: str | None) -> str:
-    """How a run ended, with the exception's last line if it raised."""
     return f"raised {error.strip().splitlines()[-1]}" if ended == "raised" and error else ended
 
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -96,7 +97,6 @@ class Options:
 
     @property
     def limit(self) -> int | None:
-        """The memory limit in bytes."""
         return None if self.memory_limit is None else size(self.memory_limit)
 
 
@@ -115,15 +115,16 @@ def measured(
             f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
         )
     label = name or named(function)
-    payload, limit = pickled(function, args, label), options.limit
-    machine = here(_first_path(args))
+    payload = pickled(function, args, label)
+    paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
+    machine = here(next(paths, None))  # the first path tells which file system was measured
     before()
-    run = _run(label, payload, options).recording(machine)
+    run = _Watch(label, payload, options).recording(machine)
     if heap and run.ended == "returned":
         before()
-        more = limit and 4 * limit + 64 * MiB
+        more = options.limit and 4 * options.limit + 64 * MiB
         options = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-        traced = _run(label, payload, options, heap=True).process
+        traced = _Watch(label, payload, options, heap=True).process
         run = replace(run, heap_peak=traced.message.get("heap_peak") if traced.ended == "returned" else None)
     return run
 
@@ -176,32 +177,39 @@ def compare(
     return Comparison(runs)
 
 
-def _run(label: str, payload: bytes, options: Options, heap: bool = False) -> "_Watch":
-    """Calls the function in a fresh process, and watches it from beginning to end."""
-    process = Process(label, LARGEST_RESULT, options.objects, options.stop)
-    with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-        if not heap:  # the traced run prints the same again
-            at_end.callback(show, printed)
-        process.start(printed, at_end, options.command)
-        process.send(payload, modules=tuple(options.modules), heap=heap)
-        process.greet(label)
-        memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
-        at_end.callback(memory.close)
-        watch = _Watch(process, memory, options)
-        watch.through_the_call()
-        return watch
+def together(functions: Mapping[str, Callable], **options: Any) -> Comparison:
+    """Calls functions that need each other, such as a server and its client, at once, each in a fresh process of its
+    own. Returns when the last has ended.
+
+    together({"server": partial(receive, folder, port), "client": partial(upload, path, address)}, timeout=20)
+
+    Options and errors are those of `measure`. A function that waits for another that has failed waits for its timeout.
+    """
+    with ThreadPoolExecutor(len(functions)) as pool:
+        runs = {name: pool.submit(measure, call, name=name, **options) for name, call in functions.items()}
+        return Comparison({name: [run.result()] for name, run in runs.items()})
 
 
 class _Watch:
-    """What was seen of a process: a base before the call, samples until the function had returned, and later ones."""
+    """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
+    until the function had returned, `last` while its result was still there, and `later` ones."""
 
-    def __init__(self, process: Process, memory: sampler.Sampler, options: Options):
-        self.process, self.memory, self.options, self.limit = process, memory, options, options.limit
+    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False):
+        self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
+        self.options, self.last = options, None
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
-        self.last: Sample | None = None
+        with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
+            if not heap:  # the traced run prints the same again
+                at_end.callback(show, printed)
+            process.start(printed, at_end, options.command)
+            process.send(payload, modules=tuple(options.modules), heap=heap)
+            process.greet(label)
+            self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
+            at_end.callback(self.memory.close)
+            self._through_the_call()
 
-    def through_the_call(self) -> None:
+    def _through_the_call(self) -> None:
         process, mail, options = self.process, self.process.mail, self.options
         least = 4 * sampler.cost(self.memory)
         if options.interval < least:
@@ -230,12 +238,11 @@ class _Watch:
             if process.stopped == "timed out":
                 process.stopped = None
             elif not process.stopped:
-                process.wait_for_end()
+                process.leave()
 
     def _sample(self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0) -> None:
         """Samples until `over`, which does the waiting, says so; or the process has ended; or it is stopped."""
-        process = self.process
-        due = time.perf_counter()
+        process, limit, due = self.process, self.options.limit, time.perf_counter()
         while not process.stopped:
             now = time.perf_counter()
             if now >= due:
@@ -244,7 +251,7 @@ class _Watch:
                     break
                 into.append((now, sample))
                 due = max(due + self.options.interval, now + 3 * (time.perf_counter() - now))
-                if self.limit is not None and self._own(sample) > self.limit + allowance:
+                if limit is not None and self._own(sample) > limit + allowance:
                     process.stopped = "memory limit"
             elif not process.alive():
                 break
@@ -303,11 +310,3 @@ class _Watch:
             ended=self.process.ended,
             error=self.process.error or refused,
         )
-
-
-def _first_path(args: tuple) -> str | os.PathLike | None:
-    """It tells which file system was measured."""
-    return next(
-        (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)),
-        None,
-    )

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import timeit
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -30,10 +31,11 @@ class ProcStatus:
     on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms.
     """
 
-    tells_kinds = True
-
     def __init__(self, pid: int, above: int | None = None):
-        self._pid, self._above, self._between = pid, above, _parents(pid, above) if above else ()
+        self._pid, self._above, self._between = pid, above, []
+        with suppress(psutil.NoSuchProcess):
+            parents = [parent.pid for parent in psutil.Process(pid).parents()] if above else []
+            self._between = parents[: parents.index(above)] if above in parents else []
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
         self._newest = os.open("/proc/loadavg", os.O_RDONLY) if above else None
         self._last, self._others, self._memfds, self._look_again = b"", (), 0, 0.0
@@ -51,28 +53,24 @@ class ProcStatus:
         anonymous, file, shared = (int(parts[i]) * 1024 for i in (1, 4, 7))
         virtual = text[text.find(b"\nVmSize:") :].split(None, 2)[1]
         if self._above:
-            anonymous, shared = self._with_others(anonymous, shared, thorough)
+            self._look_for_others(thorough)
+            if self._others:
+                both = self._all_together()
+                anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
+            now = time.perf_counter()
+            if now > self._look_again or thorough:
+                self._memfds = _in_memfds((self._pid, *self._others))
+                self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
+            shared = max(shared, self._memfds)
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
-    def _with_others(self, anonymous: int, shared: int, thorough: bool) -> tuple[int, int]:
-        newest = self._newest_process()
-        if newest != self._last or thorough:
-            self._look_for_others(newest)
-        if self._others:
-            both = self._all_together()
-            anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
-        now = time.perf_counter()
-        if now > self._look_again or thorough:
-            self._memfds = _in_memfds((self._pid, *self._others))
-            self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
-        return anonymous, max(shared, self._memfds)
-
-    def _newest_process(self) -> bytes:
-        return os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
-
-    def _look_for_others(self, newest: bytes) -> None:
+    def _look_for_others(self, again: bool = False) -> bool:
+        newest = os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
+        if newest == self._last and not again:
+            return False
         left_out = (self._pid, *self._between)
         self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid not in left_out)
+        return True
 
     def _all_together(self, tries: int = 5) -> tuple[int, int]:
         """Anonymous and shared memory. If a process is forked or ends between two readings, the sum is too high: then
@@ -83,10 +81,8 @@ class ProcStatus:
             rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
             once = dict(rollups.values()).values()
             sums.append([sum(sizes[kind] for sizes in once) for kind in (0, 1)])
-            newest = self._newest_process()
-            if newest == self._last and all(map(_has_memory, rollups)):
+            if not self._look_for_others(again=not all(map(_has_memory, rollups))):
                 break
-            self._look_for_others(newest)
         return min(anonymous for anonymous, _ in sums), min(shared for _, shared in sums)
 
     def close(self) -> None:
@@ -104,14 +100,6 @@ def below(pid: int) -> list[int]:
                 with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file:
                     pids += [int(child) for child in file.read(2**16).split()]
     return pids[1:]
-
-
-def _parents(pid: int, above: int) -> tuple[int, ...]:
-    """The processes between a process and `above`, its parent first; () if `above` isn't among its ancestors."""
-    with suppress(psutil.NoSuchProcess):
-        pids = [parent.pid for parent in psutil.Process(pid).parents()]
-        return tuple(pids[: pids.index(above)] if above in pids else ())
-    return ()
 
 
 def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
@@ -139,11 +127,9 @@ def _sizes(text: bytes, *names: bytes) -> list[int]:
 
 def _has_memory(pid: int) -> bool:
     """proc_pid_statm(5): a process that has ended stays until its parent reaps it, but has no memory."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
-            return file.read(2) != b"0 "
-    except OSError:
-        return False
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/statm").read_bytes()[:2] != b"0 "
+    return False
 
 
 def _in_memfds(pids: Iterable[int]) -> int:
@@ -162,8 +148,6 @@ def _in_memfds(pids: Iterable[int]) -> int:
 
 class Portable:
     """psutil, where there is no /proc (macOS, Windows): resident memory as a whole, no kinds."""
-
-    tells_kinds = False
 
     def __init__(self, pid: int, above: int | None = None):
         self._process = psutil.Process(pid)
@@ -184,7 +168,6 @@ Sampler = ProcStatus | Portable
 
 
 def choose() -> type[Sampler]:
-    """The back-end for this machine."""
     if sys.platform == "linux":
         with open("/proc/self/status", "rb") as status:
             if b"\nRssAnon:" in status.read():  # Linux 4.5 and later
@@ -194,10 +177,4 @@ def choose() -> type[Sampler]:
 
 def cost(sampler: Sampler, tries: int = 9) -> float:
     """Seconds that a sample takes here, the best of several."""
-
-    def once() -> float:
-        began = time.perf_counter()
-        sampler.read()
-        return time.perf_counter() - began
-
-    return min(once() for _ in range(tries))
+    return min(timeit.repeat(sampler.read, number=1, repeat=tries))

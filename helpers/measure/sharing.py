@@ -68,8 +68,10 @@ class Sharing:
         return sum(figures) if figures and None not in figures else None
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per process, and a row for all together."""
-        named = [(_name(row), [getattr(row, column) for column in COLUMNS]) for row in self.rows]
+        named = []
+        for row in self.rows:
+            name = row.name if row.ended in ("", "returned") else f"{row.name} ({row.ended})"
+            named.append((name, [getattr(row, column) for column in COLUMNS]))
         if len(named) > 1:
             named.append(("together", [self.total(column) for column in COLUMNS]))
         rows = [(name, *(NONE if n is None else in_words(n, "bytes") for n in figures)) for name, figures in named]
@@ -92,7 +94,6 @@ class Sharing:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Sharing":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
 
@@ -129,7 +130,3 @@ def _read(name: str, pid: int) -> Shares:
         file=max(0, rollup["Rss"] - rollup["Anonymous"] - shared),
         private_dirty=rollup["Private_Dirty"],
     )
-
-
-def _name(row: Shares) -> str:
-    return row.name if row.ended in ("", "returned") else f"{row.name} ({row.ended})"

@@ -8,6 +8,18 @@ from ..units import NOT_MEASURED
 NONE = "–"  # there can be no such figure
 
 
+class Tabled:
+    """Shows its `table()`, which is a header and rows of text: in a terminal, and under its `title` in a notebook."""
+
+    title = ""
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, *self.table())
+
+
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
     sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]
@@ -28,7 +40,6 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same table for a terminal."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     adjust = [str.rjust if figures else str.ljust for figures in _figures(header, rows)]
     return "\n".join(
@@ -38,6 +49,5 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _figures(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
-    """For each column but the first: does it hold figures?"""
     columns = enumerate(zip(header, *rows, strict=True))
     return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, (_, *column) in columns]

@@ -1,10 +1,6 @@
 """The Rust counterparts of the lessons: programs of notebooks/rust, and what they printed where `make record` ran them.
 
-from helpers.measure import crate, twin
-cow = twin("cow")
-cow.figures["size_of"]["Cow<str>"]  # 24
-print(cow.part("to_mut"))
-crate("copy").figures["first print"]["taken by the first"]  # 1024; with crates (Tokio, memmap2, yoke)
+twin("cow").figures["size_of"]["Cow<str>"]  # 24
 """
 
 import json
@@ -42,7 +38,6 @@ class Program:
 
     @property
     def made(self) -> str:
-        """Where the answer comes from, which every page has to say."""
         tools = ", ".join((self.compiler, *map(" ".join, self.crates.items())))
         return f"Recorded, not run here: {tools}, {self.machine}, {self.date}"
 
@@ -95,12 +90,10 @@ def crate(name: str) -> Twin:
 
 
 def crate_refusal(name: str) -> Refusal:
-    """As `refusal`, for a program in notebooks/rust/crates."""
     return refusal(name, "crates/")
 
 
 def _recorded(folder: str, name: str, holds: str) -> dict:
-    """The program's record, if it holds that."""
     files = sorted((folders.RECORDED / "rust" / folder).glob("*.json"))
     records = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
     names = [stem for stem, record in records.items() if holds in record]

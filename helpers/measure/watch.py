@@ -74,15 +74,16 @@ def children() -> list[int]:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
             return [int(pid) for pid in file.read(2**20).split()]
     except FileNotFoundError:
-        return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == os.getpid()]
-
-
-def parent_of(pid: str) -> int:
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return int(file.read(4096).rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):
-        return 0
+        pids = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+                    parent = int(file.read(4096).rpartition(b")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+            if parent == os.getpid():
+                pids.append(int(pid))
+        return pids
 
 
 if __name__ == "__main__":

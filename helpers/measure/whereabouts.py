@@ -11,11 +11,11 @@ from ..owners import link_of, mapping_under, way_to_owner
 from ..units import NOT_MEASURED, in_words
 from . import maps
 from .pages import PageMap, extent, page_map
-from .tables import html_table, text_table
+from .tables import Tabled
 
 
-@dataclass(frozen=True, eq=False)
-class Whereabouts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Whereabouts(Tabled):
     """Where a buffer's bytes lay at one moment. It keeps no view of them alive.
 
     memory   "file", "shared memory", "anonymous mapping", "heap" or "stack"; NOT_MEASURED without /proc
@@ -23,10 +23,8 @@ class Whereabouts:
     address, size     of the lowest byte, and bytes up to the end of the highest element
     path, offset      the file, and how many bytes into it these begin; None if there is no file
     owners            the object, what it is a view of, and so on: (type, description); the last owns the bytes
-    writable_view     does this object let you write?
-    writable_mapping  may the process write to these pages? None if not measured
+    writable, reason  can you write through this object, into these pages; and why not, or who sees it
     states            the pages that hold the bytes; the first and last page may hold other bytes too
-    region            the mapping at the first byte; None if not measured
     """
 
     memory: str
@@ -35,64 +33,34 @@ class Whereabouts:
     path: Path | None
     offset: int | None
     owners: tuple[tuple[str, str], ...]
-    writable_view: bool
-    writable_mapping: bool | None
+    writable: bool
+    reason: str | None
     states: PageMap
-    region: maps.Region | None = None
 
     @property
-    def writable(self) -> bool:
-        """Can you write through this object, into these pages?"""
-        return self.writable_view and self.writable_mapping is not False
+    def region(self) -> maps.Region | None:
+        return self.states.region
 
     @property
-    def pages(self) -> int | None:
-        """How many pages hold the bytes; None if not measured."""
-        return None if self.states.states is None else len(self.states)
+    def file(self) -> str | None:
+        """The file's name, with ", deleted" if it has been; None if there is no file."""
+        return self.path and self.path.name + ", deleted" * self.states.region.deleted
 
     @property
-    def present(self) -> int | None:
-        """How many of these pages were in memory; None if not measured."""
-        return self.states.present
-
-    @property
-    def why(self) -> str:
-        """Why pages were not measured; "" if they were."""
-        return self.states.why
+    def title(self) -> str:
+        return f"Where the bytes of this {self.owners[0][0]} lie"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text."""
+        states, yes = self.states, "yes" if self.writable else "no"
         rows = [
-            ("memory", self._place()),
+            ("memory", f"{self.memory}: {self.file}, from byte {self.offset:,}" if self.path else self.memory),
             ("bytes", f"{in_words(self.size, 'bytes')} at {self.address:#x}"),
-            ("pages in memory", f"not here: {self.why}" if self.why else f"{self.present:,} of {self.pages:,}"),
-            *((f"… {state.words}", f"{count:,}") for state, count in self.states.counts.items() if state),
-            ("writable", self._writable()),
+            ("pages in memory", f"not here: {states.why}" if states.why else f"{states.present:,} of {len(states):,}"),
+            *((f"… {state.words}", f"{count:,}") for state, count in states.counts.items() if state),
+            ("writable", f"{yes}: {self.reason}" if self.reason else yes),
             *(("owned by" if i else "object", f"{name}: {role}") for i, (name, role) in enumerate(self.owners)),
         ]
-        return ("", "where"), rows
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        header, rows = self.table()
-        return html_table(f"Where the bytes of this {self.owners[0][0]} lie", ("property", *header[1:]), rows)
-
-    def _place(self) -> str:
-        if self.path is None:
-            return self.memory
-        deleted = ", deleted" if self.region and self.region.deleted else ""
-        return f"{self.memory}: {self.path.name}{deleted}, from byte {self.offset:,}"
-
-    def _writable(self) -> str:
-        if self.writable_mapping is None:
-            return "yes" if self.writable_view else "no"
-        if not self.writable_view:
-            return "no: a read-only view" + ("" if self.writable_mapping else " of a read-only mapping")
-        if not self.writable_mapping:
-            return "no: the mapping is read-only"
-        return "yes: everybody who maps it sees it" if self.region.shared else "yes: into a page of this process alone"
+        return ("property", "where"), rows
 
 
 def where(x: Any) -> Whereabouts:
@@ -112,12 +80,17 @@ def where(x: Any) -> Whereabouts:
     memory = region.kind
     if memory == "anonymous":
         memory = "anonymous mapping" if mapping_under(x) is not None else "heap"
-    named = memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV"))
-    path = Path(region.path.removesuffix(maps.DELETED)) if named else None
-    offset = region.offset + address - region.start if named else None
-    return Whereabouts(
-        memory, address, size, path, offset, owners, writable, region.permissions[1] == "w", states, region
-    )
+    path = offset = None
+    if memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV")):
+        path, offset = Path(region.path.removesuffix(maps.DELETED)), region.offset + address - region.start
+    mapping_too = region.permissions[1] == "w"
+    if not writable:
+        reason = "a read-only view" if mapping_too else "a read-only view of a read-only mapping"
+    elif not mapping_too:
+        reason = "the mapping is read-only"
+    else:
+        reason = "everybody who maps it sees it" if region.shared else "into a page of this process alone"
+    return Whereabouts(memory, address, size, path, offset, owners, writable and mapping_too, reason, states)
 
 
 def _role(owner: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT_S, Process, named, pickled, reply_channel, show
+from .process import START_LIMIT_S, Mail, Process, named, pickled, reply_channel, show
 from .recording import ending
 from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
@@ -62,33 +62,25 @@ def at_work(use: Callable, args: tuple, count: int, options: Options, make: Call
     with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
         at_end.callback(show, printed)
         team = [Process(f"worker {i + 1}", LARGEST_VALUE, stop=options.stop) for i in range(count)]
-        if make is None:
-            rows = _fresh(use, args, team, options, printed, at_end)
-        else:
-            rows = _forked(use, make, args, team, options, printed, at_end)
-        return Sharing(tuple(rows), "growth")
-
-
-def _fresh(
-    use: Callable, args: tuple, team: list[Process], options: Options, printed: BinaryIO, at_end: ExitStack
-) -> list[Shares]:
-    name = named(use)
-    payload = pickled(use, args, name)
-    for worker in team:
-        worker.start(printed, at_end, options.command)
-    for worker in team:
-        worker.send(payload, modules=tuple(options.modules))
-    for worker in team:
-        worker.greet(name)
-    before = {worker: _read(worker) for worker in team}  # only when all have started: they share the interpreter's file
-    _let_all(team, options.timeout)
-    after = {worker: _read(worker) for worker in team}
-    end = time.monotonic() + options.timeout
-    for worker in team:
-        worker.report(end)
-    for worker in team:
-        worker.leave()
-    return [_row(worker, after[worker], before[worker]) for worker in team]
+        if make:
+            return Sharing(tuple(_forked(use, make, args, team, options, printed, at_end)), "growth")
+        name = named(use)
+        payload = pickled(use, args, name)
+        for worker in team:
+            worker.start(printed, at_end, options.command)
+        for worker in team:
+            worker.send(payload, modules=tuple(options.modules))
+        for worker in team:
+            worker.greet(name)
+        before = [_read(worker) for worker in team]  # only when all have started: they share the interpreter's file
+        _let_all(team, options.timeout)
+        after = [_read(worker) for worker in team]
+        end = time.monotonic() + options.timeout
+        for worker in team:
+            worker.report(end)
+        for worker in team:
+            worker.leave()
+        return Sharing(tuple(map(_row, team, after, before)), "growth")
 
 
 def _forked(
@@ -130,13 +122,12 @@ def _forked(
 
 
 def _connect(worker: Process, printed: BinaryIO, at_end: ExitStack, started: ExitStack) -> tuple[int, int]:
-    """Makes the pipes to a fork. Returns its two descriptors, which are ours until `started` closes them here."""
     its_inbox, inbox = os.pipe()
     started.callback(os.close, its_inbox)
     inbox = at_end.enter_context(os.fdopen(inbox, "wb"))
     replies, its_outbox = reply_channel(at_end, started)
     worker.printed = printed
-    worker.connect(inbox, replies)
+    worker.inbox, worker.mail = inbox, Mail(replies, LARGEST_VALUE)
     at_end.callback(worker.hang_up)
     return its_inbox, its_outbox
 
@@ -178,7 +169,6 @@ def _row(process: Process, after: Shares | None, base: Shares) -> Shares:
 
 
 def _let_all(team: Sequence[Process], timeout: float) -> None:
-    """Lets all go at once and waits for them; a process that isn't back in time is stopped."""
     for process in team:
         process.allow(b"call")
     end = time.monotonic() + timeout

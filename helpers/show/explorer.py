@@ -7,8 +7,7 @@ from typing import Any
 import ipywidgets
 
 from ..measure.cache import PageCache
-from ..measure.explorer import Explorer
-from ..measure.film import Film, Step
+from ..measure.explorer import Explorer, Film, Step
 from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED, in_words
 from .figure import Interactive, Picture

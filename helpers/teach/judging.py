@@ -267,7 +267,7 @@ class _HandedOut:
 # --- memory ---------------------------------------------------------------------------------------------------
 def kinds_are_told_apart() -> bool:
     """Can this machine measure anonymous, file-backed and shared memory separately?"""
-    return sampler.choose().tells_kinds
+    return sampler.choose() is not sampler.Portable
 
 
 def own_memory(run: Recording) -> int | None:

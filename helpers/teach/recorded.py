@@ -14,7 +14,7 @@ import numpy as np
 from .. import folders
 from ..kernel import running_shell
 from ..measure import Comparison, NotMeasuredHere, Recording
-from ..measure.film import Film
+from ..measure.explorer import Film
 from ..measure.load import Load
 from ..measure.machine import Machine, here
 from ..measure.memory_limit import own_limit

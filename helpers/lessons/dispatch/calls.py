@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 CHILD = Path(__file__).with_name("calls_child.py")
@@ -23,12 +23,11 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     """
     costs = {THIS: _costs_of(sys.executable, THIS, rounds)}
     for version in VERSIONS:
-        for python in () if version in costs else _candidates(version):
-            try:
+        for folder in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
+            if version in costs or not (python := shutil.which(f"python{version}", path=folder)):
+                continue
+            with suppress(OSError, RuntimeError):  # a version manager leaves stand-ins on the PATH that run nothing
                 costs[version] = _costs_of(python, version, rounds)
-                break
-            except (OSError, RuntimeError):
-                continue  # a version manager leaves stand-ins on the PATH that run nothing
     return costs
 
 
@@ -61,9 +60,3 @@ def _costs_of(python: str, version: str, rounds: int, what: str = "calls") -> di
     except ValueError:
         reason = f"it said: {(done.stderr or done.stdout).strip()[-300:]!r} (exit status {done.returncode})"
     raise RuntimeError(f"{python} measured no calls as CPython {version}: {reason}")
-
-
-def _candidates(version: str) -> Iterator[str]:
-    for folder in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
-        if python := shutil.which(f"python{version}", path=folder):
-            yield python

@@ -61,7 +61,6 @@ def chosen(x: object) -> None:
 
 
 def prepared(body: str, types: int):
-    """`timed` for THINGS objects of so many types."""
     kinds = [backend() for _ in range(types)]
     for kind in kinds:
         chosen.register(kind, plain)
@@ -71,7 +70,6 @@ def prepared(body: str, types: int):
 
 
 def mixed(share: int, order: str):
-    """`timed` for method calls of MIXED objects: those of the second type first, or all shuffled."""
     kinds = [backend(), backend()]
     types = [kinds[100 * i < share * MIXED] for i in range(MIXED)]
     if order == "shuffled":

@@ -5,7 +5,6 @@ rules of POSIX, gives the same table as Linux."""
 import json
 import mmap
 import os
-import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -18,32 +17,20 @@ from typing import Any
 from ... import folders
 from ...measure.machine import Machine, here
 from ...measure.plain import reading
-from ...measure.recording import Recording
 from ...measure.run import measure
 from ...measure.tables import NONE, html_table, text_table
 
 FORMAT, VERSION = "zero-copy allowed while mapped", 1
 DOCUMENTS = folders.DATA / "while_mapped.toml"
-RECORDED = "10-windows.json"  # in data/recorded, written by `python -m helpers.lessons.hazards.record_windows`
+RECORDED = folders.RECORDED / "10-windows.json"  # by `python -m helpers.lessons.hazards.record_windows`
 PAGES = 3
 OLD, NEW = b"o", b"n"
 
 
-def _other(path: str) -> str:
-    """Makes another file beside it, of new bytes."""
-    other = path + ".new"
-    Path(other).write_bytes(NEW * PAGES * mmap.PAGESIZE)
-    return other
-
-
-def _overwrite(path: str) -> None:
-    with open(path, "r+b") as file:
-        file.write(NEW * PAGES * mmap.PAGESIZE)
-
-
-def _extend(path: str) -> None:
-    with open(path, "ab") as file:
-        file.write(NEW * mmap.PAGESIZE)
+def _write(path: str, mode: str, pages: int = PAGES) -> str:
+    with open(path, mode) as file:
+        file.write(NEW * pages * mmap.PAGESIZE)
+    return path
 
 
 def _cut(path: str) -> None:
@@ -54,10 +41,10 @@ def _cut(path: str) -> None:
 
 OPERATIONS: Mapping[str, Callable[[str], Any]] = {
     "delete it": os.remove,
-    "rename another file over it": lambda path: os.replace(_other(path), path),
+    "rename another file over it": lambda path: os.replace(_write(path + ".new", "wb"), path),
     "rename it": lambda path: os.rename(path, path + ".old"),
-    "overwrite it in place": _overwrite,
-    "append to it": _extend,
+    "overwrite it in place": lambda path: _write(path, "r+b"),
+    "append to it": lambda path: _write(path, "ab", pages=1),
     "make it shorter": _cut,
     'open it with "wb"': lambda path: open(path, "wb").close(),
     "delete it, once the mapping is closed": os.remove,
@@ -111,25 +98,24 @@ class Allowed:
 
     def __getitem__(self, operation: str) -> Trial:
         """KeyError if `operation` is none of the operations."""
-        for trial in self.trials:
-            if trial.operation == operation:
-                return trial
-        raise KeyError(f"no operation {operation!r}; there are: {', '.join(trial.operation for trial in self.trials)}")
+        trials = {trial.operation: trial for trial in self}
+        if operation not in trials:
+            raise KeyError(f"no operation {operation!r}; there are: {', '.join(trials)}")
+        return trials[operation]
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per operation."""
         header = ["while a view is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
-        if not _is_windows(self.machine):
+        if not self.machine.system.startswith("Windows"):
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
             trials = {trial.operation: trial for trial in self.windows or documented("windows")}
             for row in rows:
                 trial = trials.get(row[0], Trial(row[0], None))
                 row += [trial.answer, trial.shows or NONE]
-        if not _is_macos(self.machine):
+        if not self.machine.system.startswith("Darwin"):
             header.append("macOS, not measured")
             trials = {trial.operation: trial for trial in documented("macos")}
             for row in rows:
@@ -142,9 +128,9 @@ class Allowed:
         notes = []
         if self.windows:
             notes.append(f"Windows, recorded on: {self.windows.machine}")
-        elif not _is_windows(self.machine):
+        elif not self.machine.system.startswith("Windows"):
             notes += _sources("Windows, not measured here: from its documentation", documented("windows"))
-        if not _is_macos(self.machine):
+        if not self.machine.system.startswith("Darwin"):
             notes += _sources("macOS, not measured here: from the standard that it follows", documented("macos"))
         return notes
 
@@ -163,7 +149,6 @@ class Allowed:
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Allowed":
-        """The inverse of `to_json`; ValueError for anything that `to_json` didn't write."""
         with reading(plain, FORMAT, VERSION):
             return cls(tuple(Trial(**trial) for trial in plain["trials"]), Machine(**plain["machine"]))
 
@@ -179,21 +164,18 @@ def while_mapped() -> Allowed:
     """
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
-        trials = tuple(_tried(name, measure(_try, name, folder)) for name in OPERATIONS)
-    path = folders.RECORDED / RECORDED
+        trials = []
+        for name in OPERATIONS:
+            run = measure(_try, name, folder)
+            if run.ended == "raised":
+                raise RuntimeError(f"could not try to {name}: {run.error}")
+            # Only looking at the view can end it by a signal.
+            error, shows = run.value if run.ended == "returned" else ("", run.ended)
+            trials.append(Trial(name, not error, error, shows))
     windows = None
-    if not _is_windows(machine) and path.exists():
-        windows = Allowed.from_json(json.loads(path.read_text(encoding="utf-8")))
-    return Allowed(trials, machine, windows)
-
-
-def record() -> Path:
-    """On Windows: measures, and keeps the result for everybody else. Returns the file. RuntimeError elsewhere."""
-    if sys.platform != "win32":
-        raise RuntimeError(f"this records what Windows does, and this is {sys.platform}")
-    path = folders.RECORDED / RECORDED
-    folders.write_whole(path, json.dumps(while_mapped().to_json(), indent=1) + "\n")
-    return path
+    if not machine.system.startswith("Windows") and RECORDED.exists():
+        windows = Allowed.from_json(json.loads(RECORDED.read_text(encoding="utf-8")))
+    return Allowed(tuple(trials), machine, windows)
 
 
 def _try(name: str, folder: str) -> tuple[str, str]:
@@ -219,25 +201,7 @@ def _try(name: str, folder: str) -> tuple[str, str]:
     return error, {OLD: "old bytes", NEW: "new bytes", b"\0": "zeros"}[ends.pop()] if len(ends) == 1 else "a mixture"
 
 
-def _tried(name: str, run: Recording) -> Trial:
-    if run.ended != "returned":
-        if run.ended == "raised":
-            raise RuntimeError(f"could not try to {name}: {run.error}")
-        return Trial(name, True, "", run.ended)  # only looking at the view can end it that way
-    error, shows = run.value
-    return Trial(name, not error, error, shows)
-
-
-def _is_windows(machine: Machine) -> bool:
-    return machine.system.startswith("Windows")
-
-
-def _is_macos(machine: Machine) -> bool:
-    return machine.system.startswith("Darwin")
-
-
 def _sources(title: str, trials: tuple[Trial, ...]) -> list[str]:
-    """The title, and which document answers which operations."""
     operations: dict[str, list[str]] = {}
     for trial in trials:
         if trial.source:

@@ -44,16 +44,9 @@ def _offset(kind: type) -> int | None:
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
-    owner, views, readings = COUNTING[kind](), [], []
-    for _ in range(3):
-        readings.append(_words(owner, offsets))
-        views.append(memoryview(owner))
-    for view in views:
-        view.release()
-    readings.append(_words(owner, offsets))
+    owner, readings = COUNTING[kind](), []
+    for lent in (0, 1, 2, 0):
+        views = [memoryview(owner) for _ in range(lent)]  # noqa: F841  the earlier ones go
+        readings.append([ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets])
     counts = [offset for offset, word in zip(offsets, zip(*readings, strict=True), strict=True) if word == (0, 1, 2, 0)]
     return counts[0] if len(counts) == 1 else None
-
-
-def _words(owner: Any, offsets: range) -> list[int]:
-    return [ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets]

@@ -26,7 +26,13 @@ def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
     """
     if not shutil.which("fio"):
         raise NotMeasuredHere("fio is not installed")
-    runs = compare({name: partial(_job, options) for name, options in jobs.items()}, Path(path), before=_warm)
+
+    def warm(path: Path) -> None:
+        """Brings the file into the page cache, and fio itself."""
+        path.read_bytes()
+        subprocess.run(["fio", "--version"], check=True, stdout=subprocess.DEVNULL)
+
+    runs = compare({name: partial(_job, options) for name, options in jobs.items()}, Path(path), before=warm)
     for name, run in runs.items():
         if run.ended != "returned":
             reason = (run.error or run.ended).strip().splitlines()[-1]
@@ -42,9 +48,3 @@ def _job(options: str, path: Path) -> dict[str, str | int]:
     report = json.loads(done.stdout[done.stdout.index("{") :])  # a note may come first
     reads = report["jobs"][0]["read"]
     return {"version": report["fio version"], "bytes": reads["io_bytes"], "per second": round(reads["iops"])}
-
-
-def _warm(path: Path) -> None:
-    """Brings the file into the page cache, and fio itself."""
-    path.read_bytes()
-    subprocess.run(["fio", "--version"], check=True, stdout=subprocess.DEVNULL)

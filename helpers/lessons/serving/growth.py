@@ -3,33 +3,25 @@
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from ...measure import sampler
 
 INTERVAL = 0.001  # seconds
 
 
-@dataclass
-class Growth:
-    """`anonymous`: bytes, of all the processes together; None where the system doesn't tell. Known after the block."""
-
-    anonymous: int | None = None
-
-
 @contextmanager
-def growth(pids: Iterable[int]) -> Iterator[Growth]:
-    """Watches the processes from outside while the block runs.
+def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
+    """Watches the processes from outside while the block runs. After it, `anonymous` is in bytes, of all the processes
+    together; None where the system doesn't tell.
 
     with growth(pids) as grown:
         upload(path, address)
     print(grown.anonymous)
     """
-    result, over = Growth(), threading.Event()
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
-    if first is not None:
-        result.anonymous = 0
+    result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
 
     def watch() -> None:
         ended = False
@@ -50,7 +42,6 @@ def growth(pids: Iterable[int]) -> Iterator[Growth]:
 
 
 def _anonymous(watched: list[sampler.Sampler]) -> int | None:
-    """Together, as far as they are still there; None if nothing tells."""
     samples = [sample for each in watched if (sample := each.read())]
     sizes = [sample.anonymous for sample in samples if sample.anonymous is not None]
     return sum(sizes) if sizes else None
