@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
 from ..measure.cache import PageCache
-from ..measure.film import Film, Step
+from ..measure.explorer import Film, Step
 from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED, in_words
 from .boxes import key_rows, sheet
