@@ -23,14 +23,13 @@ from starlette.routing import Route
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..units import GiB, MiB
-from .digits import BACKENDS
-from .model_store import version_at
-from .payloads import body_of, pictures_in, save_weights, weights_in
+from ..whole import whole_file
+from .digits import BACKENDS, check_own, pictures_in
 from .scoreboard import Scoreboard
-from .sending import FileAnswer
 from .uploads import collected, parts_of, published, receive
-from .validation import Refused, digest_in, name_of, part_in, refused, upload_length_in
-from .versions import Versions
+from .validation import Refused, body_of, digest_in, name_of, part_in, refused, room_on_disk
+from .versions import Versions, version_at
+from .wire import FileAnswer
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
 INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
@@ -77,7 +76,7 @@ class Service:
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
-            offset = collected(parts_of(path, digest), upload_length_in(request))
+            offset = collected(parts_of(path, digest), request.headers.get("Upload-Length", ""))
             complete = bool(await published(path, digest))
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
@@ -105,10 +104,10 @@ class Service:
         own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
         _, yoke = await self.versions.lend(path, "mapped")
         try:
-            weights = weights_in(body, yoke.get().sizes)
+            check_own(body, {name: array.size for name, array in yoke.get().weights.items()})
         finally:
             self.versions.give_back(yoke)
-        await asyncio.to_thread(save_weights, weights, own)
+        await asyncio.to_thread(save, body, own)
         return JSONResponse({"version": version_at(own)}, 201)
 
     async def out_of_memory(self, request: Request, error: Exception) -> Response:
@@ -126,3 +125,8 @@ class Service:
 def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
     """The digits. No name for the view: it would be one more user of the file."""
     return yoke.get().read(pictures)
+
+
+def save(data: bytes, path: Path) -> None:
+    with room_on_disk(), whole_file(path, len(data)) as file:
+        file.write(data)

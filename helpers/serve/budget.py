@@ -10,7 +10,7 @@ buffers that OpenBLAS multiplies in. For each thread that multiplies at the same
 and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
 """
 
-import sys
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -22,18 +22,8 @@ from ..libc import libc
 from ..measure.plain import fields
 from ..units import KiB, MiB
 
-try:
-    import resource
-except ImportError:  # Windows, where `unavailable_reason` says so
-    resource = None
-
 SMALLEST_BUDGET = 8 * MiB  # for an upload, and for the little things of every request
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
-
-
-def unavailable_reason() -> str | None:
-    """Why a budget can't be kept here."""
-    return None if sys.platform == "linux" else f"only Linux keeps a memory budget, and this is {sys.platform}"
 
 
 def one_arena() -> None:
@@ -46,18 +36,15 @@ def limit(budget: int) -> None:
     """From now on this process can take `budget` bytes more, and no others."""
     # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
     libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
+    taken = fields(Path("/proc/self/status").read_text())["VmData"]
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (taken() + budget, highest))
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
 
 
 def lift() -> None:
     """The budget is for serving; shutting down takes a thread, with its stack."""
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))
-
-
-def taken() -> int:
-    return fields(Path("/proc/self/status").read_text())["VmData"]
 
 
 def threads(count: int) -> ThreadPoolExecutor:

@@ -42,7 +42,8 @@ class Scoreboard:
         1"; None if there was none.
         """
         rows = [self._row(folder, *map(int, row)) for row in self.rows]
-        total = {key: _sum(row[key] for row in rows) for key in TOTALS}
+        columns = {key: [row[key] for row in rows] for key in TOTALS}
+        total = {key: None if None in column else sum(column) for key, column in columns.items()}
         return {"answered by": os.getpid(), "workers": rows, "together": total}
 
     def _row(self, folder: Path, pid: int, answers: int, starts: int, code: int) -> dict[str, Any]:
@@ -58,8 +59,3 @@ class Scoreboard:
         except (ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
             pass
         return row
-
-
-def _sum(values: Any) -> int | None:
-    values = list(values)
-    return None if None in values else sum(values)

@@ -1,8 +1,11 @@
-"""The process that watches the workers: it forks them, and replaces one that dies.
+"""The process that watches the workers: it forks them, and replaces one that dies. And what a worker does.
 
-Workers are forked once everything is imported, so one that dies is replaced within a tenth of a second.
+All workers share a port, and the model's pages. They are forked once everything is imported, so one that dies is
+replaced within a tenth of a second. A worker ends when the other end of its pipe closes: by the watcher, or by the
+watcher's death.
 """
 
+import asyncio
 import gc
 import os
 import resource
@@ -11,17 +14,27 @@ import signal
 import socket
 import sys
 import time
+import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from uvicorn import Config, Server
+
+from ..units import KiB
 from .app import Service
-from .budget import one_arena, warm
+from .budget import lift, limit, one_arena, threads, warm
 from .scoreboard import Scoreboard
-from .workers import GRACE_S, run
+from .versions import Versions
+from .wire import TIMEOUT_S, Protocol
 
 RESTART_PAUSE_S = 0.1  # or workers that can't live would take all the processor's time
 FORK_PAUSE_S = 1.0
 POLL_S = 0.02
+LONGEST_HEADERS = 32 * KiB
+THREADS = 8  # for what waits for the disk
+SWEEP_S = 0.25  # between looks at what a worker keeps
+GRACE_S = 2.0  # for requests to end when the server does
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -97,7 +110,10 @@ def listeners(count: int, port: int) -> list[socket.socket]:
 
 
 def fork(service: Service, listening: socket.socket, alive: tuple[int, int], budget: int | None) -> int:
-    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers."""
+    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers.
+
+    The worker never returns: what the watcher opened is the watcher's to close.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         pid = os.fork()
@@ -108,8 +124,49 @@ def fork(service: Service, listening: socket.socket, alive: tuple[int, int], bud
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     if not pid:
         os.close(alive[1])
-        run(service, listening, alive[0], budget)
+        code = 1
+        try:
+            asyncio.run(work(service, listening, alive[0], budget))
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
     return pid
+
+
+async def work(service: Service, listening: socket.socket, alive: int, budget: int | None) -> None:
+    """Serves until it's told to end."""
+    loop = asyncio.get_running_loop()
+    loop.add_reader(alive, os._exit, 1)
+    loop.set_default_executor(threads(THREADS))
+    service.reading = threads(1)
+    if budget is not None:
+        limit(budget)
+    config = Config(
+        service.app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        timeout_keep_alive=int(TIMEOUT_S),
+        timeout_graceful_shutdown=int(GRACE_S),
+    )
+    looking = asyncio.create_task(look_after(service.versions))
+    await Server(config).serve(sockets=[listening])
+    looking.cancel()
+    lift()
+
+
+async def look_after(versions: Versions) -> None:
+    """Lets go of old versions in a worker that no request wakes."""
+    while True:
+        await asyncio.sleep(SWEEP_S)
+        with suppress(MemoryError):  # until the next look
+            await asyncio.to_thread(versions.drop_outdated)
 
 
 def stop(places: list[Place]) -> None:

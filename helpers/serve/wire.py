@@ -1,9 +1,16 @@
-"""One connection. The kernel copies a file to its socket: sendfile(2), by way of asyncio's loop.sendfile.
+"""One connection: a file goes out (GET), and slow and silent clients meet limits.
 
-ASGI has a message for that, http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol
-does. h11, which writes and checks the frames of HTTP, only has to hear how many bytes have gone by
-(h11.Connection.send_with_data_passthrough). One thing to know: where a page isn't in the page cache, sendfile waits for
-the disk, and so does everybody else whom this worker serves. helpers/serving_limits.py has the limits on slow clients.
+The kernel copies the file to the socket: sendfile(2), by way of asyncio's loop.sendfile. ASGI has a message for that,
+http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol does. h11, which writes and
+checks the frames of HTTP, only has to hear how many bytes have gone by (h11.Connection.send_with_data_passthrough).
+One thing to know: where a page isn't in the page cache, sendfile waits for the disk, and so does everybody else whom
+this worker serves.
+
+A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
+SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
+408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
+another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
+of a body is sent in all.
 
 Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
 them give more answers per second. But h11 limits the length of headers, is written in Python alone, and lets us get
@@ -11,15 +18,64 @@ at the socket, which granian, written in Rust, doesn't.
 """
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+import os
+import sys
+from http import HTTPStatus
+from pathlib import Path
 from typing import BinaryIO
 
 import h11
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..serving_limits import SLOWEST, TIMEOUT_S, ClientGone, LimitedProtocol, Message, Send
+from ..units import KiB, MiB
+from ..whole import regular_file
+from .versions import version_of
 
-PIECE = 4 << 20  # bytes for one sendfile
+TIMEOUT_S = 10.0
+SLOWEST = 100 * KiB  # per second
+LINGER_S = 1.0  # for a refused client to read the answer
+PIECE = 4 * MiB  # for one sendfile
+CHUNK = 256 * KiB  # through user space
+BOTH_LENGTHS = {b"content-length", b"transfer-encoding"}
+
+
+class FileAnswer(Response):
+    """A download ends on the version it began on: the file stays open. ETag names the version."""
+
+    def __init__(self, path: Path, request: Request) -> None:
+        super().__init__()
+        self.path, self.request = path, request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with regular_file(self.path) as file:
+            try:
+                await self._send(file, send)
+            finally:
+                await asyncio.to_thread(file.close)  # if it's deleted, the last one to close it frees its pages
+
+    async def _send(self, file: BinaryIO, send: Send) -> None:
+        status = os.fstat(file.fileno())
+        headers = {"etag": f'"{version_of(status)}"', "content-length": str(status.st_size),
+                   "content-type": "application/octet-stream"}  # fmt: skip
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        count = 0 if self.request.method == "HEAD" else status.st_size
+        if count and self.request.query_params.get("through") != "user":
+            return await send({"type": "http.response.zerocopysend", "file": file, "count": count})
+        while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
+            count -= len(data)
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+        await send({"type": "http.response.body"})
+
+
+class ClientGone(Exception):
+    """The client has gone, or was too slow: nobody reads the answer.
+
+    uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises.
+    """
 
 
 class Passed:
@@ -32,30 +88,93 @@ class Passed:
         return self.count
 
 
-class ZeroCopyProtocol(LimitedProtocol):
+class Protocol(H11Protocol):
+    """uvicorn's protocol with sendfile, the limits, and the right status for headers that are too long (431)."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self.application = partial(self._with_zero_copy, self.application)
+        self.application, self.app, self.refused = self.app, self._limited, False
+        self._wait()
 
-    async def _with_zero_copy(self, application: Callable, scope: Message, receive: Callable, send: Send) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
+        self.timer.cancel()
+        super().connection_lost(error)
+
+    def _wait(self) -> None:
+        """For headers, or for enough of a body."""
+        self.state, self.received = self.conn.their_state, 0
+        self.timer = self.loop.call_later(TIMEOUT_S, self._too_slow)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        enough = self.state is h11.SEND_BODY and self.received >= TIMEOUT_S * SLOWEST
+        if self.conn.their_state is not self.state or enough:
+            self.timer.cancel()
+            self._wait()
+
+    def _too_slow(self) -> None:
+        if self.flow.read_paused:  # the application is slow, not the client
+            self._wait()
+        elif self.state is h11.SEND_BODY:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"less than {SLOWEST:,} bytes per second")
+        elif self.state is h11.IDLE:
+            self.transport.close()
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        cycle = self.cycle
+
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.zerocopysend":
-                await self._send_file(message["file"], message.get("offset", 0), message["count"])
-                message = {"type": "http.response.body", "more_body": message.get("more_body", False)}
-            await send(message)
+                await self._send_file(message["file"], message["count"])
+                message = {"type": "http.response.body"}
+            if cycle.disconnected:
+                raise ClientGone
+            try:
+                async with asyncio.timeout(TIMEOUT_S):
+                    await send(message)
+            except TimeoutError:
+                raise ClientGone from None
 
-        scope.setdefault("extensions", {})["http.response.zerocopysend"] = {}
-        await application(scope, receive, sending)
+        if {name for name, _ in scope["headers"]} >= BOTH_LENGTHS:
+            return self._refuse(HTTPStatus.BAD_REQUEST, "either Content-Length or Transfer-Encoding, not both")
+        try:
+            await self.application(scope, receive, sending)
+        except ClientGone:
+            cycle.disconnected = True
+            if not self.refused:
+                self.transport.abort()
 
-    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> None:
+    async def _send_file(self, file: BinaryIO, count: int) -> None:
+        offset = 0
         try:
             self.conn.send_with_data_passthrough(h11.Data(data=Passed(count)))
-            while count:
-                piece = min(count, PIECE)
+            while offset < count:
+                piece = min(count - offset, PIECE)
                 async with asyncio.timeout(max(TIMEOUT_S, piece / SLOWEST)):
                     sent = await self.loop.sendfile(self.transport, file, offset, piece, fallback=False)
                 if not sent:
                     raise ClientGone  # the file got shorter
-                offset, count = offset + sent, count - sent
+                offset += sent
         except (OSError, RuntimeError, h11.LocalProtocolError) as error:  # the connection is closing; TimeoutError too
             raise ClientGone from error
+
+    def data_received(self, data: bytes) -> None:
+        if not self.refused:
+            self.received += len(data)
+            super().data_received(data)
+
+    def send_400_response(self, message: str) -> None:
+        """h11 knows which status fits: 431 for headers too long, 501 for a coding that it doesn't know."""
+        self._refuse(HTTPStatus(getattr(sys.exception(), "error_status_hint", 400)), message)
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        self.refused = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no answer has begun
+            head = f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: {len(message)}\r\n\r\n"
+            self.transport.write((head + message).encode())
+        if self.cycle:  # what the application still sends goes nowhere, and what it waits for doesn't come
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        # What is still on its way is read and dropped: closing now would reset the connection, and lose the answer.
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER_S, self.transport.close)
