@@ -18,6 +18,9 @@ from hypothesis.extra import numpy as npst
 
 from helpers.ideas.arena import (
     ALIGNMENT,
+    FORMAT,
+    MAGIC,
+    ORDER,
     Arena,
     Builder,
     DamagedSnapshot,
@@ -26,7 +29,6 @@ from helpers.ideas.arena import (
     StaleSnapshot,
     snapshot,
 )
-from helpers.ideas.arena_header import FORMAT, MAGIC, ORDER
 from helpers.ideas.kmers import LAYOUT, ROOT, KmerIndex
 from helpers.make import dna
 from helpers.measure import page_map
@@ -312,7 +314,7 @@ def test_every_word_is_found_where_it_stands(text: str, k: int):
         source.write_bytes(text.encode())
         expected = naive(text.encode(), k)
         with KmerIndex.of(source, k, Path(folder, "index")) as index:
-            assert index.count == sum(map(len, expected.values()))
+            assert len(index.codes) == sum(map(len, expected.values()))
             for word, places in expected.items():
                 assert index.find(word).tolist() == index.find(word.lower()).tolist() == places
             for word in {word[1:] + letter for word in list(expected)[:20] for letter in "ACGT"} | {"A" * k, "T" * k}:

@@ -161,12 +161,10 @@ def test_a_dtype_that_no_tensor_has(model: Path, dtype: object):
         VarBuilder.from_mapped(model, dtype)
 
 
-def test_names(model: Path):
+def test_a_part_has_its_own_tensors_only(model: Path):
     with VarBuilder.from_mapped(model) as weights:
-        assert sorted(weights.prefix("layers.1").names) == ["bias", "weight"], "not those of layer 10"
-        assert sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"]
-        assert len(weights.names) == 7 and weights.prefix("none").names == ()
-        assert "layers.0.bias" in weights and "bias" in weights.prefix("layers.10") and "bias" not in weights
+        assert "layers.1, 2 tensors" in repr(weights.prefix("layers.1")), "not those of layer 10"
+        assert "none, 0 tensors" in repr(weights.prefix("none"))
 
 
 def test_several_files(folder: Path, model: Path):
@@ -174,7 +172,7 @@ def test_several_files(folder: Path, model: Path):
     save({"head": np.ones(2, "f4")}, other)
     with VarBuilder.from_mapped((model, other)) as weights:
         assert of_file(weights.get((2,), "head"), other) and of_file(weights.get((3,), "layers.0.bias"), model)
-        assert len(weights.names) == 8
+        assert "all, 8 tensors" in repr(weights)
     save({"head": np.ones(2, "f4"), "step": np.array(8)}, other)
     with pytest.raises(LoadError, match=r"step is in .*model.safetensors and again in .*other.safetensors"):
         VarBuilder.from_mapped([model, other])
@@ -210,6 +208,6 @@ def test_the_table(model: Path, folder: Path):
         assert "  layers.0.bias     F32  (3,)    borrowed" in repr(weights).splitlines()
     save({str(i): np.zeros(1) for i in range(ROWS + 3)}, folder / "many.safetensors")
     with VarBuilder.from_mapped(folder / "many.safetensors") as weights:
-        for name in weights.names:
-            weights.get((1,), name)
+        for number in range(ROWS + 3):
+            weights.get((1,), str(number))
         assert len(repr(weights).splitlines()) == ROWS + 2 and repr(weights).endswith("  … and 3 more")

@@ -4,10 +4,17 @@ Write a heap to a file and map it again, and it lands at another address, unless
 and finds it free. At any other address every pointer in the heap is wrong. Offsets stay right: an arena refers to an
 array by its distance from the file's first byte, so the mapping may begin anywhere.
 
-    0     the header (arena_header.py), 128 bytes
+    0     the header: what the file is, who can read it, what it was built from, how long it must be
+    0       magic    marks an arena; its byte above 127 and its line end reveal a file that was transferred as text
+    8       order    0x01020304 in the writer's byte order
+    12      version  of this header; the fields before it keep their places in every version
+    16      layout   CRC-32 of the program's description of its data
+    24      size     of the file, in bytes
+    32      root     offset of the array that knows the offsets of the others
+    40      origin   a length and at most 64 bytes
+    124     own      CRC-32 of the 124 bytes before it
     128   the arrays, each at a multiple of 64 and stored as in an .npy file (numpy.lib.format): dtype and shape first,
           then the bytes
-    root  the offset of the array that knows the offsets of the others
 
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
 the file. Nobody checks the numbers in it: that would take reading them all. The header's checksum guards against
@@ -18,9 +25,10 @@ that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a 
 import io
 import operator
 import os
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,13 +36,29 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr, read_array_header_1
 
 from ..units import in_words
 from ..whole import whole_file
-from .arena_header import DamagedSnapshot, ForeignSnapshot, Header, SnapshotError, StaleSnapshot, read_header
 from .carts import EmptyFile, MappedFile
 from .yoke import Yoke
 
-__all__ = ["Arena", "Builder", "DamagedSnapshot", "ForeignSnapshot", "SnapshotError", "StaleSnapshot", "snapshot"]
-
 ALIGNMENT = 64  # a cache line, and more than any dtype needs
+MAGIC, ORDER, VERSION = b"\x89arena\r\n", 0x01020304, 2
+FORMAT = struct.Struct("=8s3I4x2Q65p19xI")
+AGAIN = "delete it and build it again"
+
+
+class SnapshotError(ValueError):
+    """The file can't be used as this snapshot."""
+
+
+class ForeignSnapshot(SnapshotError):
+    """Not an arena, or an arena from a machine with the other byte order: not ours to replace."""
+
+
+class StaleSnapshot(SnapshotError):
+    """An arena of another version or layout, or built from something else: build it again."""
+
+
+class DamagedSnapshot(SnapshotError):
+    """An arena that changed after it was written."""
 
 
 class Builder:
@@ -67,8 +91,8 @@ class Arena:
     size  of the file, in bytes
     """
 
-    def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], header: Header) -> None:
-        self.path, self.root, self.size, self._yoke = path, header.root, header.size, yoke
+    def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], root: int) -> None:
+        self.path, self.root, self.size, self._yoke = path, root, yoke.size, yoke
 
     @staticmethod
     @contextmanager
@@ -79,14 +103,17 @@ class Arena:
         origin  identifies the source of the data, in at most 64 bytes; ValueError if longer
         size    of the data in bytes, if known: create() then checks the free space first
         """
-        header = Header.of(layout, origin)
-        with whole_file(path, Header.SIZE + size) as file:
-            file.write(bytes(Header.SIZE))
+        if len(origin) > 64:
+            raise ValueError(f"an origin has at most 64 bytes, not {len(origin)}: pass a hash of it")
+        with whole_file(path, FORMAT.size + size) as file:
+            file.write(bytes(FORMAT.size))
             builder = Builder(file)
             yield builder
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            file.write(replace(header, size=size, root=builder.root).pack())
+            crc = zlib.crc32(layout.encode())
+            head = FORMAT.pack(MAGIC, ORDER, VERSION, crc, size, builder.root, origin, 0)[:-4]
+            file.write(head + struct.pack("=I", zlib.crc32(head)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], layout: str, origin: bytes | None = None) -> "Arena":
@@ -99,11 +126,10 @@ class Arena:
         except EmptyFile:
             raise DamagedSnapshot(f"{path} is empty: delete it and build it again") from None
         try:
-            header = read_header(bytes(yoke.get()[: Header.SIZE]), path, yoke.size, layout, origin)
+            return cls(path, yoke, root_in(bytes(yoke.get()[: FORMAT.size]), path, yoke.size, layout, origin))
         except SnapshotError:
             yoke.release()
             raise
-        return cls(path, yoke, header)
 
     def array(self, offset: int) -> np.ndarray:
         """A read-only view of the array at `offset`. DamagedSnapshot if there's none there; ValueError once closed."""
@@ -150,3 +176,26 @@ def snapshot(
             return Arena.open(path, layout, origin)
         with Arena.create(path, layout, origin, size) as builder:
             build(builder)
+
+
+def root_in(head: bytes, path: str | os.PathLike[str], size: int, layout: str, origin: bytes | None) -> int:
+    """The root that a header names: `head`, the first bytes of a file of `size` bytes."""
+    begin = head[: len(MAGIC)]
+    if not MAGIC.startswith(begin):
+        raise ForeignSnapshot(f"{path} isn't an arena: it begins with {begin}, not {MAGIC}; use another name")
+    if len(head) < FORMAT.size:
+        raise DamagedSnapshot(f"{path} was cut short: it has {size} bytes, and the header alone {FORMAT.size}; {AGAIN}")
+    _, order, version, its_layout, its_size, root, its_origin, own = FORMAT.unpack(head)
+    if order == int.from_bytes(ORDER.to_bytes(4, "little"), "big"):
+        raise ForeignSnapshot(f"{path} is from a machine with the other byte order: build yours under another name")
+    if version != VERSION:
+        raise StaleSnapshot(f"{path} has version {version}, and this program reads {VERSION}: build it again")
+    if own != zlib.crc32(head[:-4]):
+        raise DamagedSnapshot(f"{path}: its header changed after it was written; {AGAIN}")
+    if its_size != size:
+        raise DamagedSnapshot(f"{path} has {size} bytes, but {its_size} were written; {AGAIN}")
+    if its_layout != zlib.crc32(layout.encode()):
+        raise StaleSnapshot(f"{path} doesn't have the layout {layout!r}: build it again")
+    if origin not in (None, its_origin):
+        raise StaleSnapshot(f"{path} was built from {its_origin}, not {origin}: build it again")
+    return root

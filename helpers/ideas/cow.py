@@ -130,28 +130,9 @@ class Cow(Generic[T]):
         """Like Rust's clone: lends a borrow again, copies an owned value. Two Cows never own the same value."""
         return Cow(self.value if self._borrowed else copy.copy(self.value), self._borrowed)
 
-    def shares_memory_with(self, other: Any) -> bool:
-        """Does this Cow share a byte with `other`, a Cow or a value? For a dict, tuple or str: is it the same object?
-
-        numpy.shares_memory compares the elements themselves, not the span they lie in. An empty value shares nothing.
-        """
-        mine, others = self.value, other.value if isinstance(other, Cow) else other
-        try:
-            return np.shares_memory(_array(mine), _array(others))
-        except TypeError:
-            return _lender(mine) is _lender(others)
-
     def __repr__(self) -> str:
         how = "borrowed" if self._borrowed else "owned"
         return "Cow(used up)" if self._value is USED_UP else f"Cow.{how}({_in_short(self._value)})"
-
-
-def _array(value: Any) -> np.ndarray:
-    """The bytes of `value` as an array, without a copy; TypeError if it has no buffer."""
-    if isinstance(value, np.ndarray):
-        return value
-    view = memoryview(value)  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
-    return np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
 
 
 def _lender(value: Any) -> Any:

@@ -12,6 +12,8 @@ codes is touched, or needs to be in memory.
 """
 
 import os
+from functools import partial
+from typing import BinaryIO
 
 import numpy as np
 
@@ -58,22 +60,13 @@ class KmerIndex:
         with regular_file(text_path) as file:
             text = os.fstat(file.fileno())
             origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
-
-            def build(builder: Builder) -> None:
-                file.seek(0)
-                _place(builder, np.fromfile(file, np.uint8), k)
-
+            build = partial(_place, file=file, k=k)
             arena = snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size)
         try:
             return cls(arena, k)
         except DamagedSnapshot:
             arena.close()
             raise
-
-    @property
-    def count(self) -> int:
-        """How many k-mers there are; a word that occurs twice counts twice."""
-        return len(self.codes)
 
     def find(self, word: str) -> np.ndarray:
         """The positions where `word` begins, sorted: a view of the mapping. ValueError if it isn't k letters."""
@@ -110,15 +103,16 @@ def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
     return codes
 
 
-def _place(builder: Builder, text: np.ndarray, k: int) -> None:
-    """Places the index of a text, (n,) uint8, as the root of an arena."""
-    letters = LETTERS[text]
+def _place(builder: Builder, file: BinaryIO, k: int) -> None:
+    """Places the index of a text as the root of an arena."""
+    file.seek(0)
+    letters = LETTERS[np.fromfile(file, np.uint8)]
     codes = codes_of(letters, k)
     complete = np.ones(len(codes), bool)
     for i in range(k):
         complete &= letters[i : i + len(codes)] != OTHER
     positions, codes = np.flatnonzero(complete), codes[complete]
     order = np.argsort(codes, kind="stable")  # equal words stay in text order
-    narrow = np.uint32 if len(text) < 2**32 else np.uint64
+    narrow = np.uint32 if len(letters) < 2**32 else np.uint64
     placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))
     builder.root = builder.place(np.array((k, *placed), ROOT))

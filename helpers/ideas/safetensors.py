@@ -95,7 +95,7 @@ class TensorFile(Tensors):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
-            yoke = Yoke.attach(MappedFile(self.path), checked)
+            yoke = Yoke.attach(MappedFile(self.path), lambda view: (view, read_header(view)))
         except EmptyFile:
             raise SafetensorsError("too short", "it has 0 bytes", path=self.path) from None
         except SafetensorsError as error:
@@ -131,11 +131,6 @@ class TensorFile(Tensors):
         array = self[name]
         return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
-    @property
-    def copied(self) -> tuple[str, ...]:
-        """The names of the tensors copied so far."""
-        return tuple(self._copies)
-
     def close(self) -> None:
         self._yoke = None  # was the yoke's last name, so this releases it
         self._copies.clear()
@@ -143,11 +138,6 @@ class TensorFile(Tensors):
     def __repr__(self) -> str:
         size = in_words(sum(entry.end - entry.begin for entry in self.entries.values()), "bytes")
         return f"TensorFile({str(self.path)!r}, {len(self)} tensors, {size}, {len(self._copies)} copied)"
-
-
-def checked(view: memoryview) -> tuple[memoryview, Header]:
-    """The view that a TensorFile yokes: the bytes of the file, and the header that describes them."""
-    return view, read_header(view)
 
 
 class ShardedFile(Tensors):
@@ -173,10 +163,6 @@ class ShardedFile(Tensors):
     def entries(self) -> dict[str, Entry]:
         """Each tensor's place in its own file."""
         return {name: self._shard(name).entries[name] for name in self}
-
-    @property
-    def copied(self) -> tuple[str, ...]:
-        return tuple(name for shard in (self._shards or {}).values() for name in shard.copied)
 
     def close(self) -> None:
         shards, self._shards = self._shards or {}, None
@@ -263,10 +249,5 @@ def save(
     read_header(head, size)  # write nothing that can't be read back
     with whole_file(path, size) as file:
         file.write(head)
-        for name in sizes:
-            file.write(little_endian(tensors[name]))
-
-
-def little_endian(array: np.ndarray) -> np.ndarray:
-    """(nbytes,) uint8: the elements in C order, lowest byte first. A copy only if they aren't stored that way."""
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        for array in map(tensors.get, sizes):  # in C order, lowest byte first; a copy only if it isn't stored that way
+            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8))

@@ -122,7 +122,16 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     """
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
-    start = header_end(view, size)
+    if size < 8:
+        raise SafetensorsError("too short", f"it has {size} bytes")
+    length = int.from_bytes(view[:8], "little")
+    start = 8 + length
+    if length > LONGEST:
+        raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
+    if start > size:
+        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
+    if start > len(view):
+        raise ValueError(f"the header ends at byte {start:,}: pass that many bytes, not {len(view):,}")
     header = view[8:start]
     if len(header) > LONG:
         check_outline(header)
@@ -154,20 +163,6 @@ def head_of(
     text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * ((odd - len(text)) % 8)
     return len(text).to_bytes(8, "little") + text, sizes
-
-
-def header_end(view: memoryview, size: int) -> int:
-    """The offset where the header ends and the data begins."""
-    if size < 8:
-        raise SafetensorsError("too short", f"it has {size} bytes")
-    length = int.from_bytes(view[:8], "little")
-    if length > LONGEST:
-        raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
-    if 8 + length > size:
-        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
-    if 8 + length > len(view):
-        raise ValueError(f"the header ends at byte {8 + length:,}: pass that many bytes, not {len(view):,}")
-    return 8 + length
 
 
 def check_outline(header: memoryview) -> None:

@@ -64,14 +64,7 @@ def upload(
     raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
 
 
-def send_parts(
-    line: HTTPConnection,
-    path: Path,
-    to: str,
-    digest: str,
-    part: int,
-    send: Send,
-) -> None:
+def send_parts(line: HTTPConnection, path: Path, to: str, digest: str, part: int, send: Send) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
     line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})

@@ -14,9 +14,8 @@ After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_m
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,14 +30,13 @@ class LoadError(ValueError):
     """A tensor is missing, or there twice, or not what the model needs."""
 
 
-@dataclass
-class Tree:
+class Tree(NamedTuple):
     """What all prefixes of a model share: its open files, their tensors by full name, and the tensors taken so far."""
 
     dtype: np.dtype | None
     files: ExitStack
-    tensors: dict[str, tuple[TensorFile | ShardedFile, Entry]] = field(default_factory=dict)
-    taken: dict[str, str] = field(default_factory=dict)
+    tensors: dict[str, tuple[TensorFile | ShardedFile, Entry]]
+    taken: dict[str, str]
 
 
 class VarBuilder:
@@ -61,19 +59,18 @@ class VarBuilder:
         two files; SafetensorsError, OSError. On any error all files are closed again.
         """
         with ExitStack() as files:
-            tree = Tree(None if dtype is None else _wanted(dtype), files)
+            wanted, tensors = None if dtype is None else _wanted(dtype), {}
             for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
                 file = files.enter_context(open_tensors(path))
                 for name, entry in file.entries.items():
-                    if name in tree.tensors:
-                        raise LoadError(f"{name} is in {tree.tensors[name][0].path} and again in {file.path}")
-                    tree.tensors[name] = file, entry
-            tree.files = files.pop_all()
-        return cls(tree)
+                    if name in tensors:
+                        raise LoadError(f"{name} is in {tensors[name][0].path} and again in {file.path}")
+                    tensors[name] = file, entry
+            return cls(Tree(wanted, files.pop_all(), tensors, {}))
 
     def prefix(self, name: str) -> "VarBuilder":
         """The part whose names begin with `name` and a dot. Shares the same files."""
-        return VarBuilder(self._tree, self._full(name))
+        return VarBuilder(self._tree, self._below + name)
 
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
         """The tensor, read-only: a view of the mapping, or a copy. For a copy, `taken` says why.
@@ -82,7 +79,7 @@ class VarBuilder:
         large for a float into infinity. LoadError if it would lose more (floats to integers, integers to narrower
         integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
         """
-        full, wanted = self._full(name), self._tree.dtype
+        full, wanted = self._below + name, self._tree.dtype
         if full not in self._tree.tensors:
             near = ", ".join(get_close_matches(full, self._tree.tensors)) or "none"
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
@@ -102,14 +99,6 @@ class VarBuilder:
         self.taken[full] = f"copied: {stored} to {wanted}"
         return read_only(tensor.value.astype(wanted))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all tensors in this part, without the prefix."""
-        return tuple(name.removeprefix(self._below) for name in self._tree.tensors if name.startswith(self._below))
-
-    def __contains__(self, name: str) -> bool:
-        return self._full(name) in self._tree.tensors
-
     def close(self) -> None:
         """Closes the files for all prefixes. Tensors you took stay valid."""
         self._tree.files.close()
@@ -120,12 +109,10 @@ class VarBuilder:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _full(self, name: str) -> str:
-        return self._below + name
-
     def __repr__(self) -> str:
+        names = [name for name in self._tree.tensors if name.startswith(self._below)]
         taken = [name for name in self.taken if name.startswith(self._below)]
-        lines = [f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"]
+        lines = [f"VarBuilder({self._path or 'all'}, {len(names)} tensors, {len(taken)} taken)"]
         entries = [self._tree.tensors[name][1] for name in taken[:ROWS]]
         rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
