@@ -29,7 +29,7 @@ from helpers.ideas.arena import (
     StaleSnapshot,
     snapshot,
 )
-from helpers.ideas.kmers import LAYOUT, ROOT, KmerIndex
+from helpers.ideas.kmers import KmerIndex
 from helpers.make import dna
 from helpers.measure import page_map
 from helpers.measure.maps import region_at, why_not
@@ -356,28 +356,3 @@ def test_the_index_follows_its_text(text: Path, path: Path):
     for k in (0, 33, -1):
         with pytest.raises(ValueError, match=f"1 to 32 letters of two bits each, not {k}"):
             KmerIndex.of(source, k, path)
-
-
-PLACED = {"two": np.zeros(2, "u8"), "three": np.zeros(3, "u8"), "floats": np.zeros(2), "table": np.zeros((1, 2), "u8")}
-ROOTS = {
-    "no record": lambda at: np.zeros(3), "other fields": lambda at: np.zeros((), [("k", "u8")]),
-    "several": lambda at: np.array([(4, at["two"], at["two"])] * 2, ROOT),
-    "another k": lambda at: np.array((5, at["two"], at["two"]), ROOT),
-    "outside": lambda at: np.array((4, at["two"], 2**63), ROOT),
-    "nothing there": lambda at: np.array((4, at["two"] + ALIGNMENT, at["two"]), ROOT),
-    "another length": lambda at: np.array((4, at["two"], at["three"]), ROOT),
-    "floats": lambda at: np.array((4, at["floats"], at["two"]), ROOT),
-    "a table": lambda at: np.array((4, at["table"], at["table"]), ROOT),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ROOTS)
-def test_root_that_belongs_to_no_index_is_refused(path: Path, kind: str):
-    source = path.with_name("text")
-    source.write_bytes(b"ACGTACGT")
-    KmerIndex.of(source, 4, path).close()
-    origin = FORMAT.unpack(path.read_bytes()[:SIZE])[-2]
-    with Arena.create(path, LAYOUT, origin) as builder:
-        builder.root = builder.place(ROOTS[kind]({name: builder.place(array) for name, array in PLACED.items()}))
-    with pytest.raises(DamagedSnapshot, match=r"snapshot\.arena"):
-        KmerIndex.of(source, 4, path)

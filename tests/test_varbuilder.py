@@ -81,7 +81,7 @@ def test_as_stored_everything_is_borrowed(model: Path):
 
 
 def test_another_dtype_is_copied_and_says_so(model: Path):
-    with VarBuilder.from_mapped([str(model)], np.float32) as weights:
+    with VarBuilder.from_mapped(str(model), np.float32) as weights:
         arrays = {i: weights.get([3, 4], f"layers.{i}.weight") for i in (0, 1, 10)}
         for i, array in arrays.items():
             assert array.dtype == np.float32 and array[2, 3] == 11 + i and not array.flags.writeable
@@ -167,22 +167,6 @@ def test_a_part_has_its_own_tensors_only(model: Path):
         assert "none, 0 tensors" in repr(weights.prefix("none"))
 
 
-def test_several_files(folder: Path, model: Path):
-    other = folder / "other.safetensors"
-    save({"head": np.ones(2, "f4")}, other)
-    with VarBuilder.from_mapped((model, other)) as weights:
-        assert of_file(weights.get((2,), "head"), other) and of_file(weights.get((3,), "layers.0.bias"), model)
-        assert "all, 8 tensors" in repr(weights)
-    save({"head": np.ones(2, "f4"), "step": np.array(8)}, other)
-    with pytest.raises(LoadError, match=r"step is in .*model.safetensors and again in .*other.safetensors"):
-        VarBuilder.from_mapped([model, other])
-    other.write_bytes(b"")
-    for error, last in ((SafetensorsError, other), (FileNotFoundError, folder / "none")):
-        with pytest.raises(error) as caught:
-            VarBuilder.from_mapped([model, last])
-        assert not mapped(folder), caught  # its traceback holds what was open
-
-
 def test_shards(folder: Path):
     shards = {"a.safetensors": {"x": np.ones(2, "f4")}, "b.safetensors": {"y.z": np.zeros((1, 2), "f2")}}
     for name, tensors in shards.items():
@@ -193,6 +177,10 @@ def test_shards(folder: Path):
         assert of_file(weights.get((2,), "x"), folder / "a.safetensors")
         assert weights.prefix("y").get((1, 2), "z").dtype == np.float32
         assert weights.taken == {"x": "borrowed", "y.z": "copied: float16 to float32"}
+    (folder / "b.safetensors").write_bytes(b"")
+    with pytest.raises(SafetensorsError) as caught:
+        VarBuilder.from_mapped(index)
+    assert not mapped(folder), caught  # its traceback holds what was open
 
 
 def test_the_table(model: Path, folder: Path):

@@ -131,8 +131,17 @@ class Cow(Generic[T]):
         return Cow(self.value if self._borrowed else copy.copy(self.value), self._borrowed)
 
     def __repr__(self) -> str:
-        how = "borrowed" if self._borrowed else "owned"
-        return "Cow(used up)" if self._value is USED_UP else f"Cow.{how}({_in_short(self._value)})"
+        """One short line, even for a mapping of gigabytes."""
+        value = self._value
+        if value is USED_UP:
+            return "Cow(used up)"
+        if isinstance(value, bytes | bytearray | memoryview | mmap.mmap):
+            text = f"{type(value).__name__} of {memoryview(value).nbytes:,} bytes"
+        else:
+            with np.printoptions(threshold=5, edgeitems=2, precision=4):
+                text = repr(value) if isinstance(value, np.ndarray) else reprlib.repr(_lender(value))
+            text = " ".join(text.split())
+        return f"Cow.{'borrowed' if self._borrowed else 'owned'}({text if len(text) <= 70 else f'{text[:69]}…'})"
 
 
 def _lender(value: Any) -> Any:
@@ -140,12 +149,3 @@ def _lender(value: Any) -> Any:
     while isinstance(value, MappingProxyType):
         value = gc.get_referents(value)[0]
     return value
-
-
-def _in_short(value: Any) -> str:
-    """One short line, even for a mapping of gigabytes."""
-    if isinstance(value, bytes | bytearray | memoryview | mmap.mmap):
-        return f"{type(value).__name__} of {memoryview(value).nbytes:,} bytes"
-    with np.printoptions(threshold=5, edgeitems=2, precision=4):
-        text = " ".join((repr(value) if isinstance(value, np.ndarray) else reprlib.repr(_lender(value))).split())
-    return text if len(text) <= 70 else f"{text[:69]}…"

@@ -12,7 +12,6 @@ After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_m
 """
 
 import os
-from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -27,15 +26,15 @@ ROWS = 12
 
 
 class LoadError(ValueError):
-    """A tensor is missing, or there twice, or not what the model needs."""
+    """A tensor is missing, or not what the model needs."""
 
 
 class Tree(NamedTuple):
-    """What all prefixes of a model share: its open files, their tensors by full name, and the tensors taken so far."""
+    """What all prefixes of a model share: its open file, the tensors by full name, and those taken so far."""
 
     dtype: np.dtype | None
-    files: ExitStack
-    tensors: dict[str, tuple[TensorFile | ShardedFile, Entry]]
+    file: TensorFile | ShardedFile
+    entries: dict[str, Entry]
     taken: dict[str, str]
 
 
@@ -50,26 +49,21 @@ class VarBuilder:
         self._below = f"{path}." if path else ""
 
     @classmethod
-    def from_mapped(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-                    dtype: Any = None) -> "VarBuilder":  # fmt: skip
-        """Maps a safetensors file, several of them, or the files of an index, and reads their headers.
+    def from_mapped(cls, path: str | os.PathLike[str], dtype: Any = None) -> "VarBuilder":
+        """Maps a safetensors file, or the files of an index, and reads their headers.
 
-        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype. LoadError
-        for a dtype that no tensor can have, or that needs ml_dtypes where it isn't installed, or for a name that is in
-        two files; SafetensorsError, OSError. On any error all files are closed again.
+        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype.
+        SafetensorsError, OSError; LoadError for a dtype that no tensor can have, or that only ml_dtypes has.
         """
-        with ExitStack() as files:
-            wanted, tensors = None if dtype is None else _wanted(dtype), {}
-            for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-                file = files.enter_context(open_tensors(path))
-                for name, entry in file.entries.items():
-                    if name in tensors:
-                        raise LoadError(f"{name} is in {tensors[name][0].path} and again in {file.path}")
-                    tensors[name] = file, entry
-            return cls(Tree(wanted, files.pop_all(), tensors, {}))
+        wanted = None if dtype is None else _wanted(dtype)
+        with ExitStack() as undo:
+            file = undo.enter_context(open_tensors(path))
+            tree = Tree(wanted, file, file.entries, {})  # of an index, this opens all files
+            undo.pop_all()
+        return cls(tree)
 
     def prefix(self, name: str) -> "VarBuilder":
-        """The part whose names begin with `name` and a dot. Shares the same files."""
+        """The part whose names begin with `name` and a dot. Shares the same file."""
         return VarBuilder(self._tree, self._below + name)
 
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -80,10 +74,9 @@ class VarBuilder:
         integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
         """
         full, wanted = self._below + name, self._tree.dtype
-        if full not in self._tree.tensors:
-            near = ", ".join(get_close_matches(full, self._tree.tensors)) or "none"
+        if (entry := self._tree.entries.get(full)) is None:
+            near = ", ".join(get_close_matches(full, self._tree.entries)) or "none"
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
-        file, entry = self._tree.tensors[full]
         stored = dtype_of(entry.dtype)
         reason = ""
         if stored is None:
@@ -92,7 +85,7 @@ class VarBuilder:
             reason = f"; {stored} to {wanted} would lose more than digits"
         if reason or entry.shape != tuple(shape):
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{reason}")
-        tensor = file.cow(full)
+        tensor = self._tree.file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
             return read_only(tensor.value)
@@ -100,8 +93,8 @@ class VarBuilder:
         return read_only(tensor.value.astype(wanted))
 
     def close(self) -> None:
-        """Closes the files for all prefixes. Tensors you took stay valid."""
-        self._tree.files.close()
+        """Closes the file for all prefixes. Tensors you took stay valid."""
+        self._tree.file.close()
 
     def __enter__(self) -> "VarBuilder":
         return self
@@ -110,10 +103,10 @@ class VarBuilder:
         self.close()
 
     def __repr__(self) -> str:
-        names = [name for name in self._tree.tensors if name.startswith(self._below)]
+        names = [name for name in self._tree.entries if name.startswith(self._below)]
         taken = [name for name in self.taken if name.startswith(self._below)]
         lines = [f"VarBuilder({self._path or 'all'}, {len(names)} tensors, {len(taken)} taken)"]
-        entries = [self._tree.tensors[name][1] for name in taken[:ROWS]]
+        entries = [self._tree.entries[name] for name in taken[:ROWS]]
         rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:

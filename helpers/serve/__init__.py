@@ -7,12 +7,10 @@ versions    which version a request gets, how it's opened, and when the old one 
 wire        GET: how the kernel copies the file to the socket; limits on slow clients
 app         what is served where
 scoreboard  what each worker has in memory
-budget      how much memory of its own a worker may take
-supervisor  the process that forks the workers, and replaces one that dies
+supervisor  the process that forks the workers, and replaces one that dies; a worker, and its memory budget
 serve()     starts them all and ends them
 
-client      asks: once, or again and again
-load        the process that does it again and again
+client      asks: once, or, in a process of its own, again and again
 
 It's a lesson's server, on 127.0.0.1. It promises that a model is published whole or not at all, that each answer comes
 from the version that it names, and that a client that is slow, silent or gone costs the others little. It doesn't

@@ -9,8 +9,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
 
 from ..units import in_words, size  # noqa: E402
-from .budget import SMALLEST_BUDGET  # noqa: E402
-from .supervisor import watch  # noqa: E402  numpy reads them when it's imported
+from .supervisor import SMALLEST_BUDGET, watch  # noqa: E402  numpy reads them when it's imported
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ class Service:
     def __init__(self, folder: Path, scoreboard: Scoreboard, worker: int) -> None:
         self.folder, self.scoreboard, self.worker = folder, scoreboard, worker
         self.versions = Versions()
-        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
+        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`supervisor`)
         models = "/models/{name}"
         self.app = Starlette(
             routes=[

@@ -56,10 +56,6 @@ class Digits:
     def weights(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, field.name) for name, field in zip(NAMES, fields(Digits), strict=True)}
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.weights.values())
-
     def changed(self, changes: Mapping[str, list]) -> "Digits":
         """These weights with a tenant's own in some places.
 
@@ -79,7 +75,7 @@ class Half(Digits):
         return Digits(*(array.astype(np.float32) for array in self.weights.values())).read(pictures)
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.weights.values())
 
 
 def digits_in(view: memoryview) -> Digits:
