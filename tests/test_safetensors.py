@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from helpers.ideas import safetensors as ours
 from helpers.ideas.safetensors import (
-    RULES,
     SafetensorsError,
     ShardedFile,
     TensorFile,
@@ -24,7 +23,7 @@ from helpers.ideas.safetensors import (
     read_header,
     save,
 )
-from helpers.ideas.tensor_header import INDEX_RULES
+from helpers.ideas.tensor_header import INDEX_RULES, RULES
 from helpers.measure import measure
 
 LINUX = sys.platform == "linux"

@@ -23,8 +23,8 @@ from helpers.folders import ROOT
 from helpers.ideas.upload import upload
 from helpers.measure import maps
 from helpers.serve import Running, serve
+from helpers.serve.app import Scoreboard
 from helpers.serve.digits import BACKENDS
-from helpers.serve.scoreboard import Scoreboard
 from helpers.serve.versions import Key, Superseded, Versions, opened
 from helpers.units import MiB
 

@@ -23,11 +23,8 @@ from ..units import in_words
 from ..whole import regular_file, whole_file
 from .carts import EmptyFile, MappedFile
 from .cow import Cow, read_only
-from .tensor_header import LONGEST, METADATA, RULES, Entry, Header, SafetensorsError, head_of, once, read_header, shown
+from .tensor_header import LONGEST, METADATA, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
-
-__all__ = ["RULES", "Entry", "Header", "SafetensorsError", "ShardedFile", "TensorFile", "open_tensors", "read_header",
-           "save"]  # fmt: skip
 
 # The format's dtypes, and their names in numpy or ml_dtypes. F4 and F6 have none: their elements share bytes.
 DTYPES = {

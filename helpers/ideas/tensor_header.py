@@ -20,7 +20,6 @@ import mmap
 import reprlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
@@ -32,8 +31,7 @@ LONGEST = 100_000_000
 LONG = 2**20  # bytes; check_outline counts the marks in longer headers before json makes objects of them
 LIMIT = 2**64
 METADATA = "__metadata__"
-FIELDS = "dtype", "shape", "data_offsets"
-three_fields = itemgetter(*FIELDS)
+three_fields = itemgetter("dtype", "shape", "data_offsets")
 LONGEST_SHOWN = 160
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -106,8 +104,7 @@ class Entry(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """A checked header: the tensors in file order, and `size`, the number of bytes before the data."""
 
     entries: dict[str, Entry]

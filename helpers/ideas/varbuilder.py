@@ -14,7 +14,7 @@ After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_m
 import os
 from contextlib import ExitStack, suppress
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,23 +29,15 @@ class LoadError(ValueError):
     """A tensor is missing, or not what the model needs."""
 
 
-class Tree(NamedTuple):
-    """What all prefixes of a model share: its open file, the tensors by full name, and those taken so far."""
-
-    dtype: np.dtype | None
-    file: TensorFile | ShardedFile
-    entries: dict[str, Entry]
-    taken: dict[str, str]
-
-
 class VarBuilder:
     """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
 
     taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
     """
 
-    def __init__(self, tree: Tree, path: str = "") -> None:
-        self._tree, self._path, self.taken = tree, path, tree.taken
+    def __init__(self, file: TensorFile | ShardedFile, entries: dict[str, Entry], dtype: np.dtype | None,
+                 taken: dict[str, str], path: str = "") -> None:  # fmt: skip
+        self._file, self._entries, self._dtype, self.taken, self._path = file, entries, dtype, taken, path
         self._below = f"{path}." if path else ""
 
     @classmethod
@@ -58,13 +50,13 @@ class VarBuilder:
         wanted = None if dtype is None else _wanted(dtype)
         with ExitStack() as undo:
             file = undo.enter_context(open_tensors(path))
-            tree = Tree(wanted, file, file.entries, {})  # of an index, this opens all files
+            weights = cls(file, file.entries, wanted, {})  # of an index, this opens all files
             undo.pop_all()
-        return cls(tree)
+        return weights
 
     def prefix(self, name: str) -> "VarBuilder":
         """The part whose names begin with `name` and a dot. Shares the same file."""
-        return VarBuilder(self._tree, self._below + name)
+        return VarBuilder(self._file, self._entries, self._dtype, self.taken, self._below + name)
 
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
         """The tensor, read-only: a view of the mapping, or a copy. For a copy, `taken` says why.
@@ -73,9 +65,9 @@ class VarBuilder:
         large for a float into infinity. LoadError if it would lose more (floats to integers, integers to narrower
         integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
         """
-        full, wanted = self._below + name, self._tree.dtype
-        if (entry := self._tree.entries.get(full)) is None:
-            near = ", ".join(get_close_matches(full, self._tree.entries)) or "none"
+        full, wanted = self._below + name, self._dtype
+        if (entry := self._entries.get(full)) is None:
+            near = ", ".join(get_close_matches(full, self._entries)) or "none"
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
         stored = dtype_of(entry.dtype)
         reason = ""
@@ -85,7 +77,7 @@ class VarBuilder:
             reason = f"; {stored} to {wanted} would lose more than digits"
         if reason or entry.shape != tuple(shape):
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{reason}")
-        tensor = self._tree.file.cow(full)
+        tensor = self._file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
             return read_only(tensor.value)
@@ -94,7 +86,7 @@ class VarBuilder:
 
     def close(self) -> None:
         """Closes the file for all prefixes. Tensors you took stay valid."""
-        self._tree.file.close()
+        self._file.close()
 
     def __enter__(self) -> "VarBuilder":
         return self
@@ -103,10 +95,10 @@ class VarBuilder:
         self.close()
 
     def __repr__(self) -> str:
-        names = [name for name in self._tree.entries if name.startswith(self._below)]
+        names = [name for name in self._entries if name.startswith(self._below)]
         taken = [name for name in self.taken if name.startswith(self._below)]
         lines = [f"VarBuilder({self._path or 'all'}, {len(names)} tensors, {len(taken)} taken)"]
-        entries = [self._tree.entries[name] for name in taken[:ROWS]]
+        entries = [self._entries[name] for name in taken[:ROWS]]
         rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:

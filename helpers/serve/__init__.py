@@ -5,8 +5,7 @@ uploads     PUT: a file arrives in parts, is checked, and takes the old file's p
 digits      the model: a recogniser of digits, from mapped, copied or halved weights; POST: pictures, a tenant's weights
 versions    which version a request gets, how it's opened, and when the old one is unmapped
 wire        GET: how the kernel copies the file to the socket; limits on slow clients
-app         what is served where
-scoreboard  what each worker has in memory
+app         what is served where; and what each worker has in memory
 supervisor  the process that forks the workers, and replaces one that dies; a worker, and its memory budget
 serve()     starts them all and ends them
 

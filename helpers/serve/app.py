@@ -11,8 +11,12 @@ The client of lesson 02 brings a file: upload("m.safetensors", address, to="/mod
 """
 
 import asyncio
+import mmap
+import os
 from concurrent.futures import Executor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -22,10 +26,12 @@ from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
+from ..measure.maps import files_in_memory
+from ..measure.process import ended_by
+from ..measure.sharing import sharing
 from ..units import GiB, MiB
 from ..whole import whole_file
 from .digits import BACKENDS, check_own, pictures_in
-from .scoreboard import Scoreboard
 from .uploads import collected, parts_of, published, receive
 from .validation import Refused, body_of, digest_in, name_of, part_in, refused, room_on_disk
 from .versions import Versions, version_at
@@ -33,6 +39,56 @@ from .wire import FileAnswer
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
 INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
+PID, ANSWERS, STARTS, ENDED = range(4)
+NEVER = -1000
+TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
+
+
+class Scoreboard:
+    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux.
+
+    A page of shared memory, which the workers inherit: a row for each, with its process and its answers.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.rows = np.frombuffer(mmap.mmap(-1, 32 * workers), np.int64).reshape(workers, 4)
+        self.rows[:, ENDED] = NEVER
+
+    def started(self, worker: int, pid: int) -> None:
+        self.rows[worker, PID] = pid
+        self.rows[worker, STARTS] += 1
+
+    def ended(self, worker: int, code: int) -> None:
+        """`code`: the exit code, or minus the number of a signal."""
+        self.rows[worker, ENDED] = code
+
+    def answered(self, worker: int) -> None:
+        self.rows[worker, ANSWERS] += 1
+
+    def figures(self, folder: Path) -> dict[str, Any]:
+        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
+
+        pss counts each page once: divided among all who map it. "mapped pss" is that of the mapped files alone. None
+        where the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited
+        1"; None if there was none.
+        """
+        rows = []
+        for pid, answers, starts, code in self.rows.tolist():
+            row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None, "versions": None,
+                   "mapped": None, "mapped pss": None, "anonymous": None, "pss": None}  # fmt: skip
+            if code != NEVER:
+                row["ended by"] = ended_by(code)
+            with suppress(ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
+                for shares in sharing([pid]).rows:  # one, or none
+                    models = files_in_memory(folder.resolve(), pid)
+                    row["versions"] = len({(region.device, region.inode) for region, _ in models})
+                    row["mapped"] = sum(region.end - region.start for region, _ in models)
+                    row["mapped pss"] = sum(held["Pss"] for _, held in models)
+                    row["anonymous"], row["pss"] = shares.anonymous, shares.pss
+            rows.append(row)
+        columns = {key: [row[key] for row in rows] for key in TOTALS}
+        total = {key: None if None in column else sum(column) for key, column in columns.items()}
+        return {"answered by": os.getpid(), "workers": rows, "together": total}
 
 
 class Service:
@@ -49,12 +105,8 @@ class Service:
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
             ],
-            exception_handlers={
-                Refused: refused,
-                SafetensorsError: refused,
-                ClientDisconnect: refused,
-                MemoryError: self.out_of_memory,
-            },
+            exception_handlers=dict.fromkeys((Refused, SafetensorsError, ClientDisconnect), refused)
+            | {MemoryError: self.out_of_memory},
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
@@ -107,7 +159,12 @@ class Service:
             check_own(body, {name: array.size for name, array in yoke.get().weights.items()})
         finally:
             self.versions.give_back(yoke)
-        await asyncio.to_thread(save, body, own)
+
+        def save() -> None:
+            with room_on_disk(), whole_file(own, len(body)) as file:
+                file.write(body)
+
+        await asyncio.to_thread(save)
         return JSONResponse({"version": version_at(own)}, 201)
 
     async def out_of_memory(self, request: Request, error: Exception) -> Response:
@@ -125,8 +182,3 @@ class Service:
 def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
     """The digits. No name for the view: it would be one more user of the file."""
     return yoke.get().read(pictures)
-
-
-def save(data: bytes, path: Path) -> None:
-    with room_on_disk(), whole_file(path, len(data)) as file:
-        file.write(data)

@@ -37,8 +37,7 @@ from uvicorn import Config, Server
 from ..libc import libc
 from ..measure.plain import fields
 from ..units import KiB, MiB
-from .app import Service
-from .scoreboard import Scoreboard
+from .app import Scoreboard, Service
 from .versions import Versions
 from .wire import TIMEOUT_S, Protocol
 
@@ -158,8 +157,12 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
     loop.add_reader(alive, os._exit, 1)
     loop.set_default_executor(threads(THREADS))
     service.reading = threads(1)
+    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     if budget is not None:
-        limit(budget)
+        # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
+        libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
+        taken = fields(Path("/proc/self/status").read_text())["VmData"]
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
     config = Config(
         service.app,
         http=Protocol,
@@ -175,7 +178,6 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
     looking = asyncio.create_task(look_after(service.versions))
     await Server(config).serve(sockets=[listening])
     looking.cancel()
-    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))  # shutting down takes a thread, with its stack
 
 
@@ -203,15 +205,6 @@ def _end(number: int, frame: object) -> None:
     for sign in ENDING:
         signal.signal(sign, signal.SIG_IGN)
     raise SystemExit(0)
-
-
-def limit(budget: int) -> None:
-    """From now on this process can take `budget` bytes more, and no others."""
-    # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
-    libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
-    taken = fields(Path("/proc/self/status").read_text())["VmData"]
-    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
 
 
 def threads(count: int) -> ThreadPoolExecutor:

@@ -12,9 +12,7 @@ SLOWEST bytes per second of a body, and may not stop reading the answer for TIME
 another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
 of a body is sent in all.
 
-Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
-them give more answers per second. But h11 limits the length of headers, is written in Python alone, and lets us get
-at the socket, which granian, written in Rust, doesn't.
+Why uvicorn with h11? benchmarks/README.md compares it with others, some of which are faster.
 """
 
 import asyncio
