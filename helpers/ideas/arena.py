@@ -85,11 +85,7 @@ class Builder:
 
 
 class Arena:
-    """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`.
-
-    root  offset of the root array
-    size  of the file, in bytes
-    """
+    """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`."""
 
     def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], root: int) -> None:
         self.path, self.root, self.size, self._yoke = path, root, yoke.size, yoke
@@ -167,9 +163,8 @@ def snapshot(
 ) -> Arena:
     """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place.
 
-    A foreign or damaged file raises and stays untouched. Two processes may build at once: each writes its own file, and
-    the last to finish wins. A process that then finds another origin at `path` builds again. The arguments are those of
-    `Arena.create`. (Windows won't replace a mapped file.)
+    A foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
+    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)
     """
     while True:
         with suppress(FileNotFoundError, StaleSnapshot):

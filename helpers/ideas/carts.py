@@ -62,10 +62,7 @@ def counted(owner: Buffer) -> memoryview:
 
 
 class BufferCart:
-    """Lends the bytes of an object that somebody else made. close() hands the object back without closing it.
-
-    Until the last view is gone, resizing a bytearray or closing a mapping raises BufferError.
-    """
+    """Lends the bytes of an object that somebody else made. close() hands the object back without closing it."""
 
     def __init__(self, owner: Buffer) -> None:
         self._owner: Buffer | None = owner
@@ -88,11 +85,10 @@ class EmptyFile(ValueError):
 
 
 class MappedFile:
-    """A whole file, mapped read-only. The cart owns both file and mapping.
+    """A whole file, mapped read-only.
 
-    The file is closed as soon as it's mapped. The mapping keeps a duplicate of the descriptor (CPython's mmap needs it
-    for resize and size). Both go once close() was called, by you or by the last yoke, and the last escaped view is
-    gone. Until then `closed` is False.
+    The mapping keeps a duplicate of the file's descriptor (CPython's mmap needs it for resize and size). Both go once
+    close() was called, by you or by the last yoke, and the last escaped view is gone. Until then `closed` is False.
     OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc.
     """
 
@@ -133,7 +129,6 @@ class Loan:
     """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart.
 
     lent   a view of all its bytes, which their owner counts; None once the loan has ended
-    yokes  how many share the loan
     """
 
     _of_cart: ClassVar[dict[int, "Loan"]] = {}

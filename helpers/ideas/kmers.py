@@ -29,11 +29,7 @@ LAYOUT = f"k-mer index 2: {ROOT.descr}"
 
 
 class KmerIndex:
-    """The k-mers of a text, by word. Make an index with `KmerIndex.of`.
-
-    k                 letters per word
-    codes, positions  (count,) each, read-only views of the arena's mapping
-    """
+    """The k-mers of a text, by word: codes and positions, read-only views of the arena. Make it with `KmerIndex.of`."""
 
     def __init__(self, arena: Arena, k: int) -> None:
         root = arena.array(arena.root)
@@ -78,9 +74,6 @@ class KmerIndex:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"KmerIndex(words of {self.k} letters, {self.arena})"
 
 
 def codes_of(letters: np.ndarray, k: int) -> np.ndarray:

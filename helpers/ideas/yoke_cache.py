@@ -36,10 +36,7 @@ class YokeCache(Generic[K]):
         self._making = threading.RLock()  # one make at a time: whoever wants the same key finds it made
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. If make raises, nothing is kept, and the next get() tries again.
-
-        A yoke that counts for more than the capacity is returned but not kept. ValueError if the cache is closed.
-        """
+        """A clone, the caller's to release. A yoke that counts for more than the capacity isn't kept."""
         if (clone := self.kept(key)) is not None:
             return clone
         with self._making:

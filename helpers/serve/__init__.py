@@ -38,10 +38,10 @@ from ..folders import ROOT  # nothing here imports numpy: `__main__` says what t
 
 
 class Running(NamedTuple):
-    """A server that runs: its address, "127.0.0.1:port", and the number of the process that watches the workers."""
+    """A server that runs."""
 
-    address: str
-    pid: int
+    address: str  # 127.0.0.1:port
+    pid: int  # of the process that watches the workers
 
 
 @contextmanager

@@ -38,7 +38,6 @@ from ..libc import libc
 from ..measure.plain import fields
 from ..units import KiB, MiB
 from .app import Scoreboard, Service
-from .versions import Versions
 from .wire import TIMEOUT_S, Protocol
 
 RESTART_PAUSE_S = 0.1  # or workers that can't live would take all the processor's time
@@ -126,10 +125,7 @@ def listeners(count: int, port: int) -> list[socket.socket]:
 
 
 def fork(service: Service, listening: socket.socket, alive: tuple[int, int], budget: int | None) -> int:
-    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers.
-
-    The worker never returns: what the watcher opened is the watcher's to close.
-    """
+    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         pid = os.fork()
@@ -147,7 +143,7 @@ def fork(service: Service, listening: socket.socket, alive: tuple[int, int], bud
         except Exception:
             traceback.print_exc()
         finally:
-            os._exit(code)
+            os._exit(code)  # what the watcher opened is the watcher's to close
     return pid
 
 
@@ -175,18 +171,17 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
         timeout_keep_alive=int(TIMEOUT_S),
         timeout_graceful_shutdown=int(GRACE_S),
     )
-    looking = asyncio.create_task(look_after(service.versions))
+
+    async def sweep() -> None:  # lets go of old versions in a worker that no request wakes
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            with suppress(MemoryError):  # until the next look
+                await asyncio.to_thread(service.versions.drop_outdated)
+
+    looking = asyncio.create_task(sweep())
     await Server(config).serve(sockets=[listening])
     looking.cancel()
     resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))  # shutting down takes a thread, with its stack
-
-
-async def look_after(versions: Versions) -> None:
-    """Lets go of old versions in a worker that no request wakes."""
-    while True:
-        await asyncio.sleep(SWEEP_S)
-        with suppress(MemoryError):  # until the next look
-            await asyncio.to_thread(versions.drop_outdated)
 
 
 def stop(places: list[Place]) -> None:
