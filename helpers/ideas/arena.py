@@ -46,19 +46,11 @@ AGAIN = "delete it and build it again"
 
 
 class SnapshotError(ValueError):
-    """The file can't be used as this snapshot."""
-
-
-class ForeignSnapshot(SnapshotError):
-    """Not an arena, or an arena from a machine with the other byte order: not ours to replace."""
+    """The file can't be used as this snapshot: it isn't an arena, or is damaged, or has the other byte order."""
 
 
 class StaleSnapshot(SnapshotError):
     """An arena of another version or layout, or built from something else: build it again."""
-
-
-class DamagedSnapshot(SnapshotError):
-    """An arena that changed after it was written."""
 
 
 class Builder:
@@ -113,14 +105,11 @@ class Arena:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], layout: str, origin: bytes | None = None) -> "Arena":
-        """Maps the snapshot and reads its header, nothing else. An origin of None matches any snapshot.
-
-        Raises ForeignSnapshot, StaleSnapshot, DamagedSnapshot (all SnapshotErrors); OSError if the file won't open.
-        """
+        """Maps the snapshot and reads only its header. An origin of None matches any. SnapshotError, OSError."""
         try:
             yoke = Yoke.attach(MappedFile(path), memoryview)
         except EmptyFile:
-            raise DamagedSnapshot(f"{path} is empty: delete it and build it again") from None
+            raise SnapshotError(f"{path} is empty: delete it and build it again") from None
         try:
             return cls(path, yoke, root_in(bytes(yoke.get()[: FORMAT.size]), path, yoke.size, layout, origin))
         except SnapshotError:
@@ -128,10 +117,10 @@ class Arena:
             raise
 
     def array(self, offset: int) -> np.ndarray:
-        """A read-only view of the array at `offset`. DamagedSnapshot if there's none there; ValueError once closed."""
+        """A read-only view of the array at `offset`. SnapshotError if there's none there; ValueError once closed."""
         lent, offset = self._yoke.get(), operator.index(offset)
         if not 0 <= offset < self.size or offset % ALIGNMENT:
-            raise DamagedSnapshot(f"{self.path}, of {self.size} bytes, has nothing at offset {offset}")
+            raise SnapshotError(f"{self.path}, of {self.size} bytes, has nothing at offset {offset}")
         try:
             begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")  # .npy, version 1.0
             file = io.BytesIO(lent[offset:begin])
@@ -143,7 +132,7 @@ class Arena:
                 raise ValueError(f"{dtype} of shape {shape} has no size")
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy checks the size
         except Exception as error:  # numpy has many ways to complain about bytes that nobody wrote
-            raise DamagedSnapshot(f"{self.path} has no array at offset {offset}: {error}") from None
+            raise SnapshotError(f"{self.path} has no array at offset {offset}: {error}") from None
 
     def close(self) -> None:
         self._yoke.release()
@@ -177,18 +166,18 @@ def root_in(head: bytes, path: str | os.PathLike[str], size: int, layout: str, o
     """The root that a header names: `head`, the first bytes of a file of `size` bytes."""
     begin = head[: len(MAGIC)]
     if not MAGIC.startswith(begin):
-        raise ForeignSnapshot(f"{path} isn't an arena: it begins with {begin}, not {MAGIC}; use another name")
+        raise SnapshotError(f"{path} isn't an arena: it begins with {begin}, not {MAGIC}; use another name")
     if len(head) < FORMAT.size:
-        raise DamagedSnapshot(f"{path} was cut short: it has {size} bytes, and the header alone {FORMAT.size}; {AGAIN}")
+        raise SnapshotError(f"{path} was cut short: it has {size} bytes, and the header alone {FORMAT.size}; {AGAIN}")
     _, order, version, its_layout, its_size, root, its_origin, own = FORMAT.unpack(head)
     if order == int.from_bytes(ORDER.to_bytes(4, "little"), "big"):
-        raise ForeignSnapshot(f"{path} is from a machine with the other byte order: build yours under another name")
+        raise SnapshotError(f"{path} is from a machine with the other byte order: build yours under another name")
     if version != VERSION:
         raise StaleSnapshot(f"{path} has version {version}, and this program reads {VERSION}: build it again")
     if own != zlib.crc32(head[:-4]):
-        raise DamagedSnapshot(f"{path}: its header changed after it was written; {AGAIN}")
+        raise SnapshotError(f"{path}: its header changed after it was written; {AGAIN}")
     if its_size != size:
-        raise DamagedSnapshot(f"{path} has {size} bytes, but {its_size} were written; {AGAIN}")
+        raise SnapshotError(f"{path} has {size} bytes, but {its_size} were written; {AGAIN}")
     if its_layout != zlib.crc32(layout.encode()):
         raise StaleSnapshot(f"{path} doesn't have the layout {layout!r}: build it again")
     if origin not in (None, its_origin):

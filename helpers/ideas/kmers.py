@@ -49,9 +49,8 @@ class KmerIndex:
         with regular_file(text_path) as file:
             text = os.fstat(file.fileno())
             origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
-            build = partial(_place, file=file, k=k)
-            arena = snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size)
-        return cls(arena, k)
+            build, size = partial(_place, file=file, k=k), 16 * text.st_size
+            return cls(snapshot(snapshot_path, LAYOUT, build, origin, size), k)
 
     def find(self, word: str) -> np.ndarray:
         """The positions where `word` begins, sorted: a view of the mapping. ValueError if it isn't k letters."""

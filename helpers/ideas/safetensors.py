@@ -146,14 +146,13 @@ class ShardedFile(Tensors):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._names, self.metadata = read_index(self.path)
+        self._names = read_index(self.path)
         self._shards: dict[str, TensorFile] | None = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._shard(name)[name]
 
     def cow(self, name: str) -> Cow[np.ndarray]:
-        """Like TensorFile.cow."""
         return self._shard(name).cow(name)
 
     @property
@@ -185,8 +184,8 @@ class ShardedFile(Tensors):
         return f"ShardedFile({str(self.path)!r}, {len(self)} tensors in {files} files, {opened})"
 
 
-def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """Each tensor's file, as a path relative to the index; and the metadata. SafetensorsError, OSError."""
+def read_index(path: Path) -> dict[str, str]:
+    """Each tensor's file, as a path relative to the index. SafetensorsError, OSError."""
     try:
         with regular_file(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > LONGEST:
@@ -202,15 +201,12 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:
         raise SafetensorsError("index", f"it is {shown(index)}", path=path)
-    metadata = index.get("metadata", {})
-    if type(metadata) is not dict:
-        raise SafetensorsError("index", f"its metadata is {shown(metadata)}", path=path)
     for name, shard in weight_map.items():
         # Windows' rules on every system, so that C:\\x and ..\\x are refused everywhere.
         inside = type(shard) is str and "\0" not in shard and PureWindowsPath(shard)
         if not inside or inside.anchor or ".." in inside.parts or not inside.parts:
             raise SafetensorsError("shard", f"its file is {shown(shard)}", name, path)
-    return weight_map, metadata
+    return weight_map
 
 
 def open_tensors(path: str | os.PathLike[str]) -> TensorFile | ShardedFile:
@@ -227,9 +223,9 @@ def save(
     So every tensor lies at a multiple of its item size, and a reader can borrow it. Arrays may have any byte order and
     memory layout; one that isn't C-contiguous and little-endian is copied, one tensor at a time.
 
-    At any moment `path` is the old file or the complete new file (`helpers.whole`). A process that mapped the old file
-    keeps reading it. Windows can't replace a mapped file: PermissionError, and nothing is lost. TypeError for a value
-    that isn't an array or whose dtype the format lacks; ValueError for a bad name; OSError as in `whole_file`.
+    At any moment `path` is the old file or the complete new file. A process that mapped the old file keeps reading it.
+    (Windows can't replace a mapped file: PermissionError.) TypeError for what the format can't hold; ValueError for a
+    bad name; OSError.
     """
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:

@@ -66,18 +66,14 @@ RULES = {
 }
 
 INDEX_RULES = {
-    "index": 'an index is a JSON object; "weight_map" maps tensor names to file names, and "metadata" is an object',
+    "index": 'an index is a JSON object; "weight_map" maps tensor names to file names',
     "shard": "the files of an index lie in its folder, or below it",
     "missing": "every tensor is in the file that the index names",
 }
 
 
 class SafetensorsError(ValueError):
-    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead.
-
-    tensor   name of the tensor that breaks the rule, or None
-    path     of the file, or None if not known yet
-    """
+    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead."""
 
     def __init__(self, rule: str, saw: str, tensor: str | None = None, path: Any = None) -> None:
         super().__init__(rule, saw, tensor, path)
@@ -145,8 +141,7 @@ def head_of(
 ) -> tuple[bytes, dict[str, int]]:
     """What the reference writer puts before the data, and the size of each tensor in bytes, in file order.
 
-    tensors  name -> the format's name for the dtype, and the shape
-    odd      by how many bytes the data begins past a multiple of 8
+    `tensors`: dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8.
     """
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))

@@ -98,8 +98,7 @@ class VarBuilder:
         names = [name for name in self._entries if name.startswith(self._below)]
         taken = [name for name in self.taken if name.startswith(self._below)]
         lines = [f"VarBuilder({self._path or 'all'}, {len(names)} tensors, {len(taken)} taken)"]
-        entries = [self._entries[name] for name in taken[:ROWS]]
-        rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
+        rows = [(name, self._entries[name].dtype, str(self._entries[name].shape)) for name in taken[:ROWS]]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

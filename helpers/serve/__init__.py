@@ -46,23 +46,19 @@ class Running(NamedTuple):
 
 @contextmanager
 def serve(
-    folder: str | os.PathLike[str],
-    workers: int = 4,
-    port: int = 0,
-    memory: int | str | None = None,
-    command: Sequence[str] = (),
+    folder: str | os.PathLike[str], workers: int = 4, memory: int | str | None = None, command: Sequence[str] = ()
 ) -> Iterator[Running]:
-    """Serves the models in `folder`. port 0: any that is free. `memory`: how much a worker may take of its own beyond
+    """Serves the models in `folder`, at any port that is free. `memory`: how much a worker may take of its own beyond
     what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
 
-    It ends with its caller, even with a killed caller. OSError if it doesn't start: no such folder, or a port in use.
-    NotMeasuredHere on Windows, which can't fork.
+    It ends with its caller, even with a killed caller. OSError if it doesn't start: no such folder. NotMeasuredHere on
+    Windows, which can't fork.
     """
     if not hasattr(os, "fork"):
         from ..measure import NotMeasuredHere
 
         raise NotMeasuredHere("the server forks its workers, which Windows can't: use Linux, macOS or WSL")
-    arguments = [str(Path(folder)), "--workers", str(workers), "--port", str(port), "--until-stdin-ends"]
+    arguments = [str(Path(folder)), "--workers", str(workers), "--port", "0", "--until-stdin-ends"]
     if memory is not None:
         arguments += ["--memory", str(memory)]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))

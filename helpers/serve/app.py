@@ -25,7 +25,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
-from ..ideas.yoke import Yoke
 from ..measure.maps import files_in_memory
 from ..measure.process import ended_by
 from ..measure.sharing import sharing
@@ -61,9 +60,6 @@ class Scoreboard:
     def ended(self, worker: int, code: int) -> None:
         """`code`: the exit code, or minus the number of a signal."""
         self.rows[worker, ENDED] = code
-
-    def answered(self, worker: int) -> None:
-        self.rows[worker, ANSWERS] += 1
 
     def figures(self, folder: Path) -> dict[str, Any]:
         """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
@@ -141,14 +137,18 @@ class Service:
         own = None if tenant is None else self.own(path.name, tenant)
         pictures = pictures_in(await body_of(request, LARGEST_BODY))
         version, yoke = await self.versions.lend(path, backend, own)
+
+        def read() -> np.ndarray:
+            return yoke.get().read(pictures)  # no name for the view: it would be one more user of the file
+
         try:
             if yoke.size * len(pictures) < INLINE:
-                answers = read(yoke, pictures)
+                answers = read()
             else:
-                answers = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
+                answers = await asyncio.get_running_loop().run_in_executor(self.reading, read)
         finally:
             self.versions.give_back(yoke)
-        self.scoreboard.answered(self.worker)
+        self.scoreboard.rows[self.worker, ANSWERS] += 1
         return JSONResponse({"version": version, "digits": answers.tolist()})
 
     async def change(self, request: Request) -> Response:
@@ -177,8 +177,3 @@ class Service:
 
     async def metrics(self, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self.scoreboard.figures, self.folder))
-
-
-def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
-    """The digits. No name for the view: it would be one more user of the file."""
-    return yoke.get().read(pictures)

@@ -54,8 +54,7 @@ def ask(address: str, method: str, path: str, body: Any = None, headers: Mapping
 
 def put(address: str, name: str, file: str | os.PathLike[str]) -> Answer:
     """Sends a model, whole and in one request. If it was published, `.json["version"]` names it."""
-    path = Path(file)
-    return ask(address, "PUT", f"/models/{name}", path.read_bytes(), {"Repr-Digest": checksum(path)})
+    return ask(address, "PUT", f"/models/{name}", Path(file).read_bytes(), {"Repr-Digest": checksum(file)})
 
 
 def metrics(address: str) -> dict[str, Any]:
@@ -107,15 +106,12 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, results: Simp
             connection.request("POST", f"/models/{model}/answers", pictures)
             answer = connection.getresponse()
             body = answer.read()
+            result = (time.monotonic() - began, body) if answer.status == 200 else (None, str(answer.status))
         except (OSError, HTTPException):
             connection.close()  # the next request opens it again, and perhaps another worker takes it
-            results.put((None, "connection lost"))
-            time.sleep(PAUSE_S)
-            continue
-        if answer.status == 200:
-            results.put((time.monotonic() - began, body))
-        else:
-            results.put((None, str(answer.status)))
+            result = None, "connection lost"
+        results.put(result)
+        if result[0] is None:
             time.sleep(PAUSE_S)
 
 

@@ -108,12 +108,11 @@ async def published(path: Path, digest: bytes) -> str | None:
 @lru_cache(16)
 def sha256_of(path: Path, version: str) -> bytes:
     """The checksum of a version, kept: a client that asks again costs no second reading."""
-    with regular_file(path):
-        return sha256(path)
+    return sha256(path)
 
 
 def sha256(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with regular_file(path) as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 

@@ -37,7 +37,6 @@ SLOWEST = 100 * KiB  # per second
 LINGER_S = 1.0  # for a refused client to read the answer
 PIECE = 4 * MiB  # for one sendfile
 CHUNK = 256 * KiB  # through user space
-BOTH_LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 class FileAnswer(Response):
@@ -49,24 +48,21 @@ class FileAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with regular_file(self.path) as file:
+            status = os.fstat(file.fileno())
+            headers = {"etag": f'"{version_of(status)}"', "content-length": str(status.st_size),
+                       "content-type": "application/octet-stream"}  # fmt: skip
+            raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+            count = 0 if self.request.method == "HEAD" else status.st_size
             try:
-                await self._send(file, send)
+                await send({"type": "http.response.start", "status": 200, "headers": raw})
+                if count and self.request.query_params.get("through") != "user":
+                    return await send({"type": "http.response.zerocopysend", "file": file, "count": count})
+                while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
+                    count -= len(data)
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+                await send({"type": "http.response.body"})
             finally:
                 await asyncio.to_thread(file.close)  # if it's deleted, the last one to close it frees its pages
-
-    async def _send(self, file: BinaryIO, send: Send) -> None:
-        status = os.fstat(file.fileno())
-        headers = {"etag": f'"{version_of(status)}"', "content-length": str(status.st_size),
-                   "content-type": "application/octet-stream"}  # fmt: skip
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": raw})
-        count = 0 if self.request.method == "HEAD" else status.st_size
-        if count and self.request.query_params.get("through") != "user":
-            return await send({"type": "http.response.zerocopysend", "file": file, "count": count})
-        while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
-            count -= len(data)
-            await send({"type": "http.response.body", "body": data, "more_body": True})
-        await send({"type": "http.response.body"})
 
 
 class ClientGone(Exception):
@@ -123,7 +119,7 @@ class Protocol(H11Protocol):
             except TimeoutError:
                 raise ClientGone from None
 
-        if {name for name, _ in scope["headers"]} >= BOTH_LENGTHS:
+        if {name for name, _ in scope["headers"]} >= {b"content-length", b"transfer-encoding"}:
             return self._refuse(HTTPStatus.BAD_REQUEST, "either Content-Length or Transfer-Encoding, not both")
         try:
             await self.application(scope, receive, sending)
