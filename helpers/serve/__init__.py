@@ -59,8 +59,7 @@ def serve(
 
         raise NotMeasuredHere("the server forks its workers, which Windows can't: use Linux, macOS or WSL")
     arguments = [str(Path(folder)), "--workers", str(workers), "--port", "0", "--until-stdin-ends"]
-    if memory is not None:
-        arguments += ["--memory", str(memory)]
+    arguments += [] if memory is None else ["--memory", str(memory)]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     with subprocess.Popen(
         [*command, sys.executable, "-m", "helpers.serve", *arguments],

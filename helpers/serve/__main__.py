@@ -27,9 +27,7 @@ def main() -> None:
     if options.memory is not None and sys.platform != "linux":
         parser.error(f"only Linux keeps a memory budget, and this is {sys.platform}")
     if options.memory is not None and options.memory < SMALLEST_BUDGET:
-        parser.error(
-            f"a budget of {in_words(options.memory, 'bytes')}; use at least {in_words(SMALLEST_BUDGET, 'bytes')}"
-        )
+        parser.error(f"a budget of {options.memory:,} bytes; use at least {in_words(SMALLEST_BUDGET, 'bytes')}")
     until = sys.stdin.fileno() if options.until_stdin_ends else None
     watch(options.folder.resolve(), options.workers, options.port, until, options.memory)
 
