@@ -165,6 +165,7 @@ def test_a_part_has_its_own_tensors_only(model: Path):
     with VarBuilder.from_mapped(model) as weights:
         assert "layers.1, 2 tensors" in repr(weights.prefix("layers.1")), "not those of layer 10"
         assert "none, 0 tensors" in repr(weights.prefix("none"))
+        assert sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"] and len(weights.names) == 7
 
 
 def test_shards(folder: Path):

@@ -84,6 +84,11 @@ class VarBuilder:
         self.taken[full] = f"copied: {stored} to {wanted}"
         return read_only(tensor.value.astype(wanted))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tensors in this part, without the prefix."""
+        return tuple(name.removeprefix(self._below) for name in self._entries if name.startswith(self._below))
+
     def close(self) -> None:
         """Closes the file for all prefixes. Tensors you took stay valid."""
         self._file.close()
@@ -95,9 +100,8 @@ class VarBuilder:
         self.close()
 
     def __repr__(self) -> str:
-        names = [name for name in self._entries if name.startswith(self._below)]
         taken = [name for name in self.taken if name.startswith(self._below)]
-        lines = [f"VarBuilder({self._path or 'all'}, {len(names)} tensors, {len(taken)} taken)"]
+        lines = [f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"]
         rows = [(name, self._entries[name].dtype, str(self._entries[name].shape)) for name in taken[:ROWS]]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
