@@ -53,8 +53,7 @@ import os
 from pathlib import Path
 from starlette.responses import FileResponse
 from starlette.routing import Route
-from helpers.serve.app import Service
-from helpers.serve.scoreboard import Scoreboard
+from helpers.serve.app import Scoreboard, Service
 folder = Path(os.environ["MODELS"])
 app = Service(folder, Scoreboard(1), 0).app
 app.router.routes.insert(0, Route("/plain", lambda request: FileResponse(folder / "large")))

@@ -3,31 +3,30 @@
 A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
 SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
 408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
-another program may find its end elsewhere (RFC 9112, section 6.1).
-
-uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises
-ClientGone instead. Not limited: how many clients there are, or how much of a body is sent in all.
+another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
+of a body is sent in all.
 """
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any
 
 import h11
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-Message = dict[str, Any]
-Send = Callable[[Message], Awaitable[None]]
+from .units import KiB
+
 TIMEOUT_S = 10.0
-SLOWEST = 100 << 10  # bytes per second
+SLOWEST = 100 * KiB  # per second
 LINGER_S = 1.0  # for a refused client to read the answer
-BOTH_LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 class ClientGone(Exception):
-    """The client has gone, or was too slow: nobody reads the answer."""
+    """The client has gone, or was too slow: nobody reads the answer.
+
+    uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises.
+    """
 
 
 class LimitedProtocol(H11Protocol):
@@ -62,10 +61,11 @@ class LimitedProtocol(H11Protocol):
         elif self.state is h11.IDLE:
             self.transport.close()
 
-    async def _limited(self, scope: Message, receive: Callable, send: Send) -> None:
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
         cycle = self.cycle
 
         async def sending(message: Message) -> None:
+            message = await self.prepared(message)
             if cycle.disconnected:
                 raise ClientGone
             try:
@@ -74,7 +74,7 @@ class LimitedProtocol(H11Protocol):
             except TimeoutError:
                 raise ClientGone from None
 
-        if {name for name, _ in scope["headers"]} >= BOTH_LENGTHS:
+        if {name for name, _ in scope["headers"]} >= {b"content-length", b"transfer-encoding"}:
             return self._refuse(HTTPStatus.BAD_REQUEST, "either Content-Length or Transfer-Encoding, not both")
         try:
             await self.application(scope, receive, sending)
@@ -82,6 +82,10 @@ class LimitedProtocol(H11Protocol):
             cycle.disconnected = True
             if not self.refused:
                 self.transport.abort()
+
+    async def prepared(self, message: Message) -> Message:
+        """What uvicorn gets to send. A subclass may send some messages itself."""
+        return message
 
     def data_received(self, data: bytes) -> None:
         if not self.refused:

@@ -102,25 +102,26 @@ def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list
     assert frozen(lent) == before
 
 
+def shared(one: Any, other: Any) -> bool:
+    def array(value: Any) -> np.ndarray:
+        if isinstance(value, np.ndarray):
+            return value
+        view = memoryview(value)  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
+        return np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
+
+    return np.shares_memory(array(one), array(other))
+
+
 @few
 @given(st.one_of(arrays(), buffers))
 def test_memory_is_shared_until_it_is_cloned(source: Any):
     size = source.nbytes if isinstance(source, np.ndarray) else len(source)
     cow, other = Cow.borrowed(source), Cow.borrowed(source)
-    assert cow.shares_memory_with(source) == cow.shares_memory_with(other) == bool(size)
+    assert shared(cow.value, source) == shared(cow.value, other.value) == bool(size)
     owned = cow.to_mut()
-    assert not cow.shares_memory_with(source) and not cow.shares_memory_with(other)
-    assert cow.shares_memory_with(owned) == other.shares_memory_with(source) == bool(size)
+    assert not shared(cow.value, source) and not shared(cow.value, other.value)
+    assert shared(cow.value, owned) == shared(other.value, source) == bool(size)
     assert Cow.owned(source).value is source
-
-
-@pytest.mark.parametrize("source", [{"a": 1}, MappingProxyType({"a": 1}), (1, [2])])
-def test_what_has_no_buffer_is_shared_by_identity(source: Any):
-    cow = Cow.borrowed(source)
-    assert cow.shares_memory_with(source) and cow.shares_memory_with(Cow.borrowed(source))
-    assert not cow.shares_memory_with(type(source)(source) if isinstance(source, dict) else bytes(9))
-    cow.to_mut()
-    assert not cow.shares_memory_with(source)
 
 
 def test_clones_by_type():
@@ -181,7 +182,7 @@ def test_a_copy_of_a_cow_owns_its_own_value():
         assert one.value is owned and owned[0] == 0
     one = Cow.borrowed(array)
     other = copy.copy(one)
-    assert other.is_borrowed and other.shares_memory_with(array)
+    assert other.is_borrowed and shared(other.value, array)
     other.to_mut()[0] = 1
     assert one.is_borrowed and array[0] == 0
     one.into_owned()
@@ -206,7 +207,7 @@ def test_another_type_is_taught_in_one_place():
 def test_a_cow_that_was_used_up():
     cow = Cow.borrowed(np.zeros(2))
     cow.into_owned()
-    uses = [lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned, lambda: cow.shares_memory_with(b"")]
+    uses = [lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned]
     for use in uses:
         with pytest.raises(ValueError, match=r"into_owned\(\) used up this Cow"):
             use()

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from helpers.ideas import safetensors as ours
 from helpers.ideas.safetensors import (
-    RULES,
     SafetensorsError,
     ShardedFile,
     TensorFile,
@@ -24,7 +23,7 @@ from helpers.ideas.safetensors import (
     read_header,
     save,
 )
-from helpers.ideas.tensor_header import INDEX_RULES
+from helpers.ideas.tensor_header import INDEX_RULES, RULES
 from helpers.measure import measure
 
 LINUX = sys.platform == "linux"
@@ -254,7 +253,7 @@ def test_round_trip(path: Path):
             assert equal(file[name], array) and not file[name].flags.writeable and file[name].flags.aligned
             with pytest.raises(ValueError):
                 file[name].flags.writeable = True
-        assert file.copied == ()
+        assert not file._copies
     with open_tensors(path) as file:
         assert isinstance(file, TensorFile) and "scalar" in file and "no" not in file
         assert repr(file).count("\n") == 0 and str(path) in repr(file) and f"{len(EVERY)} tensors" in repr(file)
@@ -268,20 +267,20 @@ def test_a_tensor_lies_in_the_mapping_of_its_file(path: Path):
         for name, entry in file.entries.items():
             assert file[name].ctypes.data - where.start == entry.begin
             assert file[name].ctypes.data + file[name].nbytes <= where.stop
-            assert file.cow(name).is_borrowed and file.cow(name).shares_memory_with(file[name])
+            assert file.cow(name).is_borrowed and np.shares_memory(file.cow(name).value, file[name])
 
 
 def test_misaligned_tensor_is_copied_once(path: Path):
     with TensorFile(misaligned(path)) as file:
-        assert file.copied == () and file.cow("a").is_borrowed and file.cow("c").is_borrowed
+        assert not file._copies and file.cow("a").is_borrowed and file.cow("c").is_borrowed
         cow = file.cow("b")
-        assert not cow.is_borrowed and cow is file.cow("b") and file.copied == ("b",)
+        assert not cow.is_borrowed and cow is file.cow("b") and list(file._copies) == ["b"]
         assert file["b"].tolist() == [1, 2] and np.shares_memory(file["b"], file["b"]) and file["b"].flags.aligned
         assert not file["b"].flags.writeable and "1 copied" in repr(file)
         cow.to_mut()[0] = 5
         assert file["b"].tolist() == [5, 2], "there is one copy"
     with TensorFile(path) as file:
-        assert file["b"].tolist() == [1, 2] and file.copied == ("b",)
+        assert file["b"].tolist() == [1, 2] and list(file._copies) == ["b"]
 
 
 def test_views_outlive_the_file(path: Path):
@@ -348,7 +347,7 @@ def test_dtypes_that_numpy_has_not(path: Path, monkeypatch: pytest.MonkeyPatch):
     ours.dtype_of.cache_clear()
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with TensorFile(path) as file:
-        assert file["bf"].tolist() == [0x80, 0x3F, 0, 0x40] and file["bf"].dtype == np.uint8 and file.copied == ()
+        assert file["bf"].tolist() == [0x80, 0x3F, 0, 0x40] and file["bf"].dtype == np.uint8 and not file._copies
     ours.dtype_of.cache_clear()
 
 
@@ -424,17 +423,17 @@ def sharded(folder: Path, weight_map: object = ..., **more: object) -> Path:
 def test_shards_are_opened_when_they_are_asked_for(tmp_path: Path):
     with open_tensors(sharded(tmp_path)) as model:
         assert isinstance(model, ShardedFile) and list(model) == ["a", "b", "c"] and "a" in model
-        assert "3 tensors in 2 files, 0 opened" in repr(model) and model.metadata == {"total_size": 1.5}
+        assert "3 tensors in 2 files, 0 opened" in repr(model)
         view = model["a"]
-        assert view.tolist() == [0, 1, 2] and "1 opened" in repr(model) and model.copied == ()
-        assert model["b"].tolist() == [1, 2] and not model.cow("b").is_borrowed and model.copied == ("b",)
+        assert view.tolist() == [0, 1, 2] and "1 opened" in repr(model)
+        assert model["b"].tolist() == [1, 2] and not model.cow("b").is_borrowed
         assert model.entries["a"].shape == (3,) and model.entries["b"].dtype == "F32"
         with pytest.raises(KeyError, match="no tensor 'aa'; names like it: 'a'"):
             model["aa"]
     model.close()
     with pytest.raises(ValueError, match="is closed"):
         model["a"]
-    assert view.sum() == 3 and "closed" in repr(model) and model.copied == ()
+    assert view.sum() == 3 and "closed" in repr(model)
 
 
 @pytest.mark.parametrize(
@@ -458,7 +457,7 @@ def test_index_that_leads_out_of_its_folder_is_refused(tmp_path: Path, rule: str
 @pytest.mark.parametrize(
     ("rule", "text"),
     [("index", b"{"), ("index", b"\xff"), ("index", b"[]"), ("index", b"[" * 100_000),
-     ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'), ("index", b'{"weight_map":{},"metadata":[]}'),
+     ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'),
      ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}')],
 )  # fmt: skip
 def test_malformed_index_is_refused(tmp_path: Path, rule: str, text: bytes):
@@ -502,7 +501,7 @@ def test_written_as_the_reference_writes_and_read_as_it_reads(path: Path, tensor
     assert found.keys() == tensors.keys() and all(equal(found[name], array) for name, array in tensors.items())
     reference.save_file(tensors, path, metadata or None)
     with TensorFile(path) as file:
-        assert file.keys() == tensors.keys() and file.metadata == (metadata or {}) and file.copied == ()
+        assert file.keys() == tensors.keys() and file.metadata == (metadata or {}) and not file._copies
         assert all(equal(file[name], array) for name, array in tensors.items())
 
 

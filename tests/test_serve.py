@@ -23,10 +23,9 @@ from helpers.folders import ROOT
 from helpers.ideas.upload import upload
 from helpers.measure import maps
 from helpers.serve import Running, serve
+from helpers.serve.app import Scoreboard
 from helpers.serve.digits import BACKENDS
-from helpers.serve.model_store import Key, Superseded, opened
-from helpers.serve.scoreboard import Scoreboard
-from helpers.serve.versions import Versions
+from helpers.serve.versions import Key, Superseded, Versions, opened
 from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")

@@ -146,7 +146,8 @@ def test_worker_that_cannot_be_forked_now_is_forked_later(tmp_path: Path):
 
 # --- slow clients -----------------------------------------------------------------------------------------
 HASTY = (
-    "import sys; from helpers import serving_limits; serving_limits.TIMEOUT_S = 1.0; from helpers.serve import wire; "
+    "import sys; from helpers import serving_limits; serving_limits.TIMEOUT_S = 1.0; "
+    "from helpers.serve import wire; "
     "wire.PIECE = 1 << 16; from helpers.serve.__main__ import main; sys.argv[1:4] = []; main()"
 )
 

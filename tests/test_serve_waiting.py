@@ -16,8 +16,7 @@ from serving import PICTURES, expected, model
 
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
-from helpers.serve.model_store import SLOT, opened
-from helpers.serve.versions import Versions
+from helpers.serve.versions import SLOT, Versions, opened
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
 LARGE = 20_000  # hidden units: 6 MB

@@ -66,7 +66,7 @@ def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     shown = file_layout(path)
     with TensorFile(path) as file:
         dict(file)
-        copied, entries = set(file.copied), file.entries
+        copied, entries = set(file._copies), file.entries
     assert copied and copied < set(entries)
     for name, one in entries.items():
         (words,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]

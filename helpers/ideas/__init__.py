@@ -1,4 +1,1 @@
-"""Ideas as code to read in class: one idea per module, built on numpy and the standard library alone.
-
-from helpers.ideas.cow import Cow
-"""
+"""Ideas as code to read in class: one idea per module, built on numpy and the standard library alone."""

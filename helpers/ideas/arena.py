@@ -4,10 +4,17 @@ Write a heap to a file and map it again, and it lands at another address, unless
 and finds it free. At any other address every pointer in the heap is wrong. Offsets stay right: an arena refers to an
 array by its distance from the file's first byte, so the mapping may begin anywhere.
 
-    0     the header (arena_header.py), 128 bytes
+    0     the header: what the file is, who can read it, what it was built from, how long it must be
+    0       magic    marks an arena; its byte above 127 and its line end reveal a file that was transferred as text
+    8       order    0x01020304 in the writer's byte order
+    12      version  of this header; the fields before it keep their places in every version
+    16      layout   CRC-32 of the program's description of its data
+    24      size     of the file, in bytes
+    32      root     offset of the array that knows the offsets of the others
+    40      origin   a length and at most 64 bytes
+    124     own      CRC-32 of the 124 bytes before it
     128   the arrays, each at a multiple of 64 and stored as in an .npy file (numpy.lib.format): dtype and shape first,
           then the bytes
-    root  the offset of the array that knows the offsets of the others
 
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
 the file. Nobody checks the numbers in it: that would take reading them all. The header's checksum guards against
@@ -18,9 +25,10 @@ that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a 
 import io
 import operator
 import os
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,13 +36,21 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr, read_array_header_1
 
 from ..units import in_words
 from ..whole import whole_file
-from .arena_header import DamagedSnapshot, ForeignSnapshot, Header, SnapshotError, StaleSnapshot, read_header
 from .carts import EmptyFile, MappedFile
 from .yoke import Yoke
 
-__all__ = ["Arena", "Builder", "DamagedSnapshot", "ForeignSnapshot", "SnapshotError", "StaleSnapshot", "snapshot"]
-
 ALIGNMENT = 64  # a cache line, and more than any dtype needs
+MAGIC, ORDER, VERSION = b"\x89arena\r\n", 0x01020304, 2
+FORMAT = struct.Struct("=8s3I4x2Q65p19xI")
+AGAIN = "delete it and build it again"
+
+
+class SnapshotError(ValueError):
+    """The file can't be used as this snapshot: it isn't an arena, or is damaged, or has the other byte order."""
+
+
+class StaleSnapshot(SnapshotError):
+    """An arena of another version or layout, or built from something else: build it again."""
 
 
 class Builder:
@@ -61,14 +77,10 @@ class Builder:
 
 
 class Arena:
-    """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`.
+    """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`."""
 
-    root  offset of the root array
-    size  of the file, in bytes
-    """
-
-    def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], header: Header) -> None:
-        self.path, self.root, self.size, self._yoke = path, header.root, header.size, yoke
+    def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], root: int) -> None:
+        self.path, self.root, self.size, self._yoke = path, root, yoke.size, yoke
 
     @staticmethod
     @contextmanager
@@ -79,37 +91,36 @@ class Arena:
         origin  identifies the source of the data, in at most 64 bytes; ValueError if longer
         size    of the data in bytes, if known: create() then checks the free space first
         """
-        header = Header.of(layout, origin)
-        with whole_file(path, Header.SIZE + size) as file:
-            file.write(bytes(Header.SIZE))
+        if len(origin) > 64:
+            raise ValueError(f"an origin has at most 64 bytes, not {len(origin)}: pass a hash of it")
+        with whole_file(path, FORMAT.size + size) as file:
+            file.write(bytes(FORMAT.size))
             builder = Builder(file)
             yield builder
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            file.write(replace(header, size=size, root=builder.root).pack())
+            crc = zlib.crc32(layout.encode())
+            head = FORMAT.pack(MAGIC, ORDER, VERSION, crc, size, builder.root, origin, 0)[:-4]
+            file.write(head + struct.pack("=I", zlib.crc32(head)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], layout: str, origin: bytes | None = None) -> "Arena":
-        """Maps the snapshot and reads its header, nothing else. An origin of None matches any snapshot.
-
-        Raises ForeignSnapshot, StaleSnapshot, DamagedSnapshot (all SnapshotErrors); OSError if the file won't open.
-        """
+        """Maps the snapshot and reads only its header. An origin of None matches any. SnapshotError, OSError."""
         try:
             yoke = Yoke.attach(MappedFile(path), memoryview)
         except EmptyFile:
-            raise DamagedSnapshot(f"{path} is empty: delete it and build it again") from None
+            raise SnapshotError(f"{path} is empty: delete it and build it again") from None
         try:
-            header = read_header(bytes(yoke.get()[: Header.SIZE]), path, yoke.size, layout, origin)
+            return cls(path, yoke, root_in(bytes(yoke.get()[: FORMAT.size]), path, yoke.size, layout, origin))
         except SnapshotError:
             yoke.release()
             raise
-        return cls(path, yoke, header)
 
     def array(self, offset: int) -> np.ndarray:
-        """A read-only view of the array at `offset`. DamagedSnapshot if there's none there; ValueError once closed."""
+        """A read-only view of the array at `offset`. SnapshotError if there's none there; ValueError once closed."""
         lent, offset = self._yoke.get(), operator.index(offset)
         if not 0 <= offset < self.size or offset % ALIGNMENT:
-            raise DamagedSnapshot(f"{self.path}, of {self.size} bytes, has nothing at offset {offset}")
+            raise SnapshotError(f"{self.path}, of {self.size} bytes, has nothing at offset {offset}")
         try:
             begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")  # .npy, version 1.0
             file = io.BytesIO(lent[offset:begin])
@@ -121,7 +132,7 @@ class Arena:
                 raise ValueError(f"{dtype} of shape {shape} has no size")
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy checks the size
         except Exception as error:  # numpy has many ways to complain about bytes that nobody wrote
-            raise DamagedSnapshot(f"{self.path} has no array at offset {offset}: {error}") from None
+            raise SnapshotError(f"{self.path} has no array at offset {offset}: {error}") from None
 
     def close(self) -> None:
         self._yoke.release()
@@ -141,12 +152,34 @@ def snapshot(
 ) -> Arena:
     """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place.
 
-    A foreign or damaged file raises and stays untouched. Two processes may build at once: each writes its own file, and
-    the last to finish wins. A process that then finds another origin at `path` builds again. The arguments are those of
-    `Arena.create`. (Windows won't replace a mapped file.)
+    A foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
+    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)
     """
     while True:
         with suppress(FileNotFoundError, StaleSnapshot):
             return Arena.open(path, layout, origin)
         with Arena.create(path, layout, origin, size) as builder:
             build(builder)
+
+
+def root_in(head: bytes, path: str | os.PathLike[str], size: int, layout: str, origin: bytes | None) -> int:
+    """The root that a header names: `head`, the first bytes of a file of `size` bytes."""
+    begin = head[: len(MAGIC)]
+    if not MAGIC.startswith(begin):
+        raise SnapshotError(f"{path} isn't an arena: it begins with {begin}, not {MAGIC}; use another name")
+    if len(head) < FORMAT.size:
+        raise SnapshotError(f"{path} was cut short: it has {size} bytes, and the header alone {FORMAT.size}; {AGAIN}")
+    _, order, version, its_layout, its_size, root, its_origin, own = FORMAT.unpack(head)
+    if order == int.from_bytes(ORDER.to_bytes(4, "little"), "big"):
+        raise SnapshotError(f"{path} is from a machine with the other byte order: build yours under another name")
+    if version != VERSION:
+        raise StaleSnapshot(f"{path} has version {version}, and this program reads {VERSION}: build it again")
+    if own != zlib.crc32(head[:-4]):
+        raise SnapshotError(f"{path}: its header changed after it was written; {AGAIN}")
+    if its_size != size:
+        raise SnapshotError(f"{path} has {size} bytes, but {its_size} were written; {AGAIN}")
+    if its_layout != zlib.crc32(layout.encode()):
+        raise StaleSnapshot(f"{path} doesn't have the layout {layout!r}: build it again")
+    if origin not in (None, its_origin):
+        raise StaleSnapshot(f"{path} was built from {its_origin}, not {origin}: build it again")
+    return root

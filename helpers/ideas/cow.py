@@ -130,28 +130,18 @@ class Cow(Generic[T]):
         """Like Rust's clone: lends a borrow again, copies an owned value. Two Cows never own the same value."""
         return Cow(self.value if self._borrowed else copy.copy(self.value), self._borrowed)
 
-    def shares_memory_with(self, other: Any) -> bool:
-        """Does this Cow share a byte with `other`, a Cow or a value? For a dict, tuple or str: is it the same object?
-
-        numpy.shares_memory compares the elements themselves, not the span they lie in. An empty value shares nothing.
-        """
-        mine, others = self.value, other.value if isinstance(other, Cow) else other
-        try:
-            return np.shares_memory(_array(mine), _array(others))
-        except TypeError:
-            return _lender(mine) is _lender(others)
-
     def __repr__(self) -> str:
-        how = "borrowed" if self._borrowed else "owned"
-        return "Cow(used up)" if self._value is USED_UP else f"Cow.{how}({_in_short(self._value)})"
-
-
-def _array(value: Any) -> np.ndarray:
-    """The bytes of `value` as an array, without a copy; TypeError if it has no buffer."""
-    if isinstance(value, np.ndarray):
-        return value
-    view = memoryview(value)  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
-    return np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
+        """One short line, even for a mapping of gigabytes."""
+        value = self._value
+        if value is USED_UP:
+            return "Cow(used up)"
+        if isinstance(value, bytes | bytearray | memoryview | mmap.mmap):
+            text = f"{type(value).__name__} of {memoryview(value).nbytes:,} bytes"
+        else:
+            with np.printoptions(threshold=5, edgeitems=2, precision=4):
+                text = repr(value) if isinstance(value, np.ndarray) else reprlib.repr(_lender(value))
+            text = " ".join(text.split())
+        return f"Cow.{'borrowed' if self._borrowed else 'owned'}({text if len(text) <= 70 else f'{text[:69]}…'})"
 
 
 def _lender(value: Any) -> Any:
@@ -159,12 +149,3 @@ def _lender(value: Any) -> Any:
     while isinstance(value, MappingProxyType):
         value = gc.get_referents(value)[0]
     return value
-
-
-def _in_short(value: Any) -> str:
-    """One short line, even for a mapping of gigabytes."""
-    if isinstance(value, bytes | bytearray | memoryview | mmap.mmap):
-        return f"{type(value).__name__} of {memoryview(value).nbytes:,} bytes"
-    with np.printoptions(threshold=5, edgeitems=2, precision=4):
-        text = " ".join((repr(value) if isinstance(value, np.ndarray) else reprlib.repr(_lender(value))).split())
-    return text if len(text) <= 70 else f"{text[:69]}…"

@@ -26,7 +26,6 @@ NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
 CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
 
-
 Answer = tuple[int, int, bool]  # status, how many bytes have arrived, and whether they are the whole file, checked
 
 

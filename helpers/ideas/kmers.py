@@ -12,38 +12,29 @@ codes is touched, or needs to be in memory.
 """
 
 import os
+from functools import partial
+from typing import BinaryIO
 
 import numpy as np
 
 from ..whole import regular_file
-from .arena import Arena, Builder, DamagedSnapshot, snapshot
+from .arena import Arena, Builder, snapshot
 
 LONGEST = 32  # letters of two bits fit into 64 bits
 OTHER = 4
 LETTERS = np.full(256, OTHER, np.uint8)
 LETTERS[list(b"ACGT")] = LETTERS[list(b"acgt")] = range(4)  # lower case marks repeats
-ROOT = np.dtype([("k", "u8"), ("codes", "u8"), ("positions", "u8")])  # codes, positions: their offsets in the arena
-LAYOUT = f"k-mer index 1: {ROOT.descr}"
+ROOT = np.dtype([("codes", "u8"), ("positions", "u8")])  # their offsets in the arena
+LAYOUT = f"k-mer index 2: {ROOT.descr}"
 
 
 class KmerIndex:
-    """The k-mers of a text, by word. Make an index with `KmerIndex.of`.
-
-    k                 letters per word
-    codes, positions  (count,) each, read-only views of the arena's mapping
-    """
+    """The k-mers of a text, by word: codes and positions, read-only views of the arena. Make it with `KmerIndex.of`."""
 
     def __init__(self, arena: Arena, k: int) -> None:
         root = arena.array(arena.root)
-        if root.dtype != ROOT or root.shape or root["k"] != k:
-            raise DamagedSnapshot(f"{arena.path}: its root doesn't belong to an index of {k}-letter words")
         self.arena, self.k = arena, k
         self.codes, self.positions = arena.array(root["codes"]), arena.array(root["positions"])
-        codes, positions = self.codes, self.positions
-        numbers = codes.dtype == np.uint64 and positions.dtype in (np.uint32, np.uint64)
-        if not numbers or codes.ndim != 1 or codes.shape != positions.shape:
-            saw = f"{codes.dtype} of shape {codes.shape} and {positions.dtype} of shape {positions.shape}"
-            raise DamagedSnapshot(f"{arena.path}: codes and positions are {saw}, not (n,) uint64 and (n,) uint")
 
     @classmethod
     def of(cls, text_path: str | os.PathLike[str], k: int, snapshot_path: str | os.PathLike[str]) -> "KmerIndex":
@@ -58,22 +49,8 @@ class KmerIndex:
         with regular_file(text_path) as file:
             text = os.fstat(file.fileno())
             origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
-
-            def build(builder: Builder) -> None:
-                file.seek(0)
-                _place(builder, np.fromfile(file, np.uint8), k)
-
-            arena = snapshot(snapshot_path, LAYOUT, build, origin, size=16 * text.st_size)
-        try:
-            return cls(arena, k)
-        except DamagedSnapshot:
-            arena.close()
-            raise
-
-    @property
-    def count(self) -> int:
-        """How many k-mers there are; a word that occurs twice counts twice."""
-        return len(self.codes)
+            build, size = partial(_place, file=file, k=k), 16 * text.st_size
+            return cls(snapshot(snapshot_path, LAYOUT, build, origin, size), k)
 
     def find(self, word: str) -> np.ndarray:
         """The positions where `word` begins, sorted: a view of the mapping. ValueError if it isn't k letters."""
@@ -97,9 +74,6 @@ class KmerIndex:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"KmerIndex(words of {self.k} letters, {self.arena})"
-
 
 def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
     """(n - k + 1,) uint64: the word that begins at each letter; (0,) if n < k. letters: (n,) uint8, 0 to 3."""
@@ -110,15 +84,16 @@ def codes_of(letters: np.ndarray, k: int) -> np.ndarray:
     return codes
 
 
-def _place(builder: Builder, text: np.ndarray, k: int) -> None:
-    """Places the index of a text, (n,) uint8, as the root of an arena."""
-    letters = LETTERS[text]
+def _place(builder: Builder, file: BinaryIO, k: int) -> None:
+    """Places the index of a text as the root of an arena."""
+    file.seek(0)
+    letters = LETTERS[np.fromfile(file, np.uint8)]
     codes = codes_of(letters, k)
     complete = np.ones(len(codes), bool)
     for i in range(k):
         complete &= letters[i : i + len(codes)] != OTHER
     positions, codes = np.flatnonzero(complete), codes[complete]
     order = np.argsort(codes, kind="stable")  # equal words stay in text order
-    narrow = np.uint32 if len(text) < 2**32 else np.uint64
+    narrow = np.uint32 if len(letters) < 2**32 else np.uint64
     placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))
-    builder.root = builder.place(np.array((k, *placed), ROOT))
+    builder.root = builder.place(np.array(placed, ROOT))

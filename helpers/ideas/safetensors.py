@@ -23,11 +23,8 @@ from ..units import in_words
 from ..whole import regular_file, whole_file
 from .carts import EmptyFile, MappedFile
 from .cow import Cow, read_only
-from .tensor_header import LONGEST, METADATA, RULES, Entry, Header, SafetensorsError, head_of, once, read_header, shown
+from .tensor_header import LONGEST, METADATA, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
-
-__all__ = ["RULES", "Entry", "Header", "SafetensorsError", "ShardedFile", "TensorFile", "open_tensors", "read_header",
-           "save"]  # fmt: skip
 
 # The format's dtypes, and their names in numpy or ml_dtypes. F4 and F6 have none: their elements share bytes.
 DTYPES = {
@@ -95,7 +92,7 @@ class TensorFile(Tensors):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
-            yoke = Yoke.attach(MappedFile(self.path), checked)
+            yoke = Yoke.attach(MappedFile(self.path), lambda view: (view, read_header(view)))
         except EmptyFile:
             raise SafetensorsError("too short", "it has 0 bytes", path=self.path) from None
         except SafetensorsError as error:
@@ -131,11 +128,6 @@ class TensorFile(Tensors):
         array = self[name]
         return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
-    @property
-    def copied(self) -> tuple[str, ...]:
-        """The names of the tensors copied so far."""
-        return tuple(self._copies)
-
     def close(self) -> None:
         self._yoke = None  # was the yoke's last name, so this releases it
         self._copies.clear()
@@ -143,11 +135,6 @@ class TensorFile(Tensors):
     def __repr__(self) -> str:
         size = in_words(sum(entry.end - entry.begin for entry in self.entries.values()), "bytes")
         return f"TensorFile({str(self.path)!r}, {len(self)} tensors, {size}, {len(self._copies)} copied)"
-
-
-def checked(view: memoryview) -> tuple[memoryview, Header]:
-    """The view that a TensorFile yokes: the bytes of the file, and the header that describes them."""
-    return view, read_header(view)
 
 
 class ShardedFile(Tensors):
@@ -159,24 +146,19 @@ class ShardedFile(Tensors):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._names, self.metadata = read_index(self.path)
+        self._names = read_index(self.path)
         self._shards: dict[str, TensorFile] | None = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._shard(name)[name]
 
     def cow(self, name: str) -> Cow[np.ndarray]:
-        """Like TensorFile.cow."""
         return self._shard(name).cow(name)
 
     @property
     def entries(self) -> dict[str, Entry]:
         """Each tensor's place in its own file."""
         return {name: self._shard(name).entries[name] for name in self}
-
-    @property
-    def copied(self) -> tuple[str, ...]:
-        return tuple(name for shard in (self._shards or {}).values() for name in shard.copied)
 
     def close(self) -> None:
         shards, self._shards = self._shards or {}, None
@@ -202,8 +184,8 @@ class ShardedFile(Tensors):
         return f"ShardedFile({str(self.path)!r}, {len(self)} tensors in {files} files, {opened})"
 
 
-def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """Each tensor's file, as a path relative to the index; and the metadata. SafetensorsError, OSError."""
+def read_index(path: Path) -> dict[str, str]:
+    """Each tensor's file, as a path relative to the index. SafetensorsError, OSError."""
     try:
         with regular_file(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > LONGEST:
@@ -219,15 +201,12 @@ def read_index(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     weight_map = index.get("weight_map") if type(index) is dict else None
     if type(weight_map) is not dict:
         raise SafetensorsError("index", f"it is {shown(index)}", path=path)
-    metadata = index.get("metadata", {})
-    if type(metadata) is not dict:
-        raise SafetensorsError("index", f"its metadata is {shown(metadata)}", path=path)
     for name, shard in weight_map.items():
         # Windows' rules on every system, so that C:\\x and ..\\x are refused everywhere.
         inside = type(shard) is str and "\0" not in shard and PureWindowsPath(shard)
         if not inside or inside.anchor or ".." in inside.parts or not inside.parts:
             raise SafetensorsError("shard", f"its file is {shown(shard)}", name, path)
-    return weight_map, metadata
+    return weight_map
 
 
 def open_tensors(path: str | os.PathLike[str]) -> TensorFile | ShardedFile:
@@ -244,9 +223,9 @@ def save(
     So every tensor lies at a multiple of its item size, and a reader can borrow it. Arrays may have any byte order and
     memory layout; one that isn't C-contiguous and little-endian is copied, one tensor at a time.
 
-    At any moment `path` is the old file or the complete new file (`helpers.whole`). A process that mapped the old file
-    keeps reading it. Windows can't replace a mapped file: PermissionError, and nothing is lost. TypeError for a value
-    that isn't an array or whose dtype the format lacks; ValueError for a bad name; OSError as in `whole_file`.
+    At any moment `path` is the old file or the complete new file. A process that mapped the old file keeps reading it.
+    (Windows can't replace a mapped file: PermissionError.) TypeError for what the format can't hold; ValueError for a
+    bad name; OSError.
     """
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:
@@ -263,10 +242,5 @@ def save(
     read_header(head, size)  # write nothing that can't be read back
     with whole_file(path, size) as file:
         file.write(head)
-        for name in sizes:
-            file.write(little_endian(tensors[name]))
-
-
-def little_endian(array: np.ndarray) -> np.ndarray:
-    """(nbytes,) uint8: the elements in C order, lowest byte first. A copy only if they aren't stored that way."""
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        for array in map(tensors.get, sizes):  # in C order, lowest byte first; a copy only if it isn't stored that way
+            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1).view(np.uint8))

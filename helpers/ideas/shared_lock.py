@@ -57,7 +57,7 @@ class SharedLock:
         TimeoutError after `timeout` seconds, OSError (EDEADLK) if this thread has it already.
         """
         until = time.time() + timeout
-        end = ctypes.byref(_Time(int(until), int(until % 1 * 1e9)))
+        end = (ctypes.c_long * 2)(int(until), int(until % 1 * 1e9))  # seconds, nanoseconds: timespec(3)
         code = _call("mutex_timedlock", self._bytes, end, passed=(errno.ETIMEDOUT, errno.EOWNERDEAD))
         if code == errno.ETIMEDOUT:
             raise TimeoutError(f"the lock was not free within {in_words(timeout, 'seconds')}")
@@ -73,10 +73,6 @@ class SharedLock:
 
     def __exit__(self, *_) -> None:
         self.release()
-
-
-class _Time(ctypes.Structure):
-    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]  # timespec(3)
 
 
 def _place(memory: Writable, at: int) -> ctypes.Array:

@@ -20,7 +20,6 @@ import mmap
 import reprlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
@@ -32,8 +31,7 @@ LONGEST = 100_000_000
 LONG = 2**20  # bytes; check_outline counts the marks in longer headers before json makes objects of them
 LIMIT = 2**64
 METADATA = "__metadata__"
-FIELDS = "dtype", "shape", "data_offsets"
-three_fields = itemgetter(*FIELDS)
+three_fields = itemgetter("dtype", "shape", "data_offsets")
 LONGEST_SHOWN = 160
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -68,18 +66,14 @@ RULES = {
 }
 
 INDEX_RULES = {
-    "index": 'an index is a JSON object; "weight_map" maps tensor names to file names, and "metadata" is an object',
+    "index": 'an index is a JSON object; "weight_map" maps tensor names to file names',
     "shard": "the files of an index lie in its folder, or below it",
     "missing": "every tensor is in the file that the index names",
 }
 
 
 class SafetensorsError(ValueError):
-    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead.
-
-    tensor   name of the tensor that breaks the rule, or None
-    path     of the file, or None if not known yet
-    """
+    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead."""
 
     def __init__(self, rule: str, saw: str, tensor: str | None = None, path: Any = None) -> None:
         super().__init__(rule, saw, tensor, path)
@@ -106,8 +100,7 @@ class Entry(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """A checked header: the tensors in file order, and `size`, the number of bytes before the data."""
 
     entries: dict[str, Entry]
@@ -122,7 +115,16 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     """
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
-    start = header_end(view, size)
+    if size < 8:
+        raise SafetensorsError("too short", f"it has {size} bytes")
+    length = int.from_bytes(view[:8], "little")
+    start = 8 + length
+    if length > LONGEST:
+        raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
+    if start > size:
+        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
+    if start > len(view):
+        raise ValueError(f"the header ends at byte {start:,}: pass that many bytes, not {len(view):,}")
     header = view[8:start]
     if len(header) > LONG:
         check_outline(header)
@@ -139,8 +141,7 @@ def head_of(
 ) -> tuple[bytes, dict[str, int]]:
     """What the reference writer puts before the data, and the size of each tensor in bytes, in file order.
 
-    tensors  name -> the format's name for the dtype, and the shape
-    odd      by how many bytes the data begins past a multiple of 8
+    `tensors`: dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8.
     """
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
@@ -154,20 +155,6 @@ def head_of(
     text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * ((odd - len(text)) % 8)
     return len(text).to_bytes(8, "little") + text, sizes
-
-
-def header_end(view: memoryview, size: int) -> int:
-    """The offset where the header ends and the data begins."""
-    if size < 8:
-        raise SafetensorsError("too short", f"it has {size} bytes")
-    length = int.from_bytes(view[:8], "little")
-    if length > LONGEST:
-        raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
-    if 8 + length > size:
-        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
-    if 8 + length > len(view):
-        raise ValueError(f"the header ends at byte {8 + length:,}: pass that many bytes, not {len(view):,}")
-    return 8 + length
 
 
 def check_outline(header: memoryview) -> None:

@@ -37,12 +37,10 @@ def upload(
 ) -> None:
     """Sends the file in parts of `part` bytes to the path `to` of the server, which is /NAME of the file if not given.
 
-    After a lost connection it asks where to go on.
-
-    ValueError for an empty file, a part of less than a byte, and if the server refuses this file, doesn't say how much
-    has arrived, or keeps nothing of a part. ConnectionError, with the last cause, if the connection can't be made, or
-    is lost, more than len(WAITS) times. OSError if the file can't be read, http.client.InvalidURL if `address` or `to`
-    can't be part of a request.
+    After a lost connection it asks where to go on. ConnectionError, with the last cause, if the connection can't be
+    made, or is lost, more than len(WAITS) times. ValueError for an empty file, a part of less than a byte, and if the
+    server refuses this file, doesn't say how much has arrived, or keeps nothing of a part. OSError if the file can't be
+    read, http.client.InvalidURL if `address` or `to` can't be part of a request.
     """
     if part < 1:
         raise ValueError(f"a part has at least one byte, not {part}")
@@ -64,14 +62,7 @@ def upload(
     raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
 
 
-def send_parts(
-    line: HTTPConnection,
-    path: Path,
-    to: str,
-    digest: str,
-    part: int,
-    send: Send,
-) -> None:
+def send_parts(line: HTTPConnection, path: Path, to: str, digest: str, part: int, send: Send) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
     line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})

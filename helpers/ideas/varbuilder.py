@@ -12,9 +12,7 @@ After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_m
 """
 
 import os
-from collections.abc import Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,17 +26,7 @@ ROWS = 12
 
 
 class LoadError(ValueError):
-    """A tensor is missing, or there twice, or not what the model needs."""
-
-
-@dataclass
-class Tree:
-    """What all prefixes of a model share: its open files, their tensors by full name, and the tensors taken so far."""
-
-    dtype: np.dtype | None
-    files: ExitStack
-    tensors: dict[str, tuple[TensorFile | ShardedFile, Entry]] = field(default_factory=dict)
-    taken: dict[str, str] = field(default_factory=dict)
+    """A tensor is missing, or not what the model needs."""
 
 
 class VarBuilder:
@@ -47,33 +35,28 @@ class VarBuilder:
     taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
     """
 
-    def __init__(self, tree: Tree, path: str = "") -> None:
-        self._tree, self._path, self.taken = tree, path, tree.taken
+    def __init__(self, file: TensorFile | ShardedFile, entries: dict[str, Entry], dtype: np.dtype | None,
+                 taken: dict[str, str], path: str = "") -> None:  # fmt: skip
+        self._file, self._entries, self._dtype, self.taken, self._path = file, entries, dtype, taken, path
         self._below = f"{path}." if path else ""
 
     @classmethod
-    def from_mapped(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-                    dtype: Any = None) -> "VarBuilder":  # fmt: skip
-        """Maps a safetensors file, several of them, or the files of an index, and reads their headers.
+    def from_mapped(cls, path: str | os.PathLike[str], dtype: Any = None) -> "VarBuilder":
+        """Maps a safetensors file, or the files of an index, and reads their headers.
 
-        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype. LoadError
-        for a dtype that no tensor can have, or that needs ml_dtypes where it isn't installed, or for a name that is in
-        two files; SafetensorsError, OSError. On any error all files are closed again.
+        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype.
+        SafetensorsError, OSError; LoadError for a dtype that no tensor can have, or that only ml_dtypes has.
         """
-        with ExitStack() as files:
-            tree = Tree(None if dtype is None else _wanted(dtype), files)
-            for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-                file = files.enter_context(open_tensors(path))
-                for name, entry in file.entries.items():
-                    if name in tree.tensors:
-                        raise LoadError(f"{name} is in {tree.tensors[name][0].path} and again in {file.path}")
-                    tree.tensors[name] = file, entry
-            tree.files = files.pop_all()
-        return cls(tree)
+        wanted = None if dtype is None else _wanted(dtype)
+        with ExitStack() as undo:
+            file = undo.enter_context(open_tensors(path))
+            weights = cls(file, file.entries, wanted, {})  # of an index, this opens all files
+            undo.pop_all()
+        return weights
 
     def prefix(self, name: str) -> "VarBuilder":
-        """The part whose names begin with `name` and a dot. Shares the same files."""
-        return VarBuilder(self._tree, self._full(name))
+        """The part whose names begin with `name` and a dot. Shares the same file."""
+        return VarBuilder(self._file, self._entries, self._dtype, self.taken, self._below + name)
 
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
         """The tensor, read-only: a view of the mapping, or a copy. For a copy, `taken` says why.
@@ -82,11 +65,10 @@ class VarBuilder:
         large for a float into infinity. LoadError if it would lose more (floats to integers, integers to narrower
         integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
         """
-        full, wanted = self._full(name), self._tree.dtype
-        if full not in self._tree.tensors:
-            near = ", ".join(get_close_matches(full, self._tree.tensors)) or "none"
+        full, wanted = self._below + name, self._dtype
+        if (entry := self._entries.get(full)) is None:
+            near = ", ".join(get_close_matches(full, self._entries)) or "none"
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
-        file, entry = self._tree.tensors[full]
         stored = dtype_of(entry.dtype)
         reason = ""
         if stored is None:
@@ -95,7 +77,7 @@ class VarBuilder:
             reason = f"; {stored} to {wanted} would lose more than digits"
         if reason or entry.shape != tuple(shape):
             raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{reason}")
-        tensor = file.cow(full)
+        tensor = self._file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
             return read_only(tensor.value)
@@ -105,14 +87,11 @@ class VarBuilder:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tensors in this part, without the prefix."""
-        return tuple(name.removeprefix(self._below) for name in self._tree.tensors if name.startswith(self._below))
-
-    def __contains__(self, name: str) -> bool:
-        return self._full(name) in self._tree.tensors
+        return tuple(name.removeprefix(self._below) for name in self._entries if name.startswith(self._below))
 
     def close(self) -> None:
-        """Closes the files for all prefixes. Tensors you took stay valid."""
-        self._tree.files.close()
+        """Closes the file for all prefixes. Tensors you took stay valid."""
+        self._file.close()
 
     def __enter__(self) -> "VarBuilder":
         return self
@@ -120,14 +99,10 @@ class VarBuilder:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _full(self, name: str) -> str:
-        return self._below + name
-
     def __repr__(self) -> str:
         taken = [name for name in self.taken if name.startswith(self._below)]
         lines = [f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"]
-        entries = [self._tree.tensors[name][1] for name in taken[:ROWS]]
-        rows = [(entry.name, entry.dtype, str(entry.shape)) for entry in entries]
+        rows = [(name, self._entries[name].dtype, str(self._entries[name].shape)) for name in taken[:ROWS]]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -65,13 +65,12 @@ def vtable_of(kind: type[ctypes.Structure]) -> VTable:
         return kind.infer(kind.from_address(data), x)
 
     def drop(data: int) -> None:
-        getattr(kind, "drop", _wipe)(kind.from_address(data))
+        if hasattr(kind, "drop"):
+            kind.drop(kind.from_address(data))
+        else:
+            ctypes.memset(data, 0, ctypes.sizeof(kind))
 
     return VTable(DROP(drop), ctypes.sizeof(kind), ctypes.alignment(kind), INFER(infer))
-
-
-def _wipe(value: ctypes.Structure) -> None:
-    ctypes.memset(ctypes.addressof(value), 0, ctypes.sizeof(value))
 
 
 class DynBackend:
@@ -113,15 +112,10 @@ def words_of(what: ctypes.Structure | int, count: int | None = None) -> list[tup
     """The 8-byte words of a structure, or `count` words from an address: (field's name, or "+8"; the word as an int).
 
     A double appears as the int with the same bits. An address isn't checked: if nothing is mapped there, SIGSEGV.
-    ValueError unless a structure has whole words, at least `count`; TypeError for anything else, or no count.
     """
     if isinstance(what, ctypes.Structure):
-        start, size = ctypes.addressof(what), ctypes.sizeof(what)
+        start, count = ctypes.addressof(what), ctypes.sizeof(what) // WORD
         names = {getattr(type(what), name).offset: name for name, *_ in what._fields_}
-        if size % WORD or not 0 <= (count or 0) <= size // WORD:
-            asked = "a whole number" if count is None else count
-            raise ValueError(f"a {type(what).__name__} of {size} bytes has {size / WORD:g} words, not {asked}")
-        count = size // WORD if count is None else count
     elif isinstance(what, int) and what > 0 and count is not None:
         start, names = what, {}
     else:

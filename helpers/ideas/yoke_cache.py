@@ -36,15 +36,34 @@ class YokeCache(Generic[K]):
         self._making = threading.RLock()  # one make at a time: whoever wants the same key finds it made
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. If make raises, nothing is kept, and the next get() tries again.
-
-        A yoke that counts for more than the capacity is returned but not kept. ValueError if the cache is closed.
-        """
+        """A clone, the caller's to release. A yoke that counts for more than the capacity isn't kept."""
         if (clone := self.kept(key)) is not None:
             return clone
         with self._making:
-            clone = self.kept(key)
-            return self._made(key) if clone is None else clone
+            if (clone := self.kept(key)) is not None:
+                return clone
+            if self._closed:
+                raise ValueError("this YokeCache is closed: make a new one")
+            self.misses += 1
+            yoke = self.make(key)
+            if not isinstance(yoke, Yoke):
+                what = type(yoke).__name__
+                raise TypeError(f"make({key!r}) returned {what}, not a Yoke: use Yoke.attach or Yoke.owned")
+            weight, clone, dropped = self.weigh(key, yoke), yoke.clone(), []
+            with self._lock:
+                if self._closed or weight > self.capacity:
+                    dropped.append(yoke)
+                else:
+                    self._kept[key] = yoke, weight
+                    self.size += weight
+                while self.size > self.capacity:
+                    _, (oldest, freed) = self._kept.popitem(last=False)
+                    self.size -= freed
+                    self.evictions += 1
+                    dropped.append(oldest)
+            for old in dropped:
+                old.release()
+            return clone
 
     def kept(self, key: K) -> Yoke | None:
         """A clone of the kept yoke, the caller's to release; None if there's none. It neither makes one nor waits."""
@@ -59,29 +78,6 @@ class YokeCache(Generic[K]):
         """The keys of the kept yokes, the least recently used first."""
         with self._lock:
             return list(self._kept)
-
-    def _made(self, key: K) -> Yoke:
-        if self._closed:
-            raise ValueError("this YokeCache is closed: make a new one")
-        self.misses += 1
-        yoke = self.make(key)
-        if not isinstance(yoke, Yoke):
-            raise TypeError(f"make({key!r}) returned {type(yoke).__name__}, not a Yoke: use Yoke.attach or Yoke.owned")
-        weight, clone, dropped = self.weigh(key, yoke), yoke.clone(), []
-        with self._lock:
-            if self._closed or weight > self.capacity:
-                dropped.append(yoke)
-            else:
-                self._kept[key] = yoke, weight
-                self.size += weight
-            while self.size > self.capacity:
-                _, (oldest, freed) = self._kept.popitem(last=False)
-                self.size -= freed
-                self.evictions += 1
-                dropped.append(oldest)
-        for old in dropped:
-            old.release()
-        return clone
 
     def drop(self, key: K) -> None:
         """Releases the kept yoke of `key`, if there's one; clones in use stay valid. The next get() makes it anew."""

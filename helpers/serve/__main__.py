@@ -9,8 +9,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
 
 from ..units import in_words, size  # noqa: E402
-from .budget import SMALLEST_BUDGET, unavailable_reason  # noqa: E402
-from .supervisor import watch  # noqa: E402  numpy reads them when it's imported
+from .supervisor import SMALLEST_BUDGET, watch  # noqa: E402  numpy reads them when it's imported
 
 
 def main() -> None:
@@ -25,11 +24,10 @@ def main() -> None:
         parser.error(f"{options.folder} is no folder")
     if options.workers < 1:
         parser.error(f"{options.workers} workers; use at least 1")
-    if options.memory is not None and (reason := unavailable_reason()):
-        parser.error(reason)
+    if options.memory is not None and sys.platform != "linux":
+        parser.error(f"only Linux keeps a memory budget, and this is {sys.platform}")
     if options.memory is not None and options.memory < SMALLEST_BUDGET:
-        least = in_words(SMALLEST_BUDGET, "bytes")
-        parser.error(f"a budget of {in_words(options.memory, 'bytes')}; use at least {least}")
+        parser.error(f"a budget of {options.memory:,} bytes; use at least {in_words(SMALLEST_BUDGET, 'bytes')}")
     until = sys.stdin.fileno() if options.until_stdin_ends else None
     watch(options.folder.resolve(), options.workers, options.port, until, options.memory)
 

@@ -11,8 +11,12 @@ The client of lesson 02 brings a file: upload("m.safetensors", address, to="/mod
 """
 
 import asyncio
+import mmap
+import os
 from concurrent.futures import Executor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -21,26 +25,73 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ..ideas.safetensors import SafetensorsError
-from ..ideas.yoke import Yoke
+from ..measure.maps import files_in_memory
+from ..measure.process import ended_by
+from ..measure.sharing import sharing
 from ..units import GiB, MiB
-from .digits import BACKENDS
-from .model_store import version_at
-from .payloads import body_of, pictures_in, save_weights, weights_in
-from .scoreboard import Scoreboard
-from .sending import FileAnswer
+from ..whole import whole_file
+from .digits import BACKENDS, check_own, pictures_in
 from .uploads import collected, parts_of, published, receive
-from .validation import Refused, digest_in, name_of, part_in, refused, upload_length_in
-from .versions import Versions
+from .validation import Refused, body_of, digest_in, name_of, part_in, refused, room_on_disk
+from .versions import Versions, version_at
+from .wire import FileAnswer
 
 LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
 INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
+PID, ANSWERS, STARTS, ENDED = range(4)
+NEVER = -1000
+TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
+
+
+class Scoreboard:
+    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux.
+
+    A page of shared memory, which the workers inherit: a row for each, with its process and its answers.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.rows = np.frombuffer(mmap.mmap(-1, 32 * workers), np.int64).reshape(workers, 4)
+        self.rows[:, ENDED] = NEVER
+
+    def started(self, worker: int, pid: int) -> None:
+        self.rows[worker, PID] = pid
+        self.rows[worker, STARTS] += 1
+
+    def ended(self, worker: int, code: int) -> None:
+        """`code`: the exit code, or minus the number of a signal."""
+        self.rows[worker, ENDED] = code
+
+    def figures(self, folder: Path) -> dict[str, Any]:
+        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
+
+        pss counts each page once: divided among all who map it. "mapped pss" is that of the mapped files alone. None
+        where the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited
+        1"; None if there was none.
+        """
+        rows = []
+        for pid, answers, starts, code in self.rows.tolist():
+            row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None, "versions": None,
+                   "mapped": None, "mapped pss": None, "anonymous": None, "pss": None}  # fmt: skip
+            if code != NEVER:
+                row["ended by"] = ended_by(code)
+            with suppress(ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
+                for shares in sharing([pid]).rows:  # one, or none
+                    models = files_in_memory(folder.resolve(), pid)
+                    row["versions"] = len({(region.device, region.inode) for region, _ in models})
+                    row["mapped"] = sum(region.end - region.start for region, _ in models)
+                    row["mapped pss"] = sum(held["Pss"] for _, held in models)
+                    row["anonymous"], row["pss"] = shares.anonymous, shares.pss
+            rows.append(row)
+        columns = {key: [row[key] for row in rows] for key in TOTALS}
+        total = {key: None if None in column else sum(column) for key, column in columns.items()}
+        return {"answered by": os.getpid(), "workers": rows, "together": total}
 
 
 class Service:
     def __init__(self, folder: Path, scoreboard: Scoreboard, worker: int) -> None:
         self.folder, self.scoreboard, self.worker = folder, scoreboard, worker
         self.versions = Versions()
-        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`budget`)
+        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`supervisor`)
         models = "/models/{name}"
         self.app = Starlette(
             routes=[
@@ -50,12 +101,8 @@ class Service:
                 Route(f"{models}/tenants/{{tenant}}", self.change, methods=["PUT"]),
                 Route("/metrics", self.metrics),
             ],
-            exception_handlers={
-                Refused: refused,
-                SafetensorsError: refused,
-                ClientDisconnect: refused,
-                MemoryError: self.out_of_memory,
-            },
+            exception_handlers=dict.fromkeys((Refused, SafetensorsError, ClientDisconnect), refused)
+            | {MemoryError: self.out_of_memory},
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
@@ -77,7 +124,7 @@ class Service:
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
             path, digest = self.path(request, wanted=False), digest_in(request)
-            offset = collected(parts_of(path, digest), upload_length_in(request))
+            offset = collected(parts_of(path, digest), request.headers.get("Upload-Length", ""))
             complete = bool(await published(path, digest))
             return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
         return FileAnswer(self.path(request), request)
@@ -90,14 +137,18 @@ class Service:
         own = None if tenant is None else self.own(path.name, tenant)
         pictures = pictures_in(await body_of(request, LARGEST_BODY))
         version, yoke = await self.versions.lend(path, backend, own)
+
+        def read() -> np.ndarray:
+            return yoke.get().read(pictures)  # no name for the view: it would be one more user of the file
+
         try:
             if yoke.size * len(pictures) < INLINE:
-                answers = read(yoke, pictures)
+                answers = read()
             else:
-                answers = await asyncio.get_running_loop().run_in_executor(self.reading, read, yoke, pictures)
+                answers = await asyncio.get_running_loop().run_in_executor(self.reading, read)
         finally:
             self.versions.give_back(yoke)
-        self.scoreboard.answered(self.worker)
+        self.scoreboard.rows[self.worker, ANSWERS] += 1
         return JSONResponse({"version": version, "digits": answers.tolist()})
 
     async def change(self, request: Request) -> Response:
@@ -105,10 +156,15 @@ class Service:
         own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
         _, yoke = await self.versions.lend(path, "mapped")
         try:
-            weights = weights_in(body, yoke.get().sizes)
+            check_own(body, {name: array.size for name, array in yoke.get().weights.items()})
         finally:
             self.versions.give_back(yoke)
-        await asyncio.to_thread(save_weights, weights, own)
+
+        def save() -> None:
+            with room_on_disk(), whole_file(own, len(body)) as file:
+                file.write(body)
+
+        await asyncio.to_thread(save)
         return JSONResponse({"version": version_at(own)}, 201)
 
     async def out_of_memory(self, request: Request, error: Exception) -> Response:
@@ -121,8 +177,3 @@ class Service:
 
     async def metrics(self, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self.scoreboard.figures, self.folder))
-
-
-def read(yoke: Yoke, pictures: np.ndarray) -> np.ndarray:
-    """The digits. No name for the view: it would be one more user of the file."""
-    return yoke.get().read(pictures)

@@ -1,4 +1,4 @@
-"""The model: a recogniser of digits (helpers.make.digits), and three ways to hold its weights.
+"""The model: a recogniser of digits (helpers.make.digits), what it reads, and three ways to hold its weights.
 
 mapped  views of the file: nothing is read until an answer needs it, and all processes share it
 copied  the file, read into this process's own memory
@@ -7,6 +7,7 @@ half    copied and rounded to float16: half the memory, and each answer converts
 They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06).
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -55,15 +56,6 @@ class Digits:
     def weights(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, field.name) for name, field in zip(NAMES, fields(Digits), strict=True)}
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.weights.values())
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How many numbers each tensor has."""
-        return {name: array.size for name, array in self.weights.items()}
-
     def changed(self, changes: Mapping[str, list]) -> "Digits":
         """These weights with a tenant's own in some places.
 
@@ -83,7 +75,7 @@ class Half(Digits):
         return Digits(*(array.astype(np.float32) for array in self.weights.values())).read(pictures)
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes
+        return object.__sizeof__(self) + sum(array.nbytes for array in self.weights.values())
 
 
 def digits_in(view: memoryview) -> Digits:
@@ -101,9 +93,8 @@ def digits_in(view: memoryview) -> Digits:
         if entry.dtype != "F32" or entry.shape != shape or not hidden or not all(shape):
             raise Refused(422, f"{name} is {entry.dtype} {entry.shape}, not F32 {shape}", "shapes")
         if entry.begin % 4:
-            raise Refused(
-                422, f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed", "aligned"
-            )
+            reason = f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed"
+            raise Refused(422, reason, "aligned")
         arrays.append(np.ndarray(shape, "<f4", view, entry.begin))
     return Digits(*arrays)
 
@@ -118,3 +109,28 @@ BACKENDS: dict[str, Callable[[Path], Yoke]] = {
     "copied": lambda path: Yoke.attach(path.read_bytes(), digits_in),
     "half": halved,
 }
+
+
+def pictures_in(body: bytes) -> np.ndarray:
+    """(n, 64) uint8: 64 bytes for each picture, from 0 (paper) to 16 (ink)."""
+    if not body or len(body) % PIXELS:
+        raise Refused(422, f"{len(body):,} bytes aren't pictures of {PIXELS}")
+    pictures = np.frombuffer(body, np.uint8).reshape(-1, PIXELS)
+    if pictures.max() > INK:
+        raise Refused(422, f"a pixel is {pictures.max()}; 0 (paper) to {INK} (ink)")
+    return pictures
+
+
+def check_own(body: bytes, sizes: Mapping[str, int]) -> None:
+    """A tenant's own weights, as JSON: for some of the tensors in OWN, as many finite numbers as the model has."""
+    try:
+        weights = json.loads(body)
+        with np.errstate(over="ignore"):
+            arrays = {name: np.asarray(values, np.float32) for name, values in weights.items()}
+        fit = arrays and all(name in OWN and array.size == sizes[name] for name, array in arrays.items())
+        fit = fit and all(np.isfinite(array).all() for array in arrays.values())
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        fit = False
+    if not fit:
+        lists = ", ".join(f"{name}: {sizes[name]:,}" for name in OWN)
+        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {lists}", "numbers")

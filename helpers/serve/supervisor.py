@@ -1,8 +1,21 @@
-"""The process that watches the workers: it forks them, and replaces one that dies.
+"""The process that watches the workers: it forks them, and replaces one that dies. And what a worker does.
 
-Workers are forked once everything is imported, so one that dies is replaced within a tenth of a second.
+All workers share a port, and the model's pages. They are forked once everything is imported, so one that dies is
+replaced within a tenth of a second. A worker ends when the other end of its pipe closes: by the watcher, or by the
+watcher's death.
+
+A worker can have a budget: how much memory of its own it may take. The kernel refuses more (RLIMIT_DATA, setrlimit(2)).
+The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
+stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
+An allocation that fails half-way can leak memory, in CPython or in a C library. Kill a worker that answers nothing but
+503, and a new one takes its place.
+
+Two things must be there before the limit is set, because a failure later would do harm: threads, and the
+buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
+and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
 """
 
+import asyncio
 import gc
 import os
 import resource
@@ -11,17 +24,32 @@ import signal
 import socket
 import sys
 import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Barrier, Thread
 
-from .app import Service
-from .budget import one_arena, warm
-from .scoreboard import Scoreboard
-from .workers import GRACE_S, run
+import numpy as np
+from uvicorn import Config, Server
+
+from ..libc import libc
+from ..measure.plain import fields
+from ..serving_limits import TIMEOUT_S
+from ..units import KiB, MiB
+from .app import Scoreboard, Service
+from .wire import Protocol
 
 RESTART_PAUSE_S = 0.1  # or workers that can't live would take all the processor's time
 FORK_PAUSE_S = 1.0
 POLL_S = 0.02
+SMALLEST_BUDGET = 8 * MiB  # for an upload, and for the little things of every request
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h
+LONGEST_HEADERS = 32 * KiB
+THREADS = 8  # for what waits for the disk
+SWEEP_S = 0.25  # between looks at what a worker keeps
+GRACE_S = 2.0  # for requests to end when the server does
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -43,7 +71,8 @@ class Place:
 
 def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
-    one_arena()
+    with suppress(AttributeError, TypeError):  # where there's a mallopt(3), all threads share what they free
+        libc().mallopt(M_ARENA_MAX, 1)
     if budget is not None:
         warm()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
@@ -108,8 +137,52 @@ def fork(service: Service, listening: socket.socket, alive: tuple[int, int], bud
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     if not pid:
         os.close(alive[1])
-        run(service, listening, alive[0], budget)
+        code = 1
+        try:
+            asyncio.run(work(service, listening, alive[0], budget))
+            code = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(code)  # what the watcher opened is the watcher's to close
     return pid
+
+
+async def work(service: Service, listening: socket.socket, alive: int, budget: int | None) -> None:
+    """Serves until it's told to end."""
+    loop = asyncio.get_running_loop()
+    loop.add_reader(alive, os._exit, 1)
+    loop.set_default_executor(threads(THREADS))
+    service.reading = threads(1)
+    _, highest = resource.getrlimit(resource.RLIMIT_DATA)
+    if budget is not None:
+        # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
+        libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
+        taken = fields(Path("/proc/self/status").read_text())["VmData"]
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
+    config = Config(
+        service.app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        timeout_keep_alive=int(TIMEOUT_S),
+        timeout_graceful_shutdown=int(GRACE_S),
+    )
+
+    async def sweep() -> None:  # lets go of old versions in a worker that no request wakes
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            with suppress(MemoryError):  # until the next look
+                await asyncio.to_thread(service.versions.drop_outdated)
+
+    looking = asyncio.create_task(sweep())
+    await Server(config).serve(sockets=[listening])
+    looking.cancel()
+    resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))  # shutting down takes a thread, with its stack
 
 
 def stop(places: list[Place]) -> None:
@@ -128,3 +201,20 @@ def _end(number: int, frame: object) -> None:
     for sign in ENDING:
         signal.signal(sign, signal.SIG_IGN)
     raise SystemExit(0)
+
+
+def threads(count: int) -> ThreadPoolExecutor:
+    """A pool whose threads are all there already."""
+    pool, all_there = ThreadPoolExecutor(count), Barrier(count)
+    list(pool.map(lambda _: all_there.wait(), range(count)))
+    return pool
+
+
+def warm() -> None:
+    """Makes OpenBLAS take two buffers, for two threads that multiply. A forked process has them too."""
+    square = np.ones((1000, 1000), np.float32)
+    other = Thread(target=np.matmul, args=(square, square))
+    other.start()
+    while other.is_alive():
+        square[:20] @ square
+    other.join()

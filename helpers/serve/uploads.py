@@ -23,8 +23,8 @@ from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
 from ..whole import regular_file
 from .digits import digits_in
-from .model_store import version_at, version_of
-from .validation import DISK_FULL, Part, Refused, room_on_disk
+from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
+from .versions import version_at, version_of
 
 try:
     import fcntl
@@ -36,10 +36,7 @@ STALE_S = 24 * 3600  # an unfinished file that nobody has added to for so long i
 
 
 async def receive(request: Request, path: Path, part: Part) -> str | None:
-    """Takes a part in. Returns the new version if it was the last part, and None if more must come.
-
-    507 if the disk is full.
-    """
+    """Takes a part in. Returns the new version if it was the last part, and None if more must come."""
     parts = parts_of(path, part.digest)
     with room_on_disk():
         async with locked(parts) as file:
@@ -111,12 +108,11 @@ async def published(path: Path, digest: bytes) -> str | None:
 @lru_cache(16)
 def sha256_of(path: Path, version: str) -> bytes:
     """The checksum of a version, kept: a client that asks again costs no second reading."""
-    with regular_file(path):
-        return sha256(path)
+    return sha256(path)
 
 
 def sha256(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with regular_file(path) as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
@@ -124,10 +120,11 @@ def parts_of(path: Path, digest: bytes) -> Path:
     return path.with_name(f".{path.name}.{digest.hex()[:16]}.part")
 
 
-def collected(parts: Path, size: int | None) -> int:
-    """How many bytes have arrived of a file of `size` bytes: 0 if there are more, because they can't become it."""
+def collected(parts: Path, size: str) -> int:
+    """How many bytes have arrived of a file of `size` bytes, if the client says it (Upload-Length). 0 if there are
+    more, because they can't become it."""
     offset = parts.stat().st_size if parts.exists() else 0
-    return 0 if size is not None and offset > size else offset
+    return 0 if LENGTH.fullmatch(size) and offset > int(size) else offset
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -40,8 +40,7 @@ def room_on_disk() -> Iterator[None]:
         raise Refused(507, "the disk is full") from None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A part of an upload: bytes `first` to `last` of `size`, of a file with this SHA-256 (32 bytes)."""
 
     first: int
@@ -63,10 +62,14 @@ def digest_in(request: Request) -> bytes:
     return b64decode(header[1])
 
 
-def upload_length_in(request: Request) -> int | None:
-    """The size of the file that a HEAD asks about; None if it doesn't say."""
-    length = request.headers.get("Upload-Length", "")
-    return int(length) if LENGTH.fullmatch(length) else None
+async def body_of(request: Request, largest: int) -> bytes:
+    """All of the body; refused as soon as it's too long."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > largest:
+            raise Refused(413, f"a body has at most {largest:,} bytes")
+    return bytes(body)
 
 
 def part_in(request: Request, largest: int) -> Part:

@@ -1,61 +1,80 @@
-"""One connection. The kernel copies a file to its socket: sendfile(2), by way of asyncio's loop.sendfile.
+"""One connection, on which a file goes out (GET).
 
-ASGI has a message for that, http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol
-does. h11, which writes and checks the frames of HTTP, only has to hear how many bytes have gone by
-(h11.Connection.send_with_data_passthrough). One thing to know: where a page isn't in the page cache, sendfile waits for
-the disk, and so does everybody else whom this worker serves. helpers/serving_limits.py has the limits on slow clients.
+The kernel copies the file to the socket: sendfile(2), by way of asyncio's loop.sendfile. ASGI has a message for that,
+http.response.zerocopysend, but uvicorn doesn't know it. This subclass of its protocol does. h11, which writes and
+checks the frames of HTTP, only has to hear how many bytes have gone by (h11.Connection.send_with_data_passthrough).
+One thing to know: where a page isn't in the page cache, sendfile waits for the disk, and so does everybody else whom
+this worker serves.
 
-Why uvicorn with h11? benchmarks/bench_serve.py compares it with uvicorn and httptools, hypercorn and granian. Two of
-them give more answers per second. But h11 limits the length of headers, is written in Python alone, and lets us get
-at the socket, which granian, written in Rust, doesn't.
+helpers/serving_limits.py has the limits on slow clients.
+
+Why uvicorn with h11? benchmarks/README.md compares it with others, some of which are faster.
 """
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+import os
+from pathlib import Path
 from typing import BinaryIO
 
 import h11
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
-from ..serving_limits import SLOWEST, TIMEOUT_S, ClientGone, LimitedProtocol, Message, Send
+from ..serving_limits import SLOWEST, TIMEOUT_S, ClientGone, LimitedProtocol
+from ..units import KiB, MiB
+from ..whole import regular_file
+from .versions import version_of
 
-PIECE = 4 << 20  # bytes for one sendfile
-
-
-class Passed:
-    """Bytes that h11 only counts."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
+PIECE = 4 * MiB  # for one sendfile
+CHUNK = 256 * KiB  # through user space
 
 
-class ZeroCopyProtocol(LimitedProtocol):
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        super().connection_made(transport)
-        self.application = partial(self._with_zero_copy, self.application)
+class FileAnswer(Response):
+    """A download ends on the version it began on: the file stays open. ETag names the version."""
 
-    async def _with_zero_copy(self, application: Callable, scope: Message, receive: Callable, send: Send) -> None:
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.zerocopysend":
-                await self._send_file(message["file"], message.get("offset", 0), message["count"])
-                message = {"type": "http.response.body", "more_body": message.get("more_body", False)}
-            await send(message)
+    def __init__(self, path: Path, request: Request) -> None:
+        super().__init__()
+        self.path, self.request = path, request
 
-        scope.setdefault("extensions", {})["http.response.zerocopysend"] = {}
-        await application(scope, receive, sending)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with regular_file(self.path) as file:
+            status = os.fstat(file.fileno())
+            headers = {"etag": f'"{version_of(status)}"', "content-length": str(status.st_size),
+                       "content-type": "application/octet-stream"}  # fmt: skip
+            raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+            count = 0 if self.request.method == "HEAD" else status.st_size
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": raw})
+                if count and self.request.query_params.get("through") != "user":
+                    return await send({"type": "http.response.zerocopysend", "file": file, "count": count})
+                while count and (data := await asyncio.to_thread(file.read, min(count, CHUNK))):
+                    count -= len(data)
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+                await send({"type": "http.response.body"})
+            finally:
+                await asyncio.to_thread(file.close)  # if it's deleted, the last one to close it frees its pages
 
-    async def _send_file(self, file: BinaryIO, offset: int, count: int) -> None:
+
+class Protocol(LimitedProtocol):
+    """uvicorn's protocol with limits, and with sendfile."""
+
+    async def prepared(self, message: Message) -> Message:
+        if message["type"] != "http.response.zerocopysend":
+            return message
+        await self._send_file(message["file"], message["count"])
+        return {"type": "http.response.body"}
+
+    async def _send_file(self, file: BinaryIO, count: int) -> None:
+        offset = 0
         try:
-            self.conn.send_with_data_passthrough(h11.Data(data=Passed(count)))
-            while count:
-                piece = min(count, PIECE)
+            self.conn.send_with_data_passthrough(h11.Data(data=range(count)))  # h11 only asks for its len()
+            while offset < count:
+                piece = min(count - offset, PIECE)
                 async with asyncio.timeout(max(TIMEOUT_S, piece / SLOWEST)):
                     sent = await self.loop.sendfile(self.transport, file, offset, piece, fallback=False)
                 if not sent:
                     raise ClientGone  # the file got shorter
-                offset, count = offset + sent, count - sent
+                offset += sent
         except (OSError, RuntimeError, h11.LocalProtocolError) as error:  # the connection is closing; TimeoutError too
             raise ClientGone from error
