@@ -42,6 +42,16 @@ class Whereabouts(Tabled):
         return self.states.region
 
     @property
+    def pages(self) -> int | None:
+        """How many pages hold the bytes; None if not measured."""
+        return None if self.states.states is None else len(self.states)
+
+    @property
+    def present(self) -> int | None:
+        """How many of these pages were in memory; None if not measured."""
+        return self.states.present
+
+    @property
     def file(self) -> str | None:
         """The file's name, with ", deleted" if it has been; None if there is no file."""
         return self.path and self.path.name + ", deleted" * self.states.region.deleted
