@@ -27,14 +27,10 @@ from helpers.ideas.arena import (
     snapshot,
 )
 from helpers.ideas.kmers import KmerIndex
-from helpers.make import dna
-from helpers.measure import page_map, where
-from helpers.measure.maps import why_not
-from helpers.units import MiB
+from helpers.measure import where
 
 LINUX = sys.platform == "linux"
 SIZE = FORMAT.size
-PAGES = pytest.mark.skipif(bool(why_not()), reason=why_not() or "pages can be read")
 RECORD = np.dtype([("id", "u4"), ("where", "u8"), ("name", "S3")])
 
 
@@ -279,19 +275,6 @@ def test_build_that_was_overtaken_is_repeated(path: Path, monkeypatch: pytest.Mo
     Arena.open(path, "test", b"mine").close()
 
 
-@PAGES
-def test_opening_touches_the_same_pages_of_every_size(path: Path):
-    touched = []
-    for size in (MiB, 64 * MiB):
-        with Arena.create(path, "test") as builder:
-            builder.root = builder.place(np.zeros(size, "u1"))
-        os.sync()
-        with Arena.open(path, "test") as arena:
-            touched.append(page_map(arena._yoke.get()).present)
-            assert len(page_map(arena._yoke.get())) > size // 4096
-    assert touched[1] <= max(2 * touched[0], 32), "at most what the kernel brings around one page"
-
-
 # --- the index of a text
 def naive(text: bytes, k: int) -> dict[str, list[int]]:
     """Each word of k letters, and where it begins."""
@@ -319,11 +302,6 @@ def test_every_word_is_found_where_it_stands(text: str, k: int):
             assert (np.diff(index.codes.astype(object)) >= 0).all()
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return dna(tmp_path_factory.mktemp("dna") / "text", "2 MiB")
-
-
 def test_the_last_word_of_all(path: Path):
     source = path.with_name("text")
     source.write_bytes(b"T" * 34)
@@ -331,7 +309,7 @@ def test_the_last_word_of_all(path: Path):
         assert index.codes.tolist() == [2**64 - 1] * 3 and index.find("T" * 32).tolist() == [0, 1, 2]
 
 
-def test_the_index_follows_its_text(text: Path, path: Path):
+def test_the_index_follows_its_text(path: Path):
     source = path.with_name("text")
     source.write_bytes(b"ACGTACGT")
     inode = []

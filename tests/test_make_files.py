@@ -11,7 +11,7 @@ import pytest
 from helpers.folders import generated
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
 from helpers.make import DAMAGES, damaged, dna, record, records, sharded_model, tensor_file
-from helpers.make.records import KINDS, RECORD
+from helpers.make.records import KINDS
 from helpers.make.tensors import DTYPES
 from helpers.measure import measure
 from helpers.units import KiB, MiB
@@ -88,28 +88,23 @@ def test_a_file_of_few_bytes_claims_nobody_s(tmp_path, make):
         make(tmp_path / "a")
 
 
-@pytest.mark.parametrize("make", [lambda seed: dna("a", 1, seed), lambda seed: records("a", 1, seed=seed)])
-def test_a_wrong_seed_is_refused(make):
-    for seed in (-1, 2**32):
-        with pytest.raises(ValueError, match=f"4294967295, not {seed}"):
-            make(seed)
-
-
 def test_memory_does_not_grow_with_the_file():
     """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
 
     def peaks():
         import tracemalloc
 
-        from helpers.make import dna, records, sharded_model
+        from helpers.make import dna, random_file, records, sharded_model
 
         dna("warm-up", 2**20)
         found = {}
-        for make, *args in ((sharded_model, "a", "64 MiB"), (dna, "b", "32 MiB"), (records, "c", 40_000, "binary")):
-            tracemalloc.start()
-            make(*args)
-            found[make.__name__] = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
+        made = [(dna, "b", "32 MiB"), (records, "c", 40_000, "binary"), (random_file, "d", "64 MiB")]
+        for make, *args in [(sharded_model, "a", "64 MiB"), *made]:
+            for doing in ("writing", "checking"):
+                tracemalloc.start()
+                make(*args)
+                found[f"{make.__name__}, {doing},"] = tracemalloc.get_traced_memory()[1]
+                tracemalloc.stop()
         return found
 
     for maker, peak in measure(peaks).value.items():
@@ -140,20 +135,12 @@ def test_a_model_fills_its_size_and_is_what_the_reference_writer_would_write(tmp
         assert path.read_bytes() == pytest.importorskip("safetensors.numpy").save(found)
 
 
-def test_the_order_and_padding_of_other_dtypes_are_the_reference_writer_s_too(tmp_path):
-    path = tensor_file(tmp_path / "a", {dtype.lower(): (dtype, (3,)) for dtype in DTYPES} | {"ä": ("U8", (1,))})
-    assert path.read_bytes() == pytest.importorskip("safetensors.numpy").save(read(path))
-
-
 def test_values_are_small_spread_and_no_nan(tmp_path):
     path = tensor_file(tmp_path / "a", {word: (word, (4, 1000)) for word in ("F32", "F16", "I8", "U64")})
     for word, values in read(path).items():
+        assert len(np.unique(values)) > (1000 if word != "I8" else 255)
         if word.startswith("F"):
             assert np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
-            assert len(np.unique(values)) > 1000
-        else:
-            assert word == "U64" or (values.min(), values.max()) == (-128, 127)
-            assert len(np.unique(values)) == {"I8": 256, "U64": 4000}[word]
 
 
 @pytest.mark.parametrize("misaligned", [False, True])
@@ -163,6 +150,7 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
     header = read_header(path.read_bytes())
     assert {name: (entry.dtype, entry.shape) for name, entry in header.entries.items()} == ALL
     assert header.size % 8 == misaligned
+    assert misaligned or path.read_bytes() == pytest.importorskip("safetensors.numpy").save(read(path))
     for entry in header.entries.values():
         if BITS[entry.dtype] >= 16:
             assert (entry.begin % (BITS[entry.dtype] // 8) == 0) is not misaligned
@@ -244,23 +232,6 @@ def test_shards_that_cannot_be(tmp_path, shards):
 
 # What the format's description forbids, but its implementation accepts.
 LET_PASS = {"leading space", "duplicate key", "metadata is null", "a field too many"}
-BROKEN_RULE = {
-    **{kind: kind for kind in DAMAGES if kind in RULES},
-    "empty file": "too short", "half a character": "not UTF-8", "leading space": "not an object",
-    "metadata of numbers": "metadata", "metadata is null": "metadata",
-    "a field missing": "fields", "a field too many": "fields", "unknown dtype": "dtype",
-    "shape is no list": "shape", "negative length": "shape", "float in a shape": "shape",
-    "NaN offset": "offsets", "float offset": "offsets", "boolean offset": "offsets", "negative offset": "offsets",
-    "one offset": "offsets",
-    "hole": "hole or overlap", "hole at the start": "hole or overlap", "overlap": "hole or overlap",
-    "cut short": "file length", "trailing bytes": "file length",
-}  # fmt: skip
-
-
-def test_there_is_a_damage_for_every_rule():
-    assert set(BROKEN_RULE.values()) == set(RULES)
-    # For these two, which rule is named depends on how deep, and how far, a Python reads.
-    assert set(BROKEN_RULE) | {"too deep", "huge number"} == set(DAMAGES) and "none" not in DAMAGES
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
@@ -270,7 +241,7 @@ def test_a_damaged_file_is_refused_for_what_it_is(kind):
     assert type(data) is bytes and len(data) < 6 * KiB and data == damaged(kind)
     with pytest.raises(SafetensorsError) as caught:
         read_header(data)
-    assert caught.value.rule == BROKEN_RULE.get(kind, caught.value.rule)
+    assert caught.value.rule == kind or kind not in RULES
     if kind in LET_PASS:
         safetensors.deserialize(data)
     else:
@@ -335,14 +306,6 @@ def test_the_part_that_must_be_escaped(tmp_path, escaped):
         assert {char for name in after["name"].tolist() for char in name} >= set(b'"\\\n')
 
 
-def test_coordinates_are_said_exactly_by_six_decimals(tmp_path):
-    made = np.fromfile(records(tmp_path / "a", 2000, "binary"), RECORD)
-    assert RECORD.itemsize == 1072
-    for field, most in (("lat", 90), ("lon", 180)):
-        assert all(float(f"{value:.6f}") == value for value in made[field].tolist())
-        assert made[field].min() < -0.9 * most and made[field].max() > 0.9 * most
-
-
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
@@ -359,13 +322,6 @@ def test_records_that_cannot_be(tmp_path, wanted, says):
 
 
 # DNA
-
-
-def test_dna_has_four_letters_in_equal_parts(tmp_path):
-    text = dna(tmp_path / "a", "1500 KiB").read_bytes()
-    assert len(text) == 1500 * KiB and set(text) == set(b"ACGT")
-    assert all(abs(text.count(letter) / len(text) - 0.25) < 0.005 for letter in (b"A", b"C", b"G", b"T"))
-    assert len({text[i : i + 16] for i in range(0, 64 * KiB, 16)}) == 4 * KiB
 
 
 @pytest.mark.parametrize("size", [0, 3, MiB, MiB + 1])

@@ -263,10 +263,7 @@ def test_trouble_with_one_file_does_not_hold_up_the_others(student: Work, tmp_pa
     for name in ("rust/copy.rs", "rust/cow.rs"):
         (student.lessons / name).write_text("second")
     first, second, third, fourth = after(student)
-    assert first == (
-        f"00_start_here.ipynb can't be brought up to date: no such folder; make it first: {tmp_path / 'stick'}. "
-        "It stays as it is; `make fresh LESSON=00` puts a fresh copy beside it."
-    )
+    assert f"no such folder; make it first: {tmp_path / 'stick'}. " in first and "`make fresh LESSON=00`" in first
     assert second.startswith("01_see_a_page.ipynb can't be brought up to date: Too many levels of symbolic links")
     assert third.startswith(f"{LESSON}: 4 cells") and (student.folder / "rust/cow.rs").read_text() == "second"
     assert fourth.startswith("rust/copy.rs can't be brought up to date: this is a device or a pipe")
