@@ -81,11 +81,6 @@ def mapping_touched(path):
         hold()
 
 
-def mapping_untouched(path):
-    with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ):
-        hold()
-
-
 def shared_memory(path):
     with mmap.mmap(-1, SIZE) as memory:
         write(memory, SIZE)
@@ -99,7 +94,6 @@ def shared_memory(path):
     [
         (anonymous, (SIZE, 0, 0)),
         (mapping_touched, (0, SIZE, 0)),
-        (mapping_untouched, (0, 0, 0)),
         (shared_memory, (0, 0, SIZE)),
     ],
 )
@@ -159,14 +153,11 @@ def test_calls_and_bytes_are_counted_exactly(file):
 @pytest.mark.measured
 @linux
 def test_faults_and_waits_are_the_functions_own():
-    def faults():
-        anonymous(None)
-
     def waits():
         for _ in range(20):
             time.sleep(0.001)
 
-    idle, busy, waiting = measure(lambda: None), measure(faults), measure(waits)
+    idle, busy, waiting = measure(lambda: None), measure(anonymous, None), measure(waits)
     assert busy.faults.minor > idle.faults.minor + SIZE / PAGE / 600  # even if all pages are huge
     assert waiting.switches.voluntary >= 20 > idle.switches.voluntary
 
@@ -182,7 +173,6 @@ def test_times_agree():
     assert busy.user + busy.system == pytest.approx(0.2, rel=0.2)
     assert asleep.wall >= 0.2 > 10 * (asleep.user + asleep.system)
     for run in (busy, asleep):
-        assert np.all(np.diff(run.times) >= 0) and run.times[0] >= 0 and run.times[-1] <= run.wall
         assert len(run.times) == len(run.resident) > 0.2 / 0.001 / 4
 
 
@@ -220,11 +210,6 @@ def memory_bomb():
         kept.append(b"x" * MiB)
 
 
-def test_a_result_comes_back():
-    run = measure(lambda a, b: {"sum": a + b}, 2, 3)
-    assert (run.value, run.ended, run.error) == ({"sum": 5}, "returned", None)
-
-
 def test_an_exception_is_a_result():
     run = measure(raising)
     assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
@@ -249,35 +234,27 @@ def test_an_exit_and_a_signal_are_results(function, number, ended):
 
 
 CELL = """class Reader:
-    def __init__(self, path):
-        self.read = lambda: [open(each) for each in (path,)]
-
-    def steps(self):
-        yield self.read()
-
-
-def nested(path):
-    def inner():
-        return next(Reader(path).steps())
-    return inner()
+    def read(self):
+        return open("absent")
 
 
 def made():
-    return lambda: nested("absent")
+    return lambda: next(Reader().read() for _ in "1")
+
+
+def called():
+    return made()()
 """
 
 
 def test_code_keeps_the_name_of_its_file():
     cell = {"__name__": "a notebook"}
     exec(compile(CELL, "<In [7]>", "exec"), cell)
-    run = measure(cell["nested"], "absent")
-    seen = [(int(line), within) for line, within in re.findall(r'File "<In \[7\]>", line (\d+), in (.+)', run.error)]
-    in_lambda = [(3, "<lambda>"), (3, "<listcomp>")] if sys.version_info < (3, 12) else [(3, "<lambda>")]
-    assert seen == [(12, "nested"), (11, "inner"), (6, "steps"), *in_lambda]
+    seen = re.findall(r'File "<In \[7\]>", line (\d+), in (.+)', measure(cell["called"]).error)
+    assert seen == [("11", "called"), ("7", "<lambda>"), ("7", "<genexpr>"), ("3", "read")]
     assert measure(cell["made"], objects=True).value.__code__.co_filename == "<In [7]>"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
 def test_a_crash_leaves_no_core_file():
     resource = pytest.importorskip("resource")
     usual = resource.getrlimit(resource.RLIMIT_CORE)
@@ -286,18 +263,6 @@ def test_a_crash_leaves_no_core_file():
         assert measure(lambda: resource.getrlimit(resource.RLIMIT_CORE)[0]).value == 0
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, usual)
-
-
-@linux
-def test_a_real_bus_error_is_a_result(tmp_path):
-    def past_the_end(path):
-        path.write_bytes(bytes(8 * PAGE))
-        with open(path, "r+b") as f:
-            memory = mmap.mmap(f.fileno(), 0)
-            f.truncate(PAGE)
-            return memory[4 * PAGE]
-
-    assert measure(past_the_end, tmp_path / "cut").ended == "SIGBUS"
 
 
 @pytest.mark.measured
@@ -316,15 +281,11 @@ class Unreadable:
 
 
 @pytest.mark.parametrize(
-    ("function", "objects", "reason"),
-    [
-        (lambda: bytes(40 * MiB), False, "is larger than 16 MiB"),
-        (lambda: mmap.mmap(-1, PAGE), True, "cannot leave its process"),
-        (Unreadable, True, "cannot be rebuilt here"),
-    ],
+    ("function", "reason"),
+    [(lambda: mmap.mmap(-1, PAGE), "cannot leave its process"), (Unreadable, "cannot be rebuilt here")],
 )
-def test_a_result_that_does_not_come_back_costs_no_measurement(function, objects, reason):
-    run = measure(function, objects=objects)
+def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason):
+    run = measure(function, objects=True)
     assert run.ended == "returned" and run.value is None and reason in run.error and run.wall is not None
 
 
@@ -447,31 +408,13 @@ def test_wrong_options_are_named():
 
 
 # --- nothing is left, whatever it does ----------------------------------------------------------------------
-class Trace:
-    """A pipe for the function to open: says whether any process that opened it is left."""
-
-    def __init__(self, path: Path):
-        os.mkfifo(path)
-        self.path, self.reader = str(path), os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-    def was_there(self) -> bool:
-        try:
-            return os.read(self.reader, 1) == b"x"
-        except BlockingIOError:
-            return False
-
-    def is_left(self) -> bool:
-        try:
-            return os.read(self.reader, 1) != b""
-        except BlockingIOError:
-            return True
-
-
 @pytest.fixture
 def trace(tmp_path):
-    trace = Trace(tmp_path / "pipe")
-    yield trace
-    os.close(trace.reader)
+    """A pipe for the function to open. It reads as x; then as None while any process that opened it is left."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        yield str(path), pipe
 
 
 def opened(path) -> int:
@@ -490,19 +433,14 @@ def crashes(path):
     time.sleep(10)
 
 
-def forks_and_exits_for_ever(path, new_session=False):
+def forks_and_exits_for_ever(path):
     opened(path)
     if os.fork():
         return
     while True:
-        if new_session:
-            os.setsid()
+        os.setsid()
         if os.fork():
             os._exit(0)
-
-
-def so_in_new_sessions(path):
-    forks_and_exits_for_ever(path, True)
 
 
 def hides_behind_two(path):
@@ -515,29 +453,28 @@ def hides_behind_two(path):
 
 
 @linux
-@pytest.mark.parametrize("function", [starts_a_session, crashes, so_in_new_sessions, hides_behind_two])
+@pytest.mark.parametrize("function", [starts_a_session, crashes, forks_and_exits_for_ever, hides_behind_two])
 def test_no_process_outlives_its_case(function, trace):
-    assert measure(function, trace.path).ended == ("SIGSEGV" if function is crashes else "returned")
-    assert trace.was_there() and not trace.is_left()
+    path, pipe = trace
+    assert measure(function, path).ended == ("SIGSEGV" if function is crashes else "returned")
+    assert pipe.read(1) == b"x" and pipe.read(1) == b""
 
 
 @linux
-@pytest.mark.parametrize(
-    ("function", "number"), [(starts_a_session, signal.SIGTERM), (so_in_new_sessions, signal.SIGKILL)]
-)
-def test_no_process_outlives_the_caller(function, number, trace):
+def test_no_process_outlives_the_caller(trace):
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); import test_measure\n"
         "from helpers.measure import measure\n"
-        "def both(name, path): getattr(test_measure, name)(path); open(path + '.ready', 'x'); time.sleep(600)\n"
-        "measure(both, *sys.argv[2:], timeout=600)"
+        "def both(path): test_measure.forks_and_exits_for_ever(path); open(path + '.ready', 'x'); time.sleep(600)\n"
+        "measure(both, sys.argv[2], timeout=600)"
     )
-    caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, function.__name__, trace.path])
-    wait_until(Path(trace.path + ".ready").exists, 60)
-    assert trace.was_there() and trace.is_left()
-    caller.send_signal(number)
+    path, pipe = trace
+    caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, path])
+    wait_until(Path(path + ".ready").exists, 60)
+    assert pipe.read(1) == b"x" and pipe.read(1) is None
+    caller.kill()
     caller.wait()
-    wait_until(lambda: not trace.is_left())
+    wait_until(lambda: pipe.read(1) == b"")
 
 
 def test_many_measures_in_many_threads():
@@ -545,8 +482,8 @@ def test_many_measures_in_many_threads():
         return number, len(bytearray(MiB))
 
     with ThreadPoolExecutor(8) as pool:
-        runs = list(pool.map(lambda number: measure(work, number), range(50)))
-    assert [run.value for run in runs] == [(number, MiB) for number in range(len(runs))]
+        values = list(pool.map(lambda number: measure(work, number).value, range(50)))
+    assert values == [(number, MiB) for number in range(50)]
 
 
 def test_measuring_in_a_folder_that_has_been_deleted(tmp_path, monkeypatch):
@@ -580,20 +517,13 @@ def fills_in_a_fork():
 PROGRAM = f"import os, time\n{getsource(hold)}\nblock = bytearray(b'x') * {SIZE}\nhold()"
 
 
-def fills_in_a_program():
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
-
-
 def fills_in_a_grandchild():
     subprocess.run(["sh", "-c", '"$0" -c "$1"; :', sys.executable, PROGRAM])
 
 
 @pytest.mark.measured
 @linux
-@pytest.mark.parametrize(
-    "function",
-    [fills_in_a_fork, fills_in_a_program, fills_in_a_grandchild],
-)
+@pytest.mark.parametrize("function", [fills_in_a_fork, fills_in_a_grandchild])
 def test_memory_of_what_it_starts_counts(function):
     run = measure(function)
     assert run.ended == "returned" and 0.95 * SIZE < run.peak.anonymous < 2 * SIZE
@@ -730,17 +660,17 @@ def changes_os():
         setattr(os, name, None)
 
 
-SPOILING = [
-    lambda: os.closerange(3, 256),
-    fills_the_table_of_descriptors,
-    empties_the_modules,
-    traces,
-    changes_the_builtins,
-    changes_os,
-]
-
-
-@pytest.mark.parametrize("spoils", SPOILING)
+@pytest.mark.parametrize(
+    "spoils",
+    [
+        lambda: os.closerange(3, 256),
+        fills_the_table_of_descriptors,
+        empties_the_modules,
+        traces,
+        changes_the_builtins,
+        changes_os,
+    ],
+)
 def test_a_function_that_returned_has_returned_whatever_it_spoils(spoils):
     def works():
         block = bytearray(MiB)
@@ -798,7 +728,6 @@ PLAIN = [
 ARRAYS = [
     np.arange(6, dtype="i2").reshape(2, 3),
     np.arange(6).reshape(2, 3).T,
-    np.arange(9)[::2],
     np.array(2.5),
     np.zeros((2, 0), "f4"),
     np.array(["a", "größer"]),
@@ -806,7 +735,6 @@ ARRAYS = [
     np.array([(1, 2.5)], [("n", "i4"), ("x", "f8", (2,))]),
     np.array([1, 2], ">u4"),
     np.float32(1.5),
-    np.True_,
     np.datetime64("2026-01-01"),
 ]
 
@@ -941,7 +869,7 @@ def test_recordings_and_comparisons_survive_json():
 
 
 def test_a_recording_knows_its_machine(file):
-    machine = measure(mapping_untouched, file).machine
+    machine = measure(mapping_touched, file).machine
     assert machine.page_size == PAGE and machine.cores == os.cpu_count()
     assert machine.file_system or not any(one.mountpoint == "/" for one in psutil.disk_partitions(all=True))
     assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
@@ -987,16 +915,13 @@ def test_a_comparison_checks_the_work(tmp_path):
 def test_a_comparison_prepares_every_run(tmp_path):
     log = tmp_path / "log"
 
-    def work(path):
+    def logs(path):
         with open(path, "a") as out:
-            out.write("run\n")
+            out.write(f"{os.getpid()}\n")
 
-    def prepare(path):
-        with open(path, "a") as out:
-            out.write(f"before, in {os.getpid()}\n")
-
-    compare({"a": work, "b": work}, log, repeat=2, heap=True, before=prepare)
-    assert log.read_text().splitlines() == [f"before, in {os.getpid()}", "run"] * 6  # two of them traced
+    compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
+    here = [int(pid) == os.getpid() for pid in log.read_text().split()]
+    assert here == [True, False] * 6  # two of them traced
 
 
 @pytest.mark.measured
