@@ -24,7 +24,7 @@ from pypdf import PdfReader
 from helpers.classroom import charts, forget, lessons
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import Grade, grades, strays
-from helpers.classroom.outputs import cell, file_name, write_all
+from helpers.classroom.outputs import file_name, write_all
 from helpers.classroom.pages import number, one_line
 from helpers.classroom.report import impersonal, summary
 from helpers.classroom.store import HandIn, Row, Student, store
@@ -168,11 +168,9 @@ def test_the_gradebook_holds_every_answer(out: Path):
     rows = table(out / "gradebook.csv")
     assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03")])
     assert {row["name"] for row in rows} >= {
-        "'@everyone",
-        "Zeile Umbruch",
-        "山田 太郎",
-        "Emojina \N{FAMILY} \N{ROCKET}",
-    }
+        "'=HYPERLINK(\"http://192.0.2.1\")", "'@everyone", "Semikolon;'=1+1", "Zeile Umbruch", "Tabea", "山田 太郎",
+        "gnorw Bidimann", "? Halbpaar"
+    }  # fmt: skip
     with store(out) as known:
         wanted = {(one.student, one.exercise): one.outcome for one in known.rows()}
     shown = {(row["student"], row["exercise"]): row["outcome"] for row in rows}
@@ -189,31 +187,8 @@ def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str):
         assert not [one for one in cells if one.lstrip(' "').startswith(FORMULA)]
 
 
-@pytest.mark.parametrize(
-    "text, shown",
-    [
-        ("=1+1", "'=1+1"),
-        ("\t=1+1", "'=1+1"),
-        ("a;=1+1", "a;'=1+1"),
-        ("two\r\nlines", "two lines"),
-        ("\u202egnorw", "gnorw"),
-        ("\ud800", "?"),
-    ],
-)
-def test_a_cell_is_plain_text(text: str, shown: str):
-    assert cell(text) == shown
-
-
 def test_points_are_written_as_people_write_them():
     assert [number(one) for one in (10.0, 7.5, 0.125, 100000.0)] == ["10", "7.5", "0.12", "100000"]
-
-
-def as_moodle_reads_it(path: str) -> tuple[str, str]:
-    """Participant and file name: mod/assign/feedback/file/importziplib.php, is_valid_filename_for_import."""
-    folder, file = path.split("/")
-    _, participant, subtype, plugin, *_ = folder.split("_", 4)
-    assert participant.isdigit() and (subtype, plugin.rstrip("_")) == ("assignsubmission", "file")
-    return participant, file
 
 
 def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
@@ -231,7 +206,9 @@ def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
             "p", "strong", "code"
         }  # fmt: skip
     with zipfile.ZipFile(out / "moodle" / "03-feedback.zip") as archive:
-        assert {as_moodle_reads_it(name) for name in archive.namelist()} == {(key, "03.html") for key in came}
+        # as Moodle's mod/assign/feedback/file/importziplib.php splits it
+        names = [re.fullmatch(r"[^/_]*_(\d+)_assignsubmission_file_?/03\.html", name) for name in archive.namelist()]
+        assert {name and name[1] for name in names} == came
         page = archive.read(archive.namelist()[0]).decode()
     assert "03 Choose between read and mmap" in page and "02 Copy a big file" not in page
 
@@ -287,12 +264,8 @@ def test_an_import_without_students_is_not_written(tmp_path: Path):
 
 
 # --- pages ----------------------------------------------------------------------------------------------------
-def every_page(out: Path) -> list[Path]:
-    return [out / "report.html", *sorted((out / "feedback").iterdir())]
-
-
 def test_what_a_student_writes_is_text_on_every_page(out: Path):
-    pages = every_page(out)
+    pages = [out / "report.html", *sorted((out / "feedback").iterdir())]
     assert len(pages) == STUDENTS + 1
     for path in pages:
         tree = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
@@ -311,12 +284,10 @@ def students(out: Path) -> dict[str, str]:
         return {one.key: one.name for one in known.students()}
 
 
-def test_files_have_safe_names_and_lie_in_their_folder(tmp_path: Path):
-    out = made(tmp_path / "deep" / "grades", 30)
-    assert {path.name for path in tmp_path.iterdir()} == {"deep"}
-    assert {path.name for path in (tmp_path / "deep").iterdir()} == {"grades"}
+def test_files_have_safe_names_and_lie_in_their_folder(out: Path):
+    assert [path.name for path in out.parent.iterdir()] == ["grades"]
     names = [path.name for path in (out / "feedback").iterdir()]
-    assert len(names) == 30 and all(re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names)
+    assert len(names) == STUDENTS and all(re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names)
     assert sum(name.startswith("zwilling-doppelt-") for name in names) == 2
 
 
@@ -344,12 +315,10 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
     assert "Measured: 9\N{NO-BREAK SPACE}MiB anonymous" in path.read_text()
     for words in (
         "Not yet: target is <b>short</b>",
-        "Measured: 9 MiB anonymous",
         "Late · handed in on 26 November 2026, 08:05 · due on 25 November 2026, 18:00",
         "your notebook is from edition 2026-10-01 (9d7e380)",
         "9 of 30 points",
         "4 of 10 points, given by your teacher",
-        "5 of 10 points",
         "See me.",
         "What was judged: cell 31 of your notebook, counted from its top x = '<b>'",
         "The loop ends when n is 0.",  # the hint of 02.chunks that fits the slip
@@ -382,19 +351,15 @@ def test_what_was_not_assigned_is_left_out(tmp_path: Path):
 
 # --- the summary ----------------------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
-    said = Course(
-        students={"bob": "Bob"}, overrides={("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (12.0, "")}
-    )
-    twins = [
-        Student("1", "Ada \x1b[31m"),
-        HandIn("1", "02", "Ada/02\x1b.ipynb", "d", late=True),
-        Student("2", "ada [31m"),
-    ]
+    overrides = {("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (12.0, "")}
+    said = Course(students={"bob": "Bob"}, overrides=overrides)
+    twins = Student("1", "Ada \x1b[31m"), Student("2", "ada [31m")
+    late = HandIn("1", "02", "Ada/02\x1b.ipynb", "d", late=True)
     several = HandIn("cy", "02", "cy/02-1.ipynb", "d", others=("cy/02.ipynb", "cy/02 (1).ipynb"))
     rows = answer("02.chunks", student="1"), answer("02.hidden", "not yet", student="1", half="the bytes")
     ended = answer("02.report", "not graded", student="1")
     settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
-    small(tmp_path, *twins, *rows, ended, several, *settled, said=said)
+    small(tmp_path, *twins, late, *rows, ended, several, *settled, said=said)
     text = summarised(tmp_path, said)
     assert text.splitlines()[0] == "4 students, 6 answers: 2 right, 1 half right, 3 not graded."
     for need, line in (
@@ -432,18 +397,14 @@ def report(folder: Path) -> BeautifulSoup:
 
 def test_the_report_counts_outcomes_and_mistakes(tmp_path: Path):
     things = [HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "") for n in range(10)]
-    causes = ["too-short"] * 3 + ["runs-nothing"] + ["raised"] * 2
-    for n in range(9):
-        cause = causes[n] if n < len(causes) else ""
+    causes = ["too-short"] * 3 + ["runs-nothing"] + ["raised"] * 2 + [""] * 3
+    for n, cause in enumerate(causes):
         because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`" if cause == "raised" else f"`target` {n}"
         row = Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d")
         things.append(replace(row, half="the bytes" if cause == "raised" else ""))
     small(tmp_path, *things, said=Course(students={"absent": "Absent"}))
     page = report(tmp_path)
-    assert (
-        "copy a file that does not fit (02.chunks): 3 right, 2 half right, 4 not yet, 1 not graded, 1 missing"
-        in page.find("img")["alt"]
-    )
+    assert "3 right, 2 half right, 4 not yet, 1 not graded, 1 missing" in page.find("img")["alt"]
     found = [" ".join(item.get_text().split()) for item in page.select(".mistakes")[0].find_all("li")]
     assert found == [
         "too short · 3 (50 %) target 0",
@@ -544,10 +505,8 @@ def test_every_question_of_every_lesson_is_found():
 
 def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
     three = predict("02.three", "?", each=["slurp", "async chunks", "mmap"], unit="MiB")
-    beside = (
-        three.beside({"slurp": 2**28, "async chunks": None, "mmap": 0}),
-        predict("02.chunk", "?", choices=["a", "b"]).beside("a"),
-    )
+    choice = predict("02.chunk", "?", choices=["a", "b"])
+    beside = three.beside({"slurp": 2**28, "async chunks": None, "mmap": 0}), choice.beside("a")
     outputs = [new_output("display_data", {"text/html": one.html, "text/plain": one.text}) for one in beside]
     nbformat.write(new_notebook(cells=[new_code_cell("", outputs=outputs)]), tmp_path / "02_copy_a_big_file.ipynb")
     asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
@@ -633,26 +592,19 @@ def test_what_cannot_be_cut_out_of_a_file_is_reported(tmp_path: Path, capsys: py
     assert (out / "overrides.toml").read_text() == inline
 
 
-def test_an_unknown_student_is_answered_with_those_who_are_near(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_what_cannot_be_forgotten_is_said_and_all_stays(tmp_path: Path, capsys: pytest.CaptureFixture):
     out = made(tmp_path / "grades", 34, taken=())
     before = contents(out)
     for asked, near in (("91000021", "910000021 (Vorname21 Nachname21)"), ("nachname33", "910000033 (Vorname33")):
         assert forget.main([asked, "--out", str(out)]) == 1
         said = capsys.readouterr().err
         assert f"there is no data on {asked!r}; did you mean" in said and near in said
-    assert contents(out) == before
-
-
-def test_forgetting_asks_for_a_folder_that_was_graded_into(tmp_path: Path, capsys: pytest.CaptureFixture):
-    assert forget.main(["ada", "--out", str(tmp_path)]) == 1
-    assert "holds no grades.sqlite" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_nobody_is_forgotten_while_somebody_grades(tmp_path: Path, capsys: pytest.CaptureFixture):
-    out = made(tmp_path / "grades", 3)
     with store(out):
         assert forget.main(["910000002", "--out", str(out)]) == 1
     assert "in use by another grader" in capsys.readouterr().err and "910000002" in students(out)
+    assert contents(out) == before
+    assert forget.main(["ada", "--out", str(tmp_path)]) == 1
+    assert "holds no grades.sqlite" in capsys.readouterr().err and [*tmp_path.iterdir()] == [out]
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------

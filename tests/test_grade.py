@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -57,29 +56,37 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_each_answer_is_judged_once(collected, tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture):
+@pytest.fixture
+def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has this script run in place of each judge."""
+
+    def run(script: str) -> None:
+        shell = tmp_path / "python"
+        shell.write_text(f"#!/bin/sh\n{script}\n")
+        shell.chmod(0o755)
+        monkeypatch.setattr(grading.sys, "executable", str(shell))
+
+    return run
+
+
+def test_each_answer_is_judged_once(
+    collected, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(grading, "PROGRESS_S", 0.0)
     out = tmp_path / "out"
     grade(collected(ada=RIGHT, bob=WRONG.body, eve=b"{"), out, trusted=True)
-    said = capsys.readouterr().out
+    said, progress = capsys.readouterr()
     first = rows(out)
     outcomes = {name: first[name, "02.report"].outcome for name in ("ada", "bob", "eve")}
     assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
     assert first["bob", "02.report"].cause == WRONG.expect and first["ada", "02.chunks"].outcome == "not attempted"
     assert len(first) == 9 and said.startswith("3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not")
     assert said.endswith(f"The results are in {out}: gradebook.csv, feedback, report.html.\n")
+    far = [line for line in progress.splitlines() if line.strip()]  # where no bar can be drawn
+    assert far[0] == "notebooks read: 0" and "notebooks read: 3" in far and far[-1].startswith("judged 9 of 9 answers")
     asked.clear()
     grade(collected(), out, trusted=True)
     assert not asked and rows(out) == first
-
-
-def test_it_says_how_far_it_is_where_no_bar_can_be_drawn(
-    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-):
-    monkeypatch.setattr(grading, "PROGRESS_S", 0.0)
-    grade(collected(ada="x = 1", bob="x = 1"), tmp_path / "out", trusted=True)
-    said = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
-    assert said[:3] == ["notebooks read: 0", "notebooks read: 1", "notebooks read: 2"]
-    assert [line for line in said if "judged" in line][-1].startswith("judged 6 of 6 answers")
 
 
 def test_what_has_changed_is_judged_again_and_nothing_else(
@@ -102,15 +109,10 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
     assert asked == ["02.report"] and rows(out)["ada", "02.report"].outcome == "right"
 
 
-def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, instead):
     """The judge is killed whenever it's asked about 02.chunks."""
-    shell = tmp_path / "python"
-    shell.write_text(
-        f'#!/bin/sh\nread -r asked\ncase "$asked" in *02.chunks*) echo no such luck >&2; kill -SEGV $$;; esac\n'
-        f'(echo "$asked"; cat) | "{sys.executable}" "$@"\n'
-    )
-    shell.chmod(0o755)
-    monkeypatch.setattr(grading.sys, "executable", str(shell))
+    kill = 'case "$asked" in *02.chunks*) echo no such luck >&2; kill -SEGV $$;; esac'
+    instead(f'read -r asked\n{kill}\n(echo "$asked"; cat) | "{sys.executable}" "$@"')
     grade(collected(ada=RIGHT, bob=RIGHT), tmp_path / "out", trusted=True)
     found = rows(tmp_path / "out")
     for name in ("ada", "bob"):
@@ -119,11 +121,8 @@ def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, monke
         assert "SIGSEGV" in ended.because and "no such luck" in ended.because
 
 
-def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    shell = tmp_path / "python"
-    shell.write_text(f"#!/bin/sh\necho asked >>{tmp_path}/times\nkill -PROF $$\n")
-    shell.chmod(0o755)
-    monkeypatch.setattr(grading.sys, "executable", str(shell))
+def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, instead):
+    instead(f"echo asked >>{tmp_path}/times\nkill -PROF $$")
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
     found = rows(tmp_path / "out").values()
     assert {(row.outcome, row.because) for row in found} == {("not graded", grading.TOO_LONG)} and len(found) == 3
@@ -148,11 +147,8 @@ def test_what_was_slow_beside_others_is_asked_again_alone(collected, tmp_path: P
     assert len(asked) == 4
 
 
-def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    shell = tmp_path / "python"
-    shell.write_text("#!/bin/sh\nexec sleep 600\n")
-    shell.chmod(0o755)
-    monkeypatch.setattr(grading.sys, "executable", str(shell))
+def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, instead, monkeypatch: pytest.MonkeyPatch):
+    instead("exec sleep 600")
     monkeypatch.setattr(grading, "TIMEOUT_S", 0.5)
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
     assert {row.outcome for row in rows(tmp_path / "out").values()} == {"not graded"}
@@ -190,15 +186,6 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
     assert not (tmp_path / "another").exists()
 
 
-def below(pid: int) -> dict[psutil.Process, str]:
-    """All the processes that a process has started, directly or not, with their names."""
-    found = {}
-    for one in psutil.Process(pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            found[one] = one.name()
-    return found
-
-
 @pytest.mark.skipif(
     bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
 )
@@ -206,13 +193,13 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_pa
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(5)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
     command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out, "--timeout", "3"]
-    grader = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    grader = psutil.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
-    while "bwrap" not in (started := below(grader.pid)).values() and time.monotonic() < until:
+    while "bwrap" not in str(started := grader.children(recursive=True)) and time.monotonic() < until:
         time.sleep(0.1)
     grader.kill()
     grader.wait()
-    assert not psutil.wait_procs(list(started), timeout=10)[1]
+    assert not psutil.wait_procs(started, timeout=10)[1]
     grade(folder, out, timeout=3)
     found = rows(out)
     assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")
