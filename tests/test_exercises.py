@@ -93,12 +93,19 @@ def test_starter_is_the_notebook_s_cell(one: Exercise):
     assert cells[0].source == one.cell
 
 
-@pytest.mark.parametrize("most", [SMALL, pytest.param(None, marks=pytest.mark.slow)], ids=["small", "full size"])
 @each_judged
-def test_solution_is_right(one: Exercise, most: int | None):
-    verdict = one.check(one.made(one.solution_source), size=min(one.size, most or one.size))
+def test_solution_is_right(one: Exercise):
+    verdict = one.check(one.made(one.solution_source), size=min(one.size, SMALL))
     assert verdict.outcome == "right", repr(verdict)
     assert verdict.figures or verdict.recording.missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, id=one.key, marks=marks(one)) for one in exercises() if one.size > SMALL]
+)
+def test_solution_is_right_at_the_size_of_a_class(one: Exercise):
+    assert one.check(one.made(one.solution_source)).outcome == "right"
 
 
 @pytest.mark.slow
