@@ -154,10 +154,10 @@ def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[
         if isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-12):
             continue
         begin += f" with cut={cut:.4g}, expected {wanted:.9g}, got {got:.9g}."
-        if cut:
-            why = "Without a cut it was right. Does `total` take off `cut`, and does every length stop at 0?"
-            raise NotYet("wrong-cut", f"{begin} {why}")
         if isclose(got, wanted, rel_tol=1e-4):
             why = "Only the first digits are right. Which dtype do you keep the lengths in?"
             raise NotYet("short-floats", f"{begin} {why}")
+        if cut:
+            why = "Without a cut it was right. Does `total` take off `cut`, and does every length stop at 0?"
+            raise NotYet("wrong-cut", f"{begin} {why}")
         raise NotYet("wrong-total", begin)
