@@ -60,7 +60,7 @@ test: env  ## all tests that are fast, and three lessons, in five minutes (TESTA
 test-slow: env  ## the other tests: all lessons, all right and wrong answers, other Pythons
 	$(call both,$(call ALONE,slow),$(call BESIDE,slow))
 
-test-all: test test-slow  ## all tests, in 15 minutes
+test-all: test test-slow  ## all tests, in a quarter of an hour
 
 test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py

@@ -150,7 +150,7 @@ def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[
     """Raises NotYet for a wrong total, and says what kind of slip makes it, if that shows."""
     if isinstance(found, str):
         raise NotYet("other-type", f"{begin} expected a function that returns a number, got {called(found)}.")
-    are_near = all(isclose(*pair, rel_tol=1e-5, abs_tol=1e-12) for pair in zip(found, right, strict=True))
+    are_near = all(abs(got - wanted) < 1e-6 * max(right) for got, wanted in zip(found, right, strict=True))
     for cut, got, wanted in zip(cuts, found, right, strict=True):
         if isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-12):
             continue
