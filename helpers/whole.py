@@ -5,7 +5,6 @@ What isn't complete yet is in a folder that is locked. If its process is killed,
 
 import errno
 import glob
-import math
 import os
 import shutil
 import stat
@@ -113,14 +112,14 @@ def locked_folder(parent: Path, name: str) -> tuple[Path, int]:
 
 
 @contextmanager
-def alone(folder: Path, timeout: float = math.inf) -> Iterator[None]:
+def alone(folder: Path, timeout: float | None = None) -> Iterator[None]:
     """Meanwhile no other process is in such a block for this folder, unless one stays there for `timeout` seconds.
     Where a system has no locks, nobody waits."""
-    until = time.monotonic() + timeout
+    until = time.monotonic() + (timeout or 0)
     with ExitStack() as stack:
-        while time.monotonic() < until:
+        while timeout is None or time.monotonic() < until:
             try:
-                stack.callback(os.close, lock(folder))
+                stack.callback(os.close, lock(folder, wait=timeout is None))
                 break
             except BlockingIOError:
                 time.sleep(0.005)
@@ -138,14 +137,14 @@ def remove_folder(folder: Path) -> None:
             subprocess.run([*command, "--", folder], capture_output=True)
 
 
-def lock(folder: Path) -> int:
+def lock(folder: Path, wait: bool = False) -> int:
     """A descriptor that holds the folder's lock, flock(2), until it's closed. BlockingIOError if another process holds
-    the lock, another OSError if the system has no locks."""
+    the lock and this doesn't `wait`, another OSError if the system has no locks."""
     if not fcntl:
         raise OSError("no locks on this system")
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # refuses a pipe that somebody put there
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         return descriptor
     except OSError:
         os.close(descriptor)
