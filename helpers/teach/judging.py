@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
+from html import escape
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -59,18 +60,16 @@ class Verdict:
     def lead(self) -> str:
         return {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}[self.outcome]
 
-    @property
-    def _below(self) -> list[str]:
-        measured = [f"Measured: {' · '.join(self.figures)}"] if self.figures else []
-        return measured + ([f"Judged: {self.judged}"] if self.judged else [])
-
     def __repr__(self) -> str:
-        return "\n".join([f"{self.lead} {plain(self.because)}", *map(plain, self._below)])
+        measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
+        judged = f"\nJudged: {plain(self.judged)}" if self.judged else ""
+        return f"{self.lead} {plain(self.because)}{measured}{judged}"
 
     def _repr_html_(self) -> str:
-        below = "".join(f"<p>{inline(line)}</p>" for line in self._below)
         text = f"<p>{badge(self.outcome, self.lead)} {inline(self.because)}</p>"
-        return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{below}</div>'
+        measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
+        judged = f"<p>Judged: {inline(self.judged)}</p>" if self.judged else ""
+        return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}{judged}</div>'
 
 
 class NotYet(Exception):
