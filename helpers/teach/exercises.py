@@ -22,7 +22,7 @@ from ..kernel import running_shell
 from . import exercise_files, inside, state
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
-from .source import NotCarried, Source, handed_over, is_same, source_named
+from .source import NotCarried, Source, handed_over, is_same, running_cell, source_named
 from .words import Said, block, inline, paragraphs, plain, short
 
 FILE = "exercises"
@@ -221,7 +221,7 @@ class Exercise:
 def _elsewhere(source: Source) -> str:
     """Which of the kernel's cells was judged, if it isn't the one that runs."""
     shell = running_shell()
-    running = f"<In [{len(shell.history_manager.input_hist_raw) - 1}]>" if shell else source.file
+    running = f"<In [{running_cell(shell)}]>" if shell else source.file
     is_other = source.file.startswith("<In ") and source.file != running
     return f"`{source.name}` of cell {source.file[4:-1]}" if is_other else ""
 

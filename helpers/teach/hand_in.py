@@ -103,11 +103,9 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
         return "starter" if found else "not there", ""
     if not found.again:
         return ANSWERED, ""
-    again, file = found.again.strip("<>"), found.file.strip("<>")
-    return (
-        ANSWERED,
-        f"{again} defines it again below the cell that checks it; what counts is {file}, which you checked.",
-    )
+    again, counts = found.again.strip("<>"), found.file.strip("<>")
+    note = f"{again} defines it again below the cell that checks it; what counts is {counts}, which you checked."
+    return ANSWERED, note
 
 
 def _cells(path: Path | None) -> list[Cell]:

@@ -188,11 +188,16 @@ def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Coll
         yield [(file, "".join(linecache.getlines(file)))], runs.__globals__, ()
 
 
+def running_cell(shell: Any) -> int:
+    """The number of the cell that runs now, or ran last."""
+    return len(shell.history_manager.input_hist_raw) - 1
+
+
 def _as_run(shell: Any, number: int, text: str) -> str:
     """The part of a cell that was executed: to the statement that raised, or through the one that runs now."""
     frames = (frame for frame, _ in traceback.walk_stack(None) if frame.f_globals is shell.user_ns)
     lines = [frame.f_lineno for frame in frames if frame.f_code.co_name == "<module>"]
-    running = lines[:1] if number == len(shell.history_manager.input_hist_raw) - 1 else []
+    running = lines[:1] if number == running_cell(shell) else []
     failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
     trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
     raised = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame
