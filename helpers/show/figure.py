@@ -99,13 +99,16 @@ class Picture:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes a .png, or an .svg for slides, completely or not at all; ValueError for any other suffix."""
-        path, vectors = Path(path), io.BytesIO()
+        path = Path(path)
         if path.suffix not in (".png", ".svg"):
             raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        if path.suffix == ".svg":
-            with look():
-                self.figure.savefig(vectors, format="svg", metadata={"Date": None})
-        write_whole(path, vectors.getvalue() or self.png)
+        write_whole(path, self.png if path.suffix == ".png" else self._svg())
+
+    @look()
+    def _svg(self) -> bytes:
+        data = io.BytesIO()
+        self.figure.savefig(data, format="svg", metadata={"Date": None})
+        return data.getvalue()
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
