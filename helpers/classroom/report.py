@@ -14,7 +14,7 @@ from statistics import median
 from .. import folders
 from ..teach.words import plain, short
 from ..units import in_words
-from .charts import MIN_ANSWERS, outcomes, pictures
+from .charts import MIN_ANSWERS, OUTCOMES, outcomes, pictures
 from .course import Course
 from .grades import Grade, strays
 from .grades import grades as joined
@@ -29,7 +29,7 @@ OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
 IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
-OUTCOMES = ("right", "half right", "not yet", "not attempted", "not graded")
+HANDED_IN = [kind.word for kind in OUTCOMES if kind.word != "missing"]
 
 
 def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, *, trusted: bool) -> str:
@@ -164,8 +164,8 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     return text(
         "graded.txt.j2",
         students=len({grade.student for grade in grades}),
-        answers=sum(counts[outcome] for outcome in OUTCOMES),
-        counts=[f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]],
+        answers=sum(counts[outcome] for outcome in HANDED_IN),
+        counts=[f"{counts[outcome]} {outcome}" for outcome in HANDED_IN if counts[outcome]],
         needs=needs,
         folder=folder,
         files=dict.fromkeys(path.relative_to(folder).parts[0] for path in written),

@@ -65,7 +65,7 @@ class Whereabouts(Tabled):
         rows = [
             ("memory", f"{self.memory}: {self.file}, from byte {self.offset:,}" if self.path else self.memory),
             ("bytes", f"{in_words(self.size, 'bytes')} at {self.address:#x}"),
-            ("pages in memory", f"not here: {states.why}" if states.why else f"{states.present:,} of {len(states):,}"),
+            ("pages in memory", f"not here: {states.why}" if states.why else f"{self.present:,} of {self.pages:,}"),
             *((f"… {state.words}", f"{count:,}") for state, count in states.counts.items() if state),
             ("writable", f"{yes}: {self.reason}" if self.reason else yes),
             *(("owned by" if i else "object", f"{name}: {role}") for i, (name, role) in enumerate(self.owners)),
