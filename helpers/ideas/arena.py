@@ -36,7 +36,7 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr, read_array_header_1
 
 from ..units import in_words
 from ..whole import whole_file
-from .carts import EmptyFile, MappedFile
+from .carts import Closing, EmptyFile, MappedFile
 from .yoke import Yoke
 
 ALIGNMENT = 64  # a cache line, and more than any dtype needs
@@ -76,7 +76,7 @@ class Builder:
         return self._file.write(data)
 
 
-class Arena:
+class Arena(Closing):
     """A snapshot, mapped by `Arena.open`. Views you took stay valid after close() or the end of a `with`."""
 
     def __init__(self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], root: int) -> None:
@@ -136,12 +136,6 @@ class Arena:
 
     def close(self) -> None:
         self._yoke.release()
-
-    def __enter__(self) -> "Arena":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Arena({os.fspath(self.path)!r}, {in_words(self.size, 'bytes')})"

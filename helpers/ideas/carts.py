@@ -24,6 +24,16 @@ Buffer = bytes | bytearray | mmap.mmap
 ADVICE = "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
 
 
+class Closing:
+    """What ends with close() can be used in a `with`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 @runtime_checkable
 class Cart(Protocol):
     """An owner that lends its bytes.

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..whole import regular_file
 from .arena import Arena, Builder, snapshot
+from .carts import Closing
 
 LONGEST = 32  # letters of two bits fit into 64 bits
 OTHER = 4
@@ -28,7 +29,7 @@ ROOT = np.dtype([("codes", "u8"), ("positions", "u8")])  # their offsets in the 
 LAYOUT = f"k-mer index 2: {ROOT.descr}"
 
 
-class KmerIndex:
+class KmerIndex(Closing):
     """The k-mers of a text, by word: codes and positions, read-only views of the arena. Make it with `KmerIndex.of`."""
 
     def __init__(self, arena: Arena, k: int) -> None:
@@ -67,12 +68,6 @@ class KmerIndex:
         """Unmaps the arena, unless somebody still has a view of it."""
         self.codes = self.positions = None
         self.arena.close()
-
-    def __enter__(self) -> "KmerIndex":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def codes_of(letters: np.ndarray, k: int) -> np.ndarray:

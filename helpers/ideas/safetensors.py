@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PureWindowsPath
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from ..units import in_words
 from ..whole import regular_file, whole_file
-from .carts import EmptyFile, MappedFile
+from .carts import Closing, EmptyFile, MappedFile
 from .cow import Cow, read_only
 from .tensor_header import LONGEST, METADATA, Entry, Header, SafetensorsError, head_of, once, read_header, shown
 from .yoke import Yoke
@@ -49,7 +49,7 @@ def dtype_of(name: str) -> np.dtype | None:
     return np.dtype(getattr(ml_dtypes, numpy_name)) if hasattr(ml_dtypes, numpy_name) else None
 
 
-class Tensors(Mapping[str, np.ndarray]):
+class Tensors(Mapping[str, np.ndarray], Closing):
     """What a file of tensors and a set of such files have in common: names, and a life that ends with close()."""
 
     path: Path
@@ -69,12 +69,6 @@ class Tensors(Mapping[str, np.ndarray]):
         return name in self._names
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # Mapping compares values, and for arrays that's ambiguous
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 class TensorFile(Tensors):

@@ -20,13 +20,14 @@ from typing import Self
 from ..libc import map_pages, unmap_pages
 from ..units import in_words
 from ..whole import whole_file
+from .carts import Closing
 
 AT = 0x70_0000_0000  # 448 GiB: below every stack and library on Linux, even with addresses of 39 bits
 MAGIC = b"saved  1"
 HEADER, PAIR = struct.Struct("<8sQQ"), struct.Struct("<qQ")
 
 
-class SavedHeap:
+class SavedHeap(Closing):
     """A heap file, mapped. Use it in a `with`: close() unmaps it, and every address in it is dead.
 
     base  the address at which it is mapped
@@ -99,12 +100,6 @@ class SavedHeap:
         if not self.base:
             raise ValueError(f"{os.fspath(self.path)} is closed")
         return HEADER.unpack(ctypes.string_at(self.base, HEADER.size))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def follow(address: int) -> Iterator[int]:

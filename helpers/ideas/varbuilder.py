@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .carts import Closing
 from .cow import read_only
 from .safetensors import NAMES, ShardedFile, TensorFile, dtype_of, open_tensors
 from .tensor_header import Entry
@@ -29,7 +30,7 @@ class LoadError(ValueError):
     """A tensor is missing, or not what the model needs."""
 
 
-class VarBuilder:
+class VarBuilder(Closing):
     """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
 
     taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
@@ -92,12 +93,6 @@ class VarBuilder:
     def close(self) -> None:
         """Closes the file for all prefixes. Tensors you took stay valid."""
         self._file.close()
-
-    def __enter__(self) -> "VarBuilder":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         taken = [name for name in self.taken if name.startswith(self._below)]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from ..units import in_words, size
+from .carts import Closing
 from .yoke import Yoke
 
 K = TypeVar("K", bound=Hashable)
 
 
-class YokeCache(Generic[K]):
+class YokeCache(Closing, Generic[K]):
     """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the yokes outgrow the capacity.
 
     get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile; the cart closes
@@ -100,12 +101,6 @@ class YokeCache(Generic[K]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._kept
-
-    def __enter__(self) -> "YokeCache[K]":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         full = f"{in_words(self.size, 'bytes')} of {in_words(self.capacity, 'bytes')}"
