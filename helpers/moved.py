@@ -30,7 +30,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
     "lessons.serving.growth": "growth",
     "lessons.serving.load_chart": "load_chart watched",
     "lessons.values.crossover": "crossover",
-    "measure.memory_limit": "in_memory_limit",
+    "measure.environment": "in_memory_limit",
     "measure.pages": "PageMap",
     "measure.twins": "crate_refusal refusal",
 }
@@ -39,6 +39,7 @@ MODULES = {
     "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
     "helpers.measure.film": "helpers.measure.explorer",
     "helpers.measure.crates": "helpers.measure.twins",
+    "helpers.measure.memory_limit": "helpers.measure.environment",
     "helpers.serve.arriving": "helpers.serve.uploads",
     "helpers.show.crossover": "helpers.lessons.values.crossover",
     "helpers.show.recorded": "helpers.lessons.copying.recorded",

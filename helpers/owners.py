@@ -79,10 +79,9 @@ def _cdata() -> type:
 
 
 def _kept(view: Any) -> tuple[str, Any]:
-    if is_a(view, np.ndarray):
-        return ".base", np.ndarray.base.__get__(view)
-    if is_a(view, np.void):  # a record of an array
-        return ".base", np.void.base.__get__(view)
+    for kind in (np.ndarray, np.void):  # an array, or a record of one
+        if is_a(view, kind):
+            return ".base", kind.base.__get__(view)
     if is_a(view, memoryview):
         return ".obj", view.obj
     if is_a(view, _cdata()):

@@ -27,8 +27,8 @@ import psutil
 
 from helpers.folders import ROOT, generated
 from helpers.measure import NotMeasuredHere
+from helpers.measure.environment import group as limit_group
 from helpers.measure.machine import Machine, here
-from helpers.measure.memory_limit import group as limit_group
 from helpers.units import GiB, KiB, MiB, in_words
 
 LESSONS = ("02", "03", "04", "09", "10")

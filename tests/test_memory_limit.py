@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.measure import NotMeasuredHere, drop_from_cache, memory_limit
-from helpers.measure.memory_limit import in_memory_limit, own_limit
+from helpers.measure import NotMeasuredHere, drop_from_cache
+from helpers.measure import environment as memory_limit
+from helpers.measure.environment import in_memory_limit, own_limit
 from helpers.units import MiB
 
 LIMIT = 48 * MiB

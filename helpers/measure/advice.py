@@ -49,8 +49,7 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
     an older kernel says EINVAL for advice that it doesn't know.
     """
-    if advice not in ADVICE:
-        raise ValueError(f"no advice {advice!r}; there are: {', '.join(ADVICE)}")
+    number = number_of(advice)
     address, size = extent(buffer)
     start = operator.index(start)
     length = size - start if length is None else operator.index(length)
@@ -70,7 +69,13 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
             f"with others: begin and end with a page"
         )
     where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
-    libc.call("madvise", where, length, ADVICE[advice], about=f"madvise {advice!r}")
+    libc.call("madvise", where, length, number, about=f"madvise {advice!r}")
+
+
+def number_of(advice: str) -> int:
+    if advice not in ADVICE:
+        raise ValueError(f"no advice {advice!r}; there are: {', '.join(ADVICE)}")
+    return ADVICE[advice]
 
 
 def page_out(buffer: Any) -> None:

@@ -107,12 +107,12 @@ def page_cache(path: str | os.PathLike) -> PageCache:
             into = ctypes.c_void_p(states.ctypes.data)
             libc.call("mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path))
         cached = (states & 1).astype(bool)
-        counts = _cachestat(file.fileno())
+        counts, reason = _cachestat(file.fileno()), ""
         if counts is None:
             reason = f"cachestat(2): {os.strerror(ctypes.get_errno())}"
-            return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
-        if cached.any() and not counts[0]:  # it looks at overlayfs's own file, but the pages belong to the file below
+        elif cached.any() and not counts[0]:  # it looks at overlayfs's own file, but the pages belong to the file below
             reason = "cachestat(2) sees no page where mincore(2) sees some"
+        if reason:
             return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
         dirty = None
         if counts[1] and len(states) <= MOST_ASKED:

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
@@ -26,7 +26,7 @@ from .. import folders
 from ..units import in_words
 from ..whole import check_room
 from . import explorer_child, maps
-from .advice import ADVICE
+from .advice import ADVICE, number_of
 from .cache import PageCache, drop_from_cache, page_cache
 from .explorer_child import PAGE
 from .machine import Machine, here
@@ -129,7 +129,7 @@ def _summary(pages: PageMap | None) -> str:
     return ", ".join(f"{count:,} {state.words}" for state, count in pages.counts.items()) or "no page"
 
 
-class Explorer:
+class Explorer(AbstractContextManager):
     """A private mapping of `pages` pages of `mmap.PAGESIZE` bytes, in a process made for it, and actions on it.
 
         with Explorer(16) as explorer:
@@ -209,15 +209,15 @@ class Explorer:
 
     def advise(self, name: str) -> Step:
         """madvise(2) on the whole mapping: "normal", "random", "sequential", "willneed", … ValueError for others."""
-        return self._advise(f"advise {name}", name)
+        return self._step(f"advise {name}", "advise", number_of(name))
 
     def drop(self) -> Step:
         """Drops the process's pages, MADV_DONTNEED: a private mapping's edits are lost, the page cache stays."""
-        return self._advise("drop", "dontneed")
+        return self._step("drop", "advise", ADVICE["dontneed"])
 
     def page_out(self) -> Step:
         """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits only if there is swap."""
-        return self._advise("page out", "pageout")
+        return self._step("page out", "advise", ADVICE["pageout"])
 
     def evict(self) -> Step:
         """Asks the kernel to drop the file from the page cache, posix_fadvise(2): pages that a process maps stay."""
@@ -272,9 +272,6 @@ class Explorer:
         pages = f"{self.pages:,} page{'s' if self.pages > 1 else ''}"
         return f"<Explorer: {pages} of {OWN}, {kind}, process {self.pid}{ended}>"
 
-    def __enter__(self) -> "Explorer":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -289,11 +286,6 @@ class Explorer:
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
         return self._step(f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked)
-
-    def _advise(self, action: str, name: str) -> Step:
-        if name not in ADVICE:
-            raise ValueError(f"no advice {name!r}; there are: {', '.join(ADVICE)}")
-        return self._step(action, "advise", ADVICE[name])
 
     def _numbers(self, pages: int | Iterable[int]) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]

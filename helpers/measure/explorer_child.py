@@ -27,13 +27,12 @@ class MappingServer:
 
     # --- orders: each returns (what it cost, what it read) --------------------------------------------------
     def map(self, shared: bool) -> tuple[dict, None]:
-        new: list[mmap.mmap] = []
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
-        cost = cost_of(lambda: new.append(mmap.mmap(self.file, self.size, flags)))
+        cost, new = cost_of(lambda: mmap.mmap(self.file, self.size, flags))
         self.end_child()  # it has the old mapping, which may go now that there is a new one
         if self.mapping:
             self.mapping.close()
-        (self.mapping,) = new
+        self.mapping = new
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
         return cost, None
 
@@ -46,7 +45,8 @@ class MappingServer:
                 values[i] = mapping[offset]
 
         read(self.rehearsal, [0])
-        return cost_of(lambda: read(mapping, offsets)), bytes(values)
+        cost, _ = cost_of(lambda: read(mapping, offsets))
+        return cost, bytes(values)
 
     def write(self, pages: list[int], value: int) -> tuple[dict, None]:
         mapping, offsets = self.mapping, [page * PAGE for page in pages]
@@ -55,42 +55,41 @@ class MappingServer:
             for offset in offsets:
                 mapping[offset] = value
 
-        return cost_of(write), None
+        return cost_of(write)
 
     def look(self) -> tuple[dict, None]:
-        return cost_of(lambda: None), None
+        return cost_of(lambda: None)
 
     def advise(self, advice: int) -> tuple[dict, None]:
         self.rehearsal.madvise(mmap.MADV_NORMAL)
-        return cost_of(lambda: self.mapping.madvise(advice)), None
+        return cost_of(lambda: self.mapping.madvise(advice))
 
     def evict(self) -> tuple[dict, None]:
         """posix_fadvise(2), after fsync(2), because pages not yet written to the disk stay."""
         os.fsync(self.file)
-        return cost_of(lambda: os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)), None
+        return cost_of(lambda: os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED))
 
     def sync(self) -> tuple[dict, None]:
         self.rehearsal.flush()
-        return cost_of(lambda: self.mapping.flush()), None
+        return cost_of(self.mapping.flush)
 
-    def overwrite(self, pages: list[int], value: int) -> tuple[dict, None]:
+    def overwrite(self, pages: list[int], value: int) -> tuple[dict, object]:
         """Writes whole pages into the file, past the mapping: pwrite(2)."""
         content = bytes([value]) * PAGE
-        return cost_of(lambda: [os.pwrite(self.file, content, page * PAGE) for page in pages]), None
+        return cost_of(lambda: [os.pwrite(self.file, content, page * PAGE) for page in pages])
 
     def fork(self) -> tuple[dict, None]:
         self.end_child()
         pipe, childs_end = Pipe()
-        forked: list[int] = []
-        cost = cost_of(lambda: forked.append(os.fork()))
-        if forked == [0]:
+        cost, pid = cost_of(os.fork)
+        if not pid:
             try:
                 pipe.close()
                 self.answer(childs_end)
             finally:  # whatever happened, the child must not go on in its parent's code
                 os._exit(0)
         childs_end.close()
-        self.child = forked[0], pipe
+        self.child = pid, pipe
         return cost, None
 
     # --- beside the orders ----------------------------------------------------------------------------------
@@ -114,9 +113,9 @@ class MappingServer:
             self.end_child()
         raise RuntimeError("the forked child has ended; fork() makes another")
 
-    def living_child(self) -> int:
-        """Its process number; 0 if there is no child, or it has ended."""
-        if self.child and os.waitpid(self.child[0], os.WNOHANG)[0]:
+    def living_child(self, options: int = os.WNOHANG) -> int:
+        """Its process number; 0 if there is no child, or it has ended. The options are those of waitpid(2)."""
+        if self.child and os.waitpid(self.child[0], options)[0]:
             self.child[1].close()
             self.child = None
         return self.child[0] if self.child else 0
@@ -124,9 +123,7 @@ class MappingServer:
     def end_child(self) -> None:
         if pid := self.living_child():
             os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            self.child[1].close()
-            self.child = None
+            self.living_child(0)
 
 
 def explore(pipe: int, file: int, size: int) -> None:
@@ -138,32 +135,28 @@ def explore(pipe: int, file: int, size: int) -> None:
     MappingServer(file, size).answer(Connection(pipe))
 
 
-def cost_of(action) -> dict[str, int | None]:
-    """Calls `action` and returns what that cost this process: faults, and bytes read from the device.
+def cost_of(action) -> tuple[dict[str, int | None], object]:
+    """Calls `action` and returns what that cost this process (faults, and bytes read from the device), and the result.
 
     After a fork, the first write to each of the interpreter's own pages costs a fault too. So the reading is rehearsed,
     and each caller rehearses its action's steps on another mapping.
     """
     counters(), counters()
     before = counters()
-    action()
+    result = action()
     after = counters()
-    return {name: None if after[name] is None else after[name] - before[name] for name in after}
+    return {name: None if after[name] is None else after[name] - before[name] for name in after}, result
 
 
 def counters() -> dict[str, int | None]:
+    """getrusage(2), and `read_bytes` of proc_pid_io(5): a fault's read-ahead counts for the process that faulted."""
     import resource  # Windows, where none of this runs, doesn't have it
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return {"minor": usage.ru_minflt, "major": usage.ru_majflt, "device_read_bytes": device_read_bytes()}
-
-
-def device_read_bytes() -> int | None:
-    """`read_bytes` of proc_pid_io(5): the read-ahead that a fault starts counts for the process that faulted."""
-    try:
+    counts: dict[str, int | None] = {"minor": usage.ru_minflt, "major": usage.ru_majflt, "device_read_bytes": None}
+    with suppress(OSError):
         file = os.open("/proc/self/io", os.O_RDONLY)
-    except OSError:
-        return None
-    text = os.read(file, 4096)
-    os.close(file)
-    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(b"read_bytes:"))
+        lines = os.read(file, 4096).splitlines()
+        os.close(file)
+        counts["device_read_bytes"] = next(int(line.split()[1]) for line in lines if line.startswith(b"read_bytes:"))
+    return counts

@@ -181,11 +181,8 @@ def who_holds(path: str | os.PathLike) -> Holding:
         notes.append(f"Not seen: processes that this user may not look into: {hidden}")
     mapped = sum(region.end - region.start for region in regions)
     gone = any(region.path == target + maps.DELETED for region in regions)
-    summary = (
-        f"{name}: {in_words(mapped, 'bytes')} mapped in this process"
-        if mapped
-        else f"{name} is not mapped in this process"
-    )
+    how_much = f": {in_words(mapped, 'bytes')}" if mapped else " is not"
+    summary = f"{name}{how_much} mapped in this process"
     summary += " (a file of this name, since deleted or replaced)" * gone
     return Holding(summary, mapped, tuple(chains), tuple(notes))
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,7 @@ def json_or_repr(value: Any) -> Any:
 
 def run_lengths(values: np.ndarray | None) -> list[list] | None:
     """[[value, how often], …] for (n,) values."""
-    if values is None:
-        return None
-    starts = np.flatnonzero(np.diff(values.astype(np.int16), prepend=-1))  # the first always differs from -1
-    lengths = np.diff(starts, append=len(values))
-    return [[value, length] for value, length in zip(values[starts].tolist(), lengths.tolist(), strict=True)]
+    return None if values is None else [[value, len(list(run))] for value, run in groupby(values.tolist())]
 
 
 def from_run_lengths(plain: list[list] | None, kind: type, dtype: type) -> np.ndarray | None:

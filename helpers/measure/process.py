@@ -98,7 +98,7 @@ class Process:
             raise self.not_loaded(label)
 
     def not_loaded(self, label: str) -> TypeError:
-        reason = self.message.get("error", "the interpreter ended meanwhile")
+        reason = self.mail.message.get("error", "the interpreter ended meanwhile")
         return TypeError(
             f"{label} could not be loaded in a fresh interpreter: {reason}. What it imports must be "
             "importable there, and what it uses from the notebook must be picklable"
@@ -158,13 +158,9 @@ class Process:
 
     # --- what came back --------------------------------------------------------------------------------------
     @property
-    def message(self) -> dict:
-        return self.mail.message
-
-    @property
     def value(self) -> tuple[Any, str | None]:
         """What the function returned, or None and why it isn't here."""
-        refused, data = self.message.get("refused"), self.mail.value
+        refused, data = self.mail.message.get("refused"), self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused
         try:
@@ -175,8 +171,8 @@ class Process:
 
     @property
     def ended(self) -> str:
-        if self.stopped or self.message:
-            return self.stopped or self.message["ended"]
+        if self.stopped or self.mail.message:
+            return self.stopped or self.mail.message["ended"]
         if self.code in (None, LOST):
             return "lost contact"
         return ended_by(128 - self.code if self.has_command and self.code > 128 else self.code)
@@ -185,7 +181,7 @@ class Process:
     def error(self) -> str | None:
         if self.ended == "lost contact":
             return "the process could not report: the function closed every file descriptor, or wrote to them all"
-        return self.message.get("error")
+        return self.mail.message.get("error")
 
     # --- its end ---------------------------------------------------------------------------------------------
     def _note_descendants(self) -> None:

@@ -125,7 +125,7 @@ def measured(
         more = options.limit and 4 * options.limit + 64 * MiB
         options = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
         traced = _Watch(label, payload, options, heap=True).process
-        run = replace(run, heap_peak=traced.message.get("heap_peak") if traced.ended == "returned" else None)
+        run = replace(run, heap_peak=traced.mail.message.get("heap_peak") if traced.ended == "returned" else None)
     return run
 
 
@@ -275,7 +275,7 @@ class _Watch:
     def recording(self, machine: Machine) -> Recording:
         """What counts is what this process saw. The child's clock may only make that more exact. Growth after the
         function has returned counts only where it is more than sending the result takes."""
-        message, base = self.process.message, self.base
+        message, base = self.process.mail.message, self.base
         began = min(max(message.get("began", 0), self.began), self.saw_end)
         finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
         samples = [(min(max(t, began), finished), s) for t, s in self.samples]

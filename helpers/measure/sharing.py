@@ -10,7 +10,7 @@ from typing import Any
 from ..units import in_words
 from . import maps
 from .plain import fields, json_or_repr, reading
-from .tables import NONE, html_table, text_table
+from .tables import NONE, Tabled
 
 FORMAT, VERSION = "zero-copy sharing", 1
 COLUMNS = {
@@ -47,8 +47,8 @@ class Shares:
     ended: str = ""
 
 
-@dataclass(frozen=True)
-class Sharing:
+@dataclass(frozen=True, repr=False)
+class Sharing(Tabled):
     """A row per process. `what`: "in use", or "growth" since the work began. `why`: why there are no rows."""
 
     rows: tuple[Shares, ...]
@@ -67,7 +67,13 @@ class Sharing:
         figures = [getattr(row, column) for row in self.rows]
         return sum(figures) if figures and None not in figures else None
 
+    @property
+    def title(self) -> str:
+        return f"Memory of several processes, {self.what}" + " since the work began" * (self.what == "growth")
+
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        if self.why:
+            return ("process", "measured"), [(NONE, f"not here: {self.why}")]
         named = []
         for row in self.rows:
             name = row.name if row.ended in ("", "returned") else f"{row.name} ({row.ended})"
@@ -76,15 +82,6 @@ class Sharing:
             named.append(("together", [self.total(column) for column in COLUMNS]))
         rows = [(name, *(NONE if n is None else in_words(n, "bytes") for n in figures)) for name, figures in named]
         return ("process", *COLUMNS.values()), rows
-
-    def __repr__(self) -> str:
-        return f"<sharing: not measured here: {self.why}>" if self.why else text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        if self.why:
-            return html_table("Memory of several processes", ("process", "measured"), [("–", f"not here: {self.why}")])
-        what = "in use" if self.what == "in use" else f"{self.what} since the work began"
-        return html_table(f"Memory of several processes, {what}", *self.table())
 
     # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:

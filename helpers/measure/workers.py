@@ -114,7 +114,7 @@ def _forked(
         worker.report(end)
         worker.allow(b"end")
     parent.report(time.monotonic() + START_LIMIT_S)  # it knows how the workers ended, once all have
-    for worker, code in zip(team, parent.message.get("codes", ()), strict=False):
+    for worker, code in zip(team, parent.mail.message.get("codes", ()), strict=False):
         worker.code = code
     parent.leave()
     alive = sum(shares is not None for shares in after.values())

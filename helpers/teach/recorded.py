@@ -14,10 +14,10 @@ import numpy as np
 from .. import folders
 from ..kernel import running_shell
 from ..measure import Comparison, NotMeasuredHere, Recording
+from ..measure.environment import own_limit
 from ..measure.explorer import Film
 from ..measure.load import Load
 from ..measure.machine import Machine, here
-from ..measure.memory_limit import own_limit
 from ..measure.plain import in_json
 from ..measure.sharing import Sharing
 from ..units import GiB, in_words
