@@ -92,18 +92,20 @@ class DynBackend:
 
     def infer(self, x: float) -> float:
         """Calls `infer` through the table; ValueError after `drop`."""
-        return INFER(self._code(VTable.infer.offset))(self.fat.data, x)
+        self._check()
+        code = ctypes.c_void_p.from_address(self.fat.vtable + VTable.infer.offset).value
+        return INFER(code)(self.fat.data, x)
 
     def drop(self) -> None:
         """Destroys the value by its table; ValueError the second time. Rust does it where the owner's scope ends."""
-        DROP(self._code(VTable.drop.offset))(self.fat.data)
+        self._check()
+        code = ctypes.c_void_p.from_address(self.fat.vtable + VTable.drop.offset).value
+        DROP(code)(self.fat.data)
         self._owned = None
 
-    def _code(self, offset: int) -> int:
-        """The address of a function: the word at this offset in the table."""
+    def _check(self) -> None:
         if self._owned is None:
             raise ValueError("this backend was dropped: its pointer leads to bytes nobody owns; make a new backend")
-        return ctypes.c_void_p.from_address(self.fat.vtable + offset).value
 
 
 def words_of(what: ctypes.Structure | int, count: int | None = None) -> list[tuple[str, int]]:
