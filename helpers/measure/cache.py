@@ -67,16 +67,11 @@ class PageCache:
             state = f"{self.share:.0%} in the page cache{dirty}"
         return f"<{self.path.name}, {in_words(self.size, 'bytes')}: {state}>"
 
-    # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: the file's name without its folder, and equal neighbours as a run, [cached, pages]."""
-        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")}
-        plain |= {
-            "path": self.path.name,
-            "runs": run_lengths(self.cached),
-            "dirty_pages": run_lengths(self.dirty_pages),
-        }
-        return {"format": FORMAT, "version": VERSION, **plain}
+        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")} | {"path": self.path.name}
+        runs = {"runs": run_lengths(self.cached), "dirty_pages": run_lengths(self.dirty_pages)}
+        return {"format": FORMAT, "version": VERSION, **plain, **runs}
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "PageCache":

@@ -123,7 +123,6 @@ class Load(Tabled):
         figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
 
-    # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         fields = {name: value for name, value in vars(self).items() if name != "began"}
         fields |= {"machine": asdict(self.machine), "seen": [[*one, often] for one, often in self.seen.items()]}

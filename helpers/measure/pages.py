@@ -66,10 +66,6 @@ class PageMap:
         """Pages; 0 where they can't be read."""
         return 0 if self.states is None else len(self.states)
 
-    @property
-    def size(self) -> int:
-        return len(self) * self.page_size
-
     def which(self, *states: PageState) -> np.ndarray | None:
         """The indices of the pages in any of these states, (n,) int; None if not measured."""
         return None if self.states is None else np.flatnonzero(np.isin(self.states, states))
@@ -97,7 +93,6 @@ class PageMap:
         counts = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
         return f"<{len(self):,} page{'s' * (len(self) != 1)}: {counts}>"
 
-    # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data: equal neighbours are kept as a run, [state, pages]."""
         plain = {name: getattr(self, name) for name in ("address", "page_size", "why")}

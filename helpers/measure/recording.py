@@ -138,16 +138,10 @@ class Recording:
         """A figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
         return meter_named(name).read(self)
 
-    # --- as text and tables -------------------------------------------------------------------------------
     def __repr__(self) -> str:
-        peaks = (
-            " · ".join(
-                f"{in_words(self.meter(kind), 'bytes')} {label}"
-                for kind, label in (("anonymous", "anonymous"), ("file", "file-backed"), ("shared", "shared"))
-                if self.meter(kind) is not None
-            )
-            or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
-        )
+        kinds = {"anonymous": self.peak.anonymous, "file-backed": self.peak.file, "shared": self.peak.shared}
+        known = [f"{in_words(peak, 'bytes')} {kind}" for kind, peak in kinds.items() if peak is not None]
+        peaks = " · ".join(known) or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
         took = f" · {in_words(self.wall, 'seconds')}" if self.wall is not None else ""
         return f"<{self.name}: {self.ending}, peak {peaks}{took}>"
 
@@ -165,7 +159,6 @@ class Recording:
         text = f"{self.name}: {self.ending}. Growth during the call. {note}"
         return html_table(text.strip(), ("meter", "measured"), rows)
 
-    # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}

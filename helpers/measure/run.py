@@ -285,10 +285,9 @@ class _Watch:
             samples.append((finished, self.last))
         samples = samples or [(began, base)]
         growth = {
-            kind: None
-            if getattr(base, kind) is None
-            else np.array([getattr(s, kind) - getattr(base, kind) for _, s in samples], np.int64)
+            kind: np.array([getattr(s, kind) - getattr(base, kind) for _, s in samples], np.int64)
             for kind in KINDS
+            if getattr(base, kind) is not None
         }
         virtual = [s.virtual - base.virtual for _, s in samples if s.virtual is not None]
         count = message.get("counters", {}).get

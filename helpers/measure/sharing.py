@@ -83,7 +83,6 @@ class Sharing(Tabled):
         rows = [(name, *(NONE if n is None else in_words(n, "bytes") for n in figures)) for name, figures in named]
         return ("process", *COLUMNS.values()), rows
 
-    # --- as JSON ------------------------------------------------------------------------------------------
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""
         rows = [asdict(row) | {"value": json_or_repr(row.value)} for row in self.rows]

@@ -84,32 +84,26 @@ def at_work(use: Callable, args: tuple, count: int, options: Options, make: Call
 
 
 def _forked(
-    use: Callable,
-    make: Callable,
-    args: tuple,
-    team: list[Process],
-    options: Options,
-    printed: BinaryIO,
-    at_end: ExitStack,
+    use: Callable, make: Callable, args: tuple, team: list[Process], how: Options, printed: BinaryIO, at_end: ExitStack
 ) -> list[Shares]:
     try:
         payload = pickled(make, args, named(make), use)
     except TypeError:
         pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
-    parent = Process("parent", LARGEST_VALUE, stop=options.stop)
+    parent = Process("parent", LARGEST_VALUE, stop=how.stop)
     with ExitStack() as started:  # whatever happens, nothing waits for the forks' ends of the pipes after this
         pipes = [_connect(worker, printed, at_end, started) for worker in team]
-        parent.start(printed, at_end, options.command, descriptors=[fd for pair in pipes for fd in pair])
-    parent.send(payload, forks=pipes, modules=tuple(options.modules))
+        parent.start(printed, at_end, how.command, descriptors=[fd for pair in pipes for fd in pair])
+    parent.send(payload, forks=pipes, modules=tuple(how.modules))
     parent.greet(f"{named(make)} or {named(use)}")
     before = _read(parent)
-    _let_all([parent], options.timeout)
+    _let_all([parent], how.timeout)
     end = time.monotonic() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
     team = [m for m in team if m.mail.greeting.wait(max(0, end - time.monotonic())) and m.mail.pid is not None]
-    _let_all(team, options.timeout)
+    _let_all(team, how.timeout)
     after = {process: _read(process) for process in (parent, *team)}
-    end = time.monotonic() + options.timeout
+    end = time.monotonic() + how.timeout
     for worker in team:
         worker.report(end)
         worker.allow(b"end")

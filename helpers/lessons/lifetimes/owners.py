@@ -154,8 +154,7 @@ def _box(obj: Any, link: Link | None) -> Box:
         lies = where(obj)
         box.memory = lies.memory
         if lies.path is not None:
-            deleted = ", deleted" if lies.region and lies.region.deleted else ""
-            box.file = f"{lies.memory} {lies.path.name}{deleted}"
+            box.file = f"{lies.memory} {lies.file}"
     return box
 
 
