@@ -11,23 +11,11 @@ from .. import libc
 from ..owners import mapping_under
 from .pages import extent
 
-# From <linux/mman.h>, the same on x86-64 and ARM; Python's mmap lacks the later ones.
-ADVICE = {
-    "normal": 0,
-    "random": 1,
-    "sequential": 2,
-    "willneed": 3,
-    "dontneed": 4,
-    "free": 8,  # Linux 4.5
-    "remove": 9,
-    "dontfork": 10,
-    "dofork": 11,
-    "mergeable": 12,
-    "unmergeable": 13,
-    "hugepage": 14,
-    "nohugepage": 15,
-    "dontdump": 16,
-    "dodump": 17,
+KNOWN = (  # to Python's mmap
+    "normal random sequential willneed dontneed free remove dontfork dofork mergeable unmergeable hugepage nohugepage "
+    "dontdump dodump"
+)
+LATER = {  # from <linux/mman.h>, the same on x86-64 and ARM
     "wipeonfork": 18,
     "keeponfork": 19,
     "cold": 20,  # Linux 5.4
@@ -36,6 +24,7 @@ ADVICE = {
     "populate_write": 23,  # Linux 5.14
     "collapse": 25,  # Linux 6.1
 }
+ADVICE = {name: getattr(mmap, f"MADV_{name.upper()}", -1) for name in KNOWN.split()} | LATER  # -1: not on Linux
 DISCARDING = ("dontneed", "free", "remove", "wipeonfork")
 
 

@@ -147,10 +147,7 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
 
 
 def _cachestat(file: int, offset: int = 0, length: int = 0) -> tuple[int, int, int] | None:
-    """How many pages are cached, dirty, and on their way to the disk; None if the kernel refuses. Length 0: to the end.
-
-    cachestat(2)
-    """
+    """Pages that are cached, dirty, and on their way to the disk, cachestat(2); None if it refuses. 0: to the end."""
     part, counts = (ctypes.c_uint64 * 2)(offset, length), (ctypes.c_uint64 * 5)()
     refused = libc.libc().syscall(CACHESTAT, ctypes.c_uint(file), part, counts, ctypes.c_uint(0))
     return None if refused else tuple(counts[:3])

@@ -3,7 +3,7 @@
 `show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -177,7 +177,7 @@ class Recording:
             return cls(**fields)
 
 
-class Comparison(Tabled, Mapping[str, Recording]):
+class Comparison(Tabled, dict[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
     With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance makes a run slower,
@@ -188,22 +188,12 @@ class Comparison(Tabled, Mapping[str, Recording]):
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
         self.runs = {name: tuple(its) for name, its in runs.items()}
-        self._chosen = {n: min(its, key=lambda r: (r.ended != "returned", r.wall)) for n, its in self.runs.items()}
-
-    def __getitem__(self, name: str) -> Recording:
-        return self._chosen[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._chosen)
-
-    def __len__(self) -> int:
-        return len(self._chosen)
+        super().__init__({n: min(its, key=lambda r: (r.ended != "returned", r.wall)) for n, its in self.runs.items()})
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Meters that gave nothing for any method: what this machine can't measure."""
-        missing = [set(r.missing) for r in self.values()]
-        return tuple(name for name in METERS if missing and all(name in names for names in missing))
+        return tuple(name for name in METERS if self and all(name in r.missing for r in self.values()))
 
     @property
     def machine(self) -> Machine:

@@ -153,12 +153,10 @@ def compare(
             f"compare takes a dict from name to function, not {type(functions).__name__}; "
             'write compare({"read": f, "mmap": g}, ...)'
         )
-    unknown = set(options) - {"interval", "timeout", "memory_limit", "objects", "modules"}
-    if unknown:
-        raise TypeError(
-            f"compare has no option {', '.join(sorted(unknown))}; "
-            "its options: repeat, before, check, heap, interval, timeout, memory_limit, objects, modules"
-        )
+    passed_on = ("interval", "timeout", "memory_limit", "objects", "modules")
+    if unknown := ", ".join(sorted(options.keys() - passed_on)):
+        others = ", ".join(passed_on)
+        raise TypeError(f"compare has no option {unknown}; its options: repeat, before, check, heap, {others}")
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
