@@ -9,8 +9,7 @@ from types import ModuleType
 from typing import Any
 
 NAMES = {  # that lessons imported from `measure` and `show`, by the module that has them
-    "lessons.copying.recorded": "recorded_table",
-    "lessons.copying.sweep": "sweep",
+    "lessons.copying.figures": "recorded_table sweep",
     "lessons.dispatch.calls": "call_costs mix_costs",
     "lessons.forking.overlay": "on_overlay",
     "lessons.formats.copy_budget": "copy_budget",
@@ -20,13 +19,10 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
     "lessons.lifetimes.exports": "exports",
     "lessons.lifetimes.owners": "owners",
     "lessons.models.experts": "experts",
-    "lessons.pages.profiled": "curves_and_samples",
-    "lessons.pages.profilers": "line_increments mprof_samples",
-    "lessons.reading.fio": "fio",
-    "lessons.reading.interrupts": "shootdowns",
-    "lessons.reading.kernel_maps": "map_a_page",
+    "lessons.pages.profilers": "curves_and_samples line_increments mprof_samples",
+    "lessons.reading.disks": "by_read_ahead fio",
+    "lessons.reading.kernel": "map_a_page shootdowns",
     "lessons.reading.quadrants": "quadrants",
-    "lessons.reading.read_ahead": "by_read_ahead",
     "lessons.serving.growth": "growth",
     "lessons.serving.load_chart": "load_chart watched",
     "lessons.values.crossover": "crossover",
@@ -36,12 +32,19 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
 }
 MODULES = {
     "helpers.lessons.copying.lines": "helpers.show.lines",
+    "helpers.lessons.copying.recorded": "helpers.lessons.copying.figures",
+    "helpers.lessons.copying.sweep": "helpers.lessons.copying.figures",
+    "helpers.lessons.pages.profiled": "helpers.lessons.pages.profilers",
+    "helpers.lessons.reading.fio": "helpers.lessons.reading.disks",
+    "helpers.lessons.reading.interrupts": "helpers.lessons.reading.kernel",
+    "helpers.lessons.reading.kernel_maps": "helpers.lessons.reading.kernel",
+    "helpers.lessons.reading.read_ahead": "helpers.lessons.reading.disks",
     "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
     "helpers.measure.film": "helpers.measure.explorer",
     "helpers.measure.crates": "helpers.measure.twins",
     "helpers.serve.arriving": "helpers.serve.uploads",
     "helpers.show.crossover": "helpers.lessons.values.crossover",
-    "helpers.show.recorded": "helpers.lessons.copying.recorded",
+    "helpers.show.recorded": "helpers.lessons.copying.figures",
 }
 
 

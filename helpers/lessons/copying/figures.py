@@ -1,10 +1,23 @@
-"""Tables of numbers recorded elsewhere, labelled as such."""
+"""A slider over chunk sizes, and tables of numbers recorded elsewhere."""
 
 import csv
+import math
+from collections.abc import Mapping
 
 from ...folders import RECORDED
+from ...measure.recording import Recording
 from ...measure.tables import NONE
+from ...show.dial import dial
+from ...show.figure import Interactive
 from ...show.meters import Table
+from ...units import in_words
+
+
+def sweep(results: Mapping[int, Recording], caption: str = "") -> Interactive:
+    """Time, peak anonymous memory and read calls by chunk size in bytes; the slider begins at the fastest size."""
+    named = {in_words(chunk, "bytes"): results[chunk] for chunk in sorted(results)}
+    fastest = min(named, key=lambda name: math.inf if named[name].wall is None else named[name].wall)
+    return dial("Chunk size", named, ["wall", "anonymous", "read calls"], caption, fastest)
 
 
 def recorded_table(name: str, *columns: str) -> Table:
