@@ -73,10 +73,8 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        """2.5 pixels per page pixel, in 128 colours: crisp in print, at a third of the size of full colour.
-
-        SVG would be three to five times as large: it stores letters as outlines, and 400 points per panel.
-        """
+        """2.5 pixels per page pixel, in 128 colours: crisp in print, at a third of the size of full colour, and at a
+        third or a fifth of an SVG's, which stores letters as outlines, and 400 points per panel."""
         full, small = io.BytesIO(), io.BytesIO()
         with look():
             self.figure.savefig(full, format="png", dpi=240, pil_kwargs={"compress_level": 0})
@@ -112,11 +110,8 @@ class Picture:
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """`fig` with its alternative text and caption. ValueError for an alternative text of fewer than three words.
-
-    The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
-    see it; `words.alt_text` puts it together. The caption appears below the picture, for everybody.
-    """
+    """`fig` with its alternative text, which gives the numbers in the drawing ("read: 256 MiB anonymous"), for those
+    who can't see it, and a caption for everybody. ValueError for an alternative text of fewer than three words."""
     if len(alt.split()) < 3:
         raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")
     return Picture(fig, " ".join(alt.split()), " ".join(caption.split()))
@@ -142,11 +137,8 @@ class Interactive(Lasting):
 
 
 def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any], Picture]) -> Interactive:
-    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key.
-
-    On paper, the picture for `first`; in a notebook that is opened again, the last. Each picture is drawn once, when
-    it's first needed.
-    """
+    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key, once.
+    On paper, the picture for `first`; in a notebook that is opened again, the last."""
     picture_of = cache(draw)
     shown = picture_of(first)
     widget = ipywidgets.SelectionSlider(

@@ -36,10 +36,8 @@ def exports(owner: Any) -> int | None:
 
 @cache
 def _offset(kind: type) -> int | None:
-    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go.
-
-    None if no word does, or several do: then a guess could read anything.
-    """
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go. None if
+    no word does, or several do: then a guess could read anything."""
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
