@@ -141,13 +141,9 @@ def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any
     On paper, the picture for `first`; in a notebook that is opened again, the last."""
     picture_of = cache(draw)
     shown = picture_of(first)
-    widget = ipywidgets.SelectionSlider(
-        options=[(word, key) for key, word in words.items()],
-        value=first,
-        description=label,
-        style={"description_width": "initial"},
-        layout={"width": "28em", "max_width": "100%"},
-    )
+    options = [(word, key) for key, word in words.items()]
+    how = {"style": {"description_width": "initial"}, "layout": {"width": "28em", "max_width": "100%"}}
+    widget = ipywidgets.SelectionSlider(options=options, value=first, description=label, **how)
     page = ipywidgets.HTML(shown._repr_html_())
     both = Interactive(ipywidgets.VBox([widget, page]), shown)
 

@@ -1,8 +1,6 @@
-"""`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is.
-
-`%load_ext helpers` brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh
-process. What it uses of the notebook travels by value, as it is now, and is there before anything is measured.
-"""
+"""`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is. `%load_ext helpers`
+brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh process. What it uses of
+the notebook travels by value, as it is now, and is there before anything is measured."""
 
 import ast
 import dis

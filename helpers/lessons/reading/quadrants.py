@@ -46,9 +46,7 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
         runs, title = comparisons[pair], ", ".join(pair)
         ax.set_title(title, pad=5)
         ax.set_ylim(len(methods) - 0.5, -0.5)
-        ax.set_yticks([])
-        if index % 2 == 0:
-            ax.set_yticks(range(len(methods)), labels)
+        ax.set_yticks(range(len(methods)), [""] * len(methods) if index % 2 else labels)
         ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
         if index // 2:
             ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
@@ -78,10 +76,8 @@ def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
         ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
         costs = [f"from device {in_words(run.io.device_read_bytes, 'bytes')}", count(faults(run), "fault")]
         costs.append(count(run.io.read_calls, "call"))
-        note, color = ended(run), WARNING
-        if not note:
-            note, color = " · ".join(cost for cost in costs if NOT_MEASURED not in cost), QUIET
-        place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
+        note = ended(run) or " · ".join(cost for cost in costs if NOT_MEASURED not in cost)
+        place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": WARNING if ended(run) else QUIET}
         ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **how)
         texts[name] = [time + ", the fastest" * first, *costs, ended(run)]
     return texts
