@@ -22,10 +22,8 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
 
     If the file already exists, its bytes are made again in memory and compared. A matching file is left as it is.
     Another file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours (the file
-    was truncated, extended, or damaged further on). Anything else stays: FileExistsError.
-
-    Errors: ValueError (size or seed out of range), and those of `whole_file`. After any error, even Ctrl-C, nothing
-    half-written stays.
+    was truncated, extended, or damaged further on). Anything else stays: FileExistsError. Other errors: ValueError
+    (size or seed out of range), and those of `whole_file`. After any error, even Ctrl-C, nothing half-written stays.
     """
     path = place(path)
     make(_made(path, units.size(size), checked_seed(seed)), by=f"random_file(seed={seed})")

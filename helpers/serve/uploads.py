@@ -2,8 +2,7 @@
 
 Parts are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`. A request that writes there holds a
 lock on that file (flock(2)), which the kernel takes back when the process ends. A process can be killed at any moment:
-what has arrived stays, and the next process goes on with it.
-"""
+what has arrived stays, and the next process goes on with it."""
 
 import asyncio
 import errno

@@ -60,9 +60,9 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
         position: {meter: one.meter(meter) if isinstance(one, Recording) else one[meter] for meter in units}
         for position, one in results.items()
     }
-    tall, edges = (2.4, {"top": 0.89, "bottom": 0.19})
+    tall, edges = 2.4, {"top": 0.89, "bottom": 0.19}
     if len(units) > 2:
-        tall, edges = (3.6, {"top": 0.93, "bottom": 0.12, "hspace": 0.72})
+        tall, edges = 3.6, {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
     fig = Figure(figsize=(PAGE, tall))
     panels = fig.subplot_mosaic({1: "a", 2: "ab", 3: "ab;ac"}[len(units)], gridspec_kw=FRAME | edges)
     for ax, meter in zip(panels.values(), units, strict=True):

@@ -100,13 +100,11 @@ class Picture:
         path = Path(path)
         if path.suffix not in (".png", ".svg"):
             raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        write_whole(path, self.png if path.suffix == ".png" else self._svg())
-
-    @look()
-    def _svg(self) -> bytes:
-        data = io.BytesIO()
-        self.figure.savefig(data, format="svg", metadata={"Date": None})
-        return data.getvalue()
+        svg = io.BytesIO()
+        if path.suffix == ".svg":
+            with look():
+                self.figure.savefig(svg, format="svg", metadata={"Date": None})
+        write_whole(path, svg.getvalue() or self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
@@ -168,8 +166,7 @@ def key(kind: Kind) -> Patch:
 
 def guessed(kind: Kind) -> dict[str, Any]:
     """The same for a prediction: a dashed outline around the look of the kind that it's about."""
-    how = {name: PREDICTED[name] for name in ("linestyle", "linewidth")}
-    return {"facecolor": kind.face, "edgecolor": INK, "hatch": kind.hatch, **how}
+    return paint(kind) | {"edgecolor": INK} | {name: PREDICTED[name] for name in ("linestyle", "linewidth")}
 
 
 def paint(kind: Kind) -> dict[str, Any]:

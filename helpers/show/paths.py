@@ -105,8 +105,7 @@ class _Row:
         boxes = [(place, FILE if place in ("source", "copy") else ABSENT, 1) for place in self.places]
         for place, look_of, share in (*boxes, ("user", kind, min(1, (peak or 0) / (self.size or 1)))):
             left, right = self.places[place]
-            box = Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of))
-            self.ax.add_patch(box)
+            self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of)))
         self._text("user", _bytes(peak), self.middle, {"boxstyle": "round,pad=0.15", "alpha": 0.9})
         self._arrow("disk", "source", io.device_read_bytes)
         if move == "read/write":

@@ -30,8 +30,6 @@ def recorded_table(name: str, *columns: str) -> Table:
     if unknown := [column for column in columns if column not in header]:
         raise ValueError(f"{name} has no column {unknown[0]!r}; there are: {', '.join(header)}")
     chosen = columns or header
-    return Table(caption, chosen, [tuple(_in_words(row[column]) for column in chosen) for row in rows])
-
-
-def _in_words(cell: str) -> str:
-    return f"{int(cell):,}" if cell.isdigit() else cell or NONE
+    cells = [[row[column] for column in chosen] for row in rows]
+    words = [tuple(f"{int(cell):,}" if cell.isdigit() else cell or NONE for cell in row) for row in cells]
+    return Table(caption, chosen, words)

@@ -315,11 +315,9 @@ def exports(owner: Any) -> int | None:
     field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython, Include/cpython/bytearrayobject.h),
     `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known: for other objects (bytes never moves, so
     it keeps no count), and on other implementations of Python."""
-    for kind in COUNTING:
-        if isinstance(owner, kind):
-            offset = _offset(kind)
-            return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
-    return None
+    kind = next((kind for kind in COUNTING if isinstance(owner, kind)), None)
+    offset = _offset(kind) if kind else None
+    return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
 
 
 @cache
