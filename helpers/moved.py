@@ -9,40 +9,40 @@ from types import ModuleType
 from typing import Any
 
 NAMES = {  # that lessons imported from `measure` and `show`, by the module that has them
-    "lessons.copying.recorded": "recorded_table",
-    "lessons.copying.sweep": "sweep",
+    "lessons.copying.figures": "recorded_table sweep",
     "lessons.dispatch.calls": "call_costs mix_costs",
     "lessons.forking.overlay": "on_overlay",
-    "lessons.formats.copy_budget": "copy_budget",
+    "lessons.formats.copy_budget": "copy_budget fractions",
     "lessons.formats.file_layout": "file_layout",
-    "lessons.formats.fractions": "fractions",
     "lessons.hazards.allowed": "while_mapped",
-    "lessons.lifetimes.exports": "exports",
-    "lessons.lifetimes.owners": "owners",
+    "lessons.lifetimes.owners": "exports owners",
     "lessons.models.experts": "experts",
-    "lessons.pages.profiled": "curves_and_samples",
-    "lessons.pages.profilers": "line_increments mprof_samples",
-    "lessons.reading.fio": "fio",
-    "lessons.reading.interrupts": "shootdowns",
-    "lessons.reading.kernel_maps": "map_a_page",
+    "lessons.pages.profilers": "curves_and_samples line_increments mprof_samples",
+    "lessons.reading.disks": "by_read_ahead fio",
+    "lessons.reading.kernel": "map_a_page shootdowns",
     "lessons.reading.quadrants": "quadrants",
-    "lessons.reading.read_ahead": "by_read_ahead",
-    "lessons.serving.growth": "growth",
-    "lessons.serving.load_chart": "load_chart watched",
+    "lessons.serving.load": "growth load_chart watched",
     "lessons.values.crossover": "crossover",
     "measure.memory_limit": "in_memory_limit",
     "measure.pages": "PageMap",
     "measure.twins": "crate_refusal refusal",
 }
-MODULES = {
-    "helpers.lessons.copying.lines": "helpers.show.lines",
-    "helpers.measure.calls_child": "helpers.lessons.dispatch.calls_child",
-    "helpers.measure.film": "helpers.measure.explorer",
-    "helpers.measure.crates": "helpers.measure.twins",
-    "helpers.serve.arriving": "helpers.serve.uploads",
-    "helpers.show.crossover": "helpers.lessons.values.crossover",
-    "helpers.show.recorded": "helpers.lessons.copying.recorded",
+_OLD = {  # modules, by the module that has their names now
+    "lessons.copying.figures": "lessons.copying.recorded lessons.copying.sweep show.recorded",
+    "lessons.dispatch.calls_child": "measure.calls_child",
+    "lessons.formats.copy_budget": "lessons.formats.fractions",
+    "lessons.lifetimes.owners": "lessons.lifetimes.exports",
+    "lessons.pages.profilers": "lessons.pages.profiled",
+    "lessons.reading.disks": "lessons.reading.fio lessons.reading.read_ahead",
+    "lessons.reading.kernel": "lessons.reading.interrupts lessons.reading.kernel_maps",
+    "lessons.serving.load": "lessons.serving.growth lessons.serving.load_chart",
+    "lessons.values.crossover": "show.crossover",
+    "measure.explorer": "measure.film",
+    "measure.twins": "measure.crates",
+    "serve.uploads": "serve.arriving",
+    "show.lines": "lessons.copying.lines",
 }
+MODULES = {f"helpers.{old}": f"helpers.{new}" for new, olds in _OLD.items() for old in olds.split()}
 
 
 def names(package: str) -> Callable[[str], Any]:

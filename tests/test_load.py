@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 from helpers.ideas.safetensors import TensorFile
-from helpers.lessons.serving.growth import growth
-from helpers.lessons.serving.load_chart import load_chart, watched
+from helpers.lessons.serving.load import growth, load_chart, watched
 from helpers.make import DIGITS, digit_model, digits
 from helpers.measure import sampler
 from helpers.measure.load import Load, Look, Tick

@@ -16,7 +16,7 @@ import pytest
 
 from helpers import lasting, whole
 from helpers.folders import generated, room, write_whole
-from helpers.make import files, random_file, scratch, whole_file
+from helpers.make import pieces, random_file, scratch, whole_file
 from helpers.units import MiB
 
 unix_only = pytest.mark.skipif(os.name == "nt", reason="signals, links, modes and file locks as Unix has them")
@@ -326,8 +326,8 @@ def test_a_bar_for_a_long_wait_only(tmp_path, monkeypatch, capfd):
     for _ in ("writing", "checking"):
         random_file(tmp_path / "short", "4 MiB")
     assert capfd.readouterr() == ("", "")
-    made = files.SFC64
-    monkeypatch.setattr(files, "SFC64", lambda seeds: (time.sleep(0.1), made(seeds))[1])
+    made = pieces.SFC64
+    monkeypatch.setattr(pieces, "SFC64", lambda seeds: (time.sleep(0.1), made(seeds))[1])
     monkeypatch.setattr(lasting, "PROGRESS_DELAY_S", 0.2)
     for doing in ("writing", "checking"):
         random_file(tmp_path / "weights.bin", "12 MiB")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from test_show import recording
 
-from helpers.lessons.pages.profiled import curves_and_samples
-from helpers.lessons.pages.profilers import line_increments, mprof_samples
+from helpers.lessons.pages.profilers import curves_and_samples, line_increments, mprof_samples
 from helpers.units import MiB
 
 SCRIPT = """\

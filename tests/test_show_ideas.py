@@ -16,8 +16,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path as Path2D
 from pictures import arrows, assert_fits, rectangles, texts
 
-from helpers.lessons.lifetimes.exports import exports
-from helpers.lessons.lifetimes.owners import owners
+from helpers.lessons.lifetimes.owners import exports, owners
 from helpers.show import memory_words
 
 COUNTED = sys.implementation.name == "cpython"

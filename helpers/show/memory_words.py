@@ -21,12 +21,10 @@ Place = tuple[str, int]  # a row and the number of a word in it
 def memory_words(
     rows: Mapping[str, Sequence[tuple[str, int]]], caption: str = "", *, at: Mapping[str, int] | None = None
 ) -> Picture:
-    """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`.
-
-    A word is eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the
-    addresses of rows: a word with that value gets an arrow to the row. ValueError for a row without words, or a value
-    that isn't a word.
-    """
+    """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`. A word is
+    eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the addresses
+    of rows: a word with that value gets an arrow to the row. ValueError for a row without words, or a value that isn't
+    a word."""
     at = at or {}
     if not rows or not all(rows.values()):
         raise ValueError("nothing to show: pass at least one row, each with pairs of a name and a value")
@@ -49,9 +47,8 @@ def memory_words(
     leaving = {line: [place for place in pointers if _line(place) == line] for line in lines}
     for places in leaving.values():
         places.sort(key=lambda place: (place not in near, place[1] if place in near else -place[1]))
-    entering = {row: [place for place, to in pointers.items() if to == row] for row in rows}
-    for places in entering.values():
-        places.sort(key=lambda place: place not in near)
+    first_near = sorted(pointers, key=lambda place: place not in near)
+    entering = {row: [place for place in first_near if pointers[place] == row] for row in rows}
     labels = {row: wrapped(row, LEFT - 12, bold=True) for row in rows}
     tops, y = {}, 6
     for row, first in lines:

@@ -50,9 +50,8 @@ class Rust:
     def _repr_html_(self) -> str:
         code = table = ""
         if self.source:  # coloured inline, as a notebook has no style sheet; focusable, so the keyboard can scroll it
-            html = highlight(
-                self.source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
-            )
+            formatter = HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
+            html = highlight(self.source, RustLexer(stripnl=False), formatter)
             ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
             code = f'<code style="background:none;color:inherit">{html}</code>'
             code = f'<pre class="code" tabindex="0" style="{ground}">{code}</pre>'
@@ -64,12 +63,9 @@ class Rust:
 
 
 def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = "") -> Rust:
-    """These parts of the twin's source, and a table of what it printed.
-
-    `sections` selects and orders the table's sections; default: all; no table with (). Sections with the same figures
-    become rows of one table. For a program that rustc refuses, its message takes the table's place. ValueError for an
-    unknown part or section.
-    """
+    """These parts of the twin's source, and a table of what it printed. `sections` selects and orders the table's
+    sections; default: all; no table with (). Sections with the same figures become rows of one table. For a program
+    that rustc refuses, its message takes the table's place. ValueError for an unknown part or section."""
     source = "\n".join(map(twin.part, parts))
     if isinstance(twin, Refusal):
         return Rust(source, None if sections == () else twin.message, twin.made)

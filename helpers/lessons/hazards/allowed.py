@@ -111,15 +111,14 @@ class Allowed:
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not self.machine.system.startswith("Windows"):
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
-            trials = {trial.operation: trial for trial in self.windows or documented("windows")}
+            windows = self.windows or Allowed(documented("windows"), self.machine)
             for row in rows:
-                trial = trials.get(row[0], Trial(row[0], None))
-                row += [trial.answer, trial.shows or NONE]
+                row += [windows[row[0]].answer, windows[row[0]].shows or NONE]
         if not self.machine.system.startswith("Darwin"):
             header.append("macOS, not measured")
-            trials = {trial.operation: trial for trial in documented("macos")}
+            macos = Allowed(documented("macos"), self.machine)
             for row in rows:
-                row.append(", ".join(filter(None, (trials[row[0]].answer, trials[row[0]].shows))))
+                row.append(", ".join(filter(None, (macos[row[0]].answer, macos[row[0]].shows))))
         return tuple(header), [tuple(row) for row in rows]
 
     @property
@@ -154,14 +153,11 @@ class Allowed:
 
 
 def while_mapped() -> Allowed:
-    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view.
-
-    Each runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed.
-    The file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own.
-
-    On other systems, Windows' answers stand beside: recorded, if somebody has run
-    `python -m helpers.lessons.hazards.record_windows` there, else from the documentation, labelled "not measured".
-    """
+    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view. Each
+    runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed. The
+    file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own. On other systems,
+    Windows' answers stand beside: recorded, if somebody has run `python -m helpers.lessons.hazards.record_windows`
+    there, else from the documentation, labelled "not measured"."""
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []
