@@ -78,7 +78,8 @@ def has_an_opening(notebook: Notebook) -> Iterator[str]:
         yield "nothing before the first code cell says how many minutes the lesson takes, as “50 minutes”"
 
 
-def has_neighbours(notebook: Notebook, number: str) -> Iterator[str]:
+def has_neighbours(notebook: Notebook) -> Iterator[str]:
+    number = opening(notebook)[2:4]
     for word, absent in (("Previous", FIRST), ("Next", LAST)):
         if number != absent and not re.search(rf"\b{word}:", opening(notebook), re.IGNORECASE):
             yield f"nothing before the first code cell says “{word}:”, with the lesson or its title"
@@ -209,6 +210,7 @@ def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
 CHECKS: list[Check] = [
     has_a_title,
     has_an_opening,
+    has_neighbours,
     links_to_lessons_that_exist,
     has_a_recap,
     tells_headings_apart,
@@ -242,11 +244,6 @@ def test_lesson_is_stored_tidily(path: Path):
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson(path: Path, check: Check):
     assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
-
-
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_lesson_has_neighbours(path: Path):
-    assert list(has_neighbours(json.loads(path.read_text(encoding="utf-8")), path.name[:2])) == []
 
 
 def test_the_tables_of_lessons_say_the_minutes_of_each():
