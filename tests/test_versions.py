@@ -37,11 +37,11 @@ def find(version: str) -> str | None:
     return None
 
 
-def run(*command: str | Path, check: bool = False) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, capture_output: bool = True, check: bool = False) -> subprocess.CompletedProcess[str]:
     """Runs a command in the repository's folder, without this environment's settings for its own Python."""
     ours = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
     clean = {key: value for key, value in os.environ.items() if key not in ours}
-    return subprocess.run(command, cwd=ROOT, env=clean, text=True, capture_output=True, check=check)
+    return subprocess.run(command, cwd=ROOT, env=clean, text=True, capture_output=capture_output, check=check)
 
 
 def environment(version: str, python: str) -> Path:
