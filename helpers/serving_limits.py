@@ -23,8 +23,10 @@ LINGER_S = 1.0  # for a refused client to read the answer
 
 
 class ClientGone(Exception):
-    """The client has gone, or was too slow: nobody reads the answer. uvicorn lets an application send to a client that
-    has gone, to the end and without an error. Here `send` raises."""
+    """The client has gone, or was too slow: nobody reads the answer.
+
+    uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises.
+    """
 
 
 class LimitedProtocol(H11Protocol):

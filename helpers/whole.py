@@ -1,5 +1,7 @@
-"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only. What
-isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it."""
+"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only.
+
+What isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it.
+"""
 
 import errno
 import glob
@@ -25,11 +27,14 @@ except ImportError:  # Windows: what a killed process leaves stays until `make c
 @contextmanager
 def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     """A file to write `size` bytes to. It becomes `path` when the block succeeds, and vanishes when the block fails.
+
     It's synced and renamed, and then its folder is synced (rename(2), fsync(2)), so at any moment `path` holds the old
     bytes or all the new bytes. A link stays a link, and the file it leads to is replaced. The permissions of an old
-    file stay too. `size` is checked against the free space, without what the old file will give back. FileNotFoundError
-    (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can replace), OSError with
-    errno ENOSPC (not enough room) or ELOOP (links that lead in a circle)."""
+    file stay too. `size` is checked against the free space, without what the old file will give back.
+
+    FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
+    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle).
+    """
     path = followed(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", str(path.parent))

@@ -1,8 +1,10 @@
-"""Files of tensors in the safetensors format: one file, or a model in shards with its index. The format: 8 bytes with
-the length of the header (unsigned, little-endian), the header (JSON in UTF-8), the data. Tensors are in the reference
-writer's order (largest items first, then by name), and spaces pad the header to a multiple of 8
-(https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the position, so a model
-has the same values in one file and in shards. They're written as they're made."""
+"""Files of tensors in the safetensors format: one file, or a model in shards with its index.
+
+The format: 8 bytes with the length of the header (unsigned, little-endian), the header (JSON in UTF-8), the data.
+Tensors are in the reference writer's order (largest items first, then by name), and spaces pad the header to a multiple
+of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the position, so a
+model has the same values in one file and in shards. They're written as they're made.
+"""
 
 import json
 import os
@@ -50,10 +52,12 @@ def tensor_file(
 def sharded_model(
     folder: str | os.PathLike, size: int | str = "256 MiB", shards: int = 4, layers: int = 32, seed: int = 0
 ) -> Path:
-    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path. The
-    folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
-    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}. Existing
-    files: as in `random_file`; in `folders.generated()`, shards of another count are deleted."""
+    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
+
+    The folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
+    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
+    Existing files: as in `random_file`; in `folders.generated()`, shards of another count are deleted.
+    """
     folder, seed = place(folder), checked_seed(seed)
     if not 1 <= shards <= layers:
         raise ValueError(f"{layers} layers make 1 to {layers} shards, not {shards}")

@@ -1,5 +1,8 @@
-"""What a request may say. Anything else is refused: `Refused` says with which status, and why. The headers and statuses
-of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped there, and kept here."""
+"""What a request may say. Anything else is refused: `Refused` says with which status, and why.
+
+The headers and statuses of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped
+there, and kept here.
+"""
 
 import errno
 import re

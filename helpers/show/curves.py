@@ -20,10 +20,12 @@ POINTS = 400  # per panel: more than its pixels on the page
 
 @look()
 def curves(recordings: Methods | Recording, predicted: Predicted = None, caption: str = "") -> Picture:
-    """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale. `predicted` is
-    the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in the look of
-    that kind. None for no prediction yet, ValueError for an unknown method. If this machine can't tell the kinds apart,
-    a panel shows all resident memory in grey and says so."""
+    """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale.
+
+    `predicted` is the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in
+    the look of that kind. None for no prediction yet, ValueError for an unknown method. If this machine can't tell the
+    kinds apart, a panel shows all resident memory in grey and says so.
+    """
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
     longest = max(max(r.times.max(initial=0), r.wall or 0) for r in methods.values())

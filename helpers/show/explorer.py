@@ -20,9 +20,12 @@ LOGGED = 4  # actions named below the buttons
 
 def page_explorer(explorer: Explorer) -> Interactive:
     """Grids of my page table, the page cache and a forked child's page table, the last action's cost, and buttons.
+
     On paper, the film of the explorer's last 12 steps; in a notebook that is opened again, the grids after the last
     click. Every button calls the method of the same name, so `explorer.film` has your clicks too. If a method refuses,
-    the reason appears below the buttons. You may show an explorer twice; *Look again* shows what happened elsewhere."""
+    the reason appears below the buttons. You may show an explorer twice; *Look again* shows what happened to it
+    elsewhere.
+    """
     return _Panel(explorer).interactive
 
 

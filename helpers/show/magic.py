@@ -1,6 +1,8 @@
-"""`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is. `%load_ext helpers`
-brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh process. What it uses of
-the notebook travels by value, as it is now, and is there before anything is measured."""
+"""`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is.
+
+`%load_ext helpers` brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh
+process. What it uses of the notebook travels by value, as it is now, and is there before anything is measured.
+"""
 
 import ast
 import dis
@@ -64,11 +66,13 @@ class Measuring(Magics):
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
     def measure(self, line: str, cell: str | None = None) -> Any:
-        """Measure a line, or with %%measure a cell, in a fresh process: memory over time, and every meter. It returns
-        the value of the last expression, if that can come back; what a cell assigns doesn't come back. Open files,
-        mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the notebook don't.
-        Of processes that it starts, memory of their own counts (%memit asks a -c for that), and nothing else.
-        Interrupting ends them all."""
+        """Measure a line, or with %%measure a cell, in a fresh process: memory over time, and every meter.
+
+        It returns the value of the last expression, if that can come back; what a cell assigns doesn't come back.
+        Open files, mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the
+        notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and nothing
+        else. Interrupting ends them all.
+        """
         words = arg_split(line, strict=False)
         options = Measuring.measure.parser.parse_args(words)
         code = line.split(None, len(words) - len(options.code))[-1] if options.code else ""

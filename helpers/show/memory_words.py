@@ -21,10 +21,12 @@ Place = tuple[str, int]  # a row and the number of a word in it
 def memory_words(
     rows: Mapping[str, Sequence[tuple[str, int]]], caption: str = "", *, at: Mapping[str, int] | None = None
 ) -> Picture:
-    """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`. A word is
-    eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the addresses
-    of rows: a word with that value gets an arrow to the row. ValueError for a row without words, or a value that isn't
-    a word."""
+    """A row of words for each thing in memory: `{"fat pointer": [("data", 0x7f…), ("vtable", 0x55…)], …}`.
+
+    A word is eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the
+    addresses of rows: a word with that value gets an arrow to the row. ValueError for a row without words, or a value
+    that isn't a word.
+    """
     at = at or {}
     if not rows or not all(rows.values()):
         raise ValueError("nothing to show: pass at least one row, each with pairs of a name and a value")

@@ -52,9 +52,11 @@ def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
 @look()
 def bars(comparison: Methods, *meters: str, predicted: Predicted = None, caption: str = "") -> Picture:
     """One bar per method, one panel per meter of METERS (three at most); by default the peak of anonymous memory.
+
     "anonymous", "file" and "shared" go into one panel, end to end: the peak of each, which needn't come at the same
     moment. `predicted` has the reader's numbers for the first meter, in its unit (bytes, counts, seconds): a bar below
-    what was measured, in the look of that meter. ValueError for an unknown meter or method."""
+    what was measured, in the look of that meter; None for no prediction yet. ValueError for an unknown meter or method.
+    """
     methods = by_name(comparison)
     guesses = checked(predicted, methods)
     names = meters or ("anonymous",)

@@ -39,9 +39,11 @@ def page_film(
     before: Mapping[str, PageMap | PageCache] | None = None,
 ) -> Picture:
     """One row per step: the action and its cost, my page table, the page cache, and the page table of any child.
+
     Outlines mark what a step changed. Instead of steps, you may pass a mapping of names to page maps or page caches:
-    one grid per row, with outlines for what changed since `before`, an earlier mapping of the same names. ValueError if
-    there's nothing to show."""
+    one grid per row, with outlines for what changed since `before`, an earlier mapping of the same names. ValueError
+    if there's nothing to show.
+    """
     if isinstance(steps, Mapping):
         rows, earlier = _named(steps), {row.title: row for row in _named(before or {})}
         lasts = [earlier.get(row.title) for row in rows]

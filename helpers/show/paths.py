@@ -35,16 +35,18 @@ def copy_paths(
     destination: Literal["file"] | None = "file",
     size: int | None = None,
 ) -> Picture:
-    """One row per method: the places that bytes were in, and an arrow for every copy between two of them. `moves` names
-    the methods that move bytes by "read/write" (into user memory and out again), by "map" (the page cache lends its own
-    pages, so only the write copies), and "in kernel" (sendfile, copy_file_range). The bytes, the calls and the memory
-    come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is how many bytes
-    to move, by default the most that any method wrote or held. No counter sees copies within user memory: they show
-    only as memory.
+    """One row per method: the places that bytes were in, and an arrow for every copy between two of them.
+
+    `moves` names the methods that move bytes by "read/write" (into user memory and out again), by "map" (the page cache
+    lends its own pages, so only the write copies), and "in kernel" (sendfile, copy_file_range). The bytes, the calls
+    and the memory come from the recording (proc_pid_io(5)); if the counters saw no bytes, there's no arrow. `size` is
+    how many bytes to move, by default the most that any method wrote or held. No counter sees copies within user
+    memory: they show only as memory.
 
     If a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the bytes
-    are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together). ValueError for a
-    move that there isn't, and for a method without one."""
+    are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
+    ValueError for a move that there isn't, and for a method without one.
+    """
     methods, reads = by_name(comparison), destination is None
     words, places = (READS, READ_PLACES) if reads else (MOVES, PLACES)
     if unknown := moves.keys() - words:

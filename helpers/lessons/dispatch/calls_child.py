@@ -1,6 +1,8 @@
 """What a call costs in the interpreter that runs this file, with `-I -S`. calls.py starts it; it prints a line of JSON.
+
 Each case is a loop compiled for that case alone: CPython 3.11 and later specialise a code object for the types that it
-has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only."""
+has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only.
+"""
 
 import json
 import random
