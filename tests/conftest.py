@@ -103,6 +103,12 @@ def earlier_is_not_collected() -> None:
 
 
 @pytest.fixture
+def own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder for generated files, so that no test writes into the repository."""
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path_factory.mktemp("generated")))
+
+
+@pytest.fixture
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A check leaves no file, whatever the student's function does. Its folder is on the generated files' disk."""
     with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,5 +239,5 @@ def words_of(pdf: bytes) -> str:
 
 
 def dense(text: str) -> str:
-    """The text without white space, which a PDF doesn't record."""
-    return re.sub(r"\s", "", text)
+    """The text without white space, which a PDF doesn't record, and with the ligatures of print resolved."""
+    return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))
