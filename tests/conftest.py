@@ -12,7 +12,6 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
@@ -167,17 +166,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def descendants() -> Callable[[], set[int]]:
-    """The processes that measure has started, and their forks; other tests' browser may be running too."""
-
-    def found() -> set[int]:
-        pids = set()
-        for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.NoSuchProcess):
-                if any(word.endswith("child.py") for word in process.cmdline()):
-                    pids.add(process.pid)
-        return pids
-
-    return found
+    """The processes that this one has started, and theirs."""
+    return lambda: {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 @pytest.fixture(scope="module")

@@ -42,16 +42,10 @@ def test_a_control_shows_which_comparisons_fail(noticed: Noticed):
     assert noticed.comparisons["small"] == ("taken['map'] < 0.1", "0.1 < taken['read']", "taken['map'] >= 0")
 
 
-def test_a_claim_that_holds_under_its_control_is_seen(noticed: Noticed):
+def test_a_control_that_changes_nothing_or_raises_says_so_and_the_kernels_names_stay(noticed: Noticed):
     assert noticed.tried[1].holds is True and not noticed.tried[1].failed
     assert "Holds all the same" in noticed._repr_mimebundle_()["text/html"]
-
-
-def test_a_control_that_raises_says_so(noticed: Noticed):
     assert noticed.tried[2].error == "KeyError: 'map'" and noticed.tried[2].holds is None
-
-
-def test_the_kernels_names_stay_as_they_are(noticed: Noticed):
     assert NAMES == {"runs": {"map": 1, "read": 100}, "always": 1}
 
 
