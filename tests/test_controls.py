@@ -8,7 +8,6 @@ import pytest
 from nbformat import NotebookNode
 from test_lessons import each_lesson
 
-from helpers.teach import claims as claims_module
 from helpers.teach.claims import Known, asserted_in, claims
 from helpers.teach.controls import Noticed, found, tried
 
@@ -60,7 +59,7 @@ def test_controls_belong_to_a_lesson_that_asserts_the_claim(tmp_path: Path):
     path = tmp_path / "claims.toml"
     path.write_text(f'[a]\n{text}[a.controls.03]\n"x" = "pass"\n')
     with pytest.raises(ValueError, match="'a' has controls for lesson 03, where it is not asserted"):
-        claims_module.claims(path)
+        claims(path)
 
 
 @pytest.mark.notebooks

@@ -4,13 +4,12 @@ import ast
 import re
 from pathlib import Path
 
-HERE = Path(__file__).parent
 FIGURES = re.compile(r"\b(monotonic|perf_counter|process_time)\(\)|measure\(.*\)\.(peak|faults|wall)|run\.peak\.")
 
 
 def test_who_asserts_a_time_or_a_peak_is_marked():
     unmarked = []
-    for path in HERE.glob("test_*.py"):
+    for path in Path(__file__).parent.glob("test_*.py"):
         module = ast.parse(path.read_text("utf-8"))
         of_all = [node for node in module.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
         for test in (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)):

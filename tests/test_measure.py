@@ -22,6 +22,7 @@ from typing import BinaryIO
 import numpy as np
 import psutil
 import pytest
+from serving import until
 
 from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
 from helpers.measure.parcel import packed, unpacked
@@ -162,8 +163,8 @@ def test_faults_and_waits_are_the_functions_own():
 @pytest.mark.measured
 def test_times_agree():
     def work():
-        until = time.process_time() + 0.2
-        while time.process_time() < until:
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
             pass
 
     busy, asleep = measure(work), measure(time.sleep, 0.2)
@@ -359,13 +360,6 @@ def test_the_process_that_was_called_answers_and_not_its_fork():
     assert time.monotonic() - began < 4
 
 
-def wait_until(true, seconds: float = 15) -> None:
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.02)
-
-
 # --- errors people will make -------------------------------------------------------------------------------
 def test_a_call_instead_of_a_function():
     with pytest.raises(TypeError, match=r"measure\(f, x\), not measure\(f\(x\)\)"):
@@ -467,11 +461,11 @@ def test_no_process_outlives_the_caller(trace):
     )
     path, pipe = trace
     caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, path])
-    wait_until(Path(path + ".ready").exists, 60)
+    assert until(Path(path + ".ready").exists, 60)
     assert pipe.read(1) == b"x" and pipe.read(1) is None
     caller.kill()
     caller.wait()
-    wait_until(lambda: pipe.read(1) == b"")
+    assert until(lambda: pipe.read(1) == b"")
 
 
 def test_many_measures_in_many_threads():
