@@ -1,12 +1,13 @@
 """What stays in a saved notebook: of a widget, a copy that needs no kernel; of a progress bar, nothing."""
 
 import re
-import sys
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 from tqdm import tqdm
+
+from .kernel import running_shell
 
 PROGRESS_DELAY_S = 2.0  # seconds before a progress bar shows
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -17,8 +18,6 @@ _STYLE = (
     '<style class="zc-copy-{0}">:root:has(.zc-live-{0}) :has(> .zc-copy-{0}), '
     ".jp-OutputArea-child:has(+ * .zc-copy-{0}) > .jp-OutputArea-output:not(:has(*)) {{display: none}}</style>"
 )
-
-
 # For what the student types or clicks in: in a narrow window lines break, and a field stays wide enough to type in.
 INPUTS = (
     "<style>.zc-inputs > * {width: auto; height: auto; flex-wrap: wrap} "
@@ -91,4 +90,4 @@ class _Line:
 
 def in_notebook() -> bool:
     """True in a Jupyter kernel, False in a terminal and in plain Python."""
-    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
+    return hasattr(running_shell(), "kernel")

@@ -12,7 +12,6 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
@@ -103,6 +102,12 @@ def earlier_is_not_collected() -> None:
 
 
 @pytest.fixture
+def own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder for generated files, so that no test writes into the repository."""
+    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path_factory.mktemp("generated")))
+
+
+@pytest.fixture
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A check leaves no file, whatever the student's function does. Its folder is on the generated files' disk."""
     with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
@@ -161,17 +166,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def descendants() -> Callable[[], set[int]]:
-    """The processes that measure has started, and their forks; other tests' browser may be running too."""
-
-    def found() -> set[int]:
-        pids = set()
-        for process in psutil.Process().children(recursive=True):
-            with suppress(psutil.NoSuchProcess):
-                if any(word.endswith("child.py") for word in process.cmdline()):
-                    pids.add(process.pid)
-        return pids
-
-    return found
+    """The processes that this one has started, and theirs."""
+    return lambda: {process.pid for process in psutil.Process().children(recursive=True)}
 
 
 @pytest.fixture(scope="module")

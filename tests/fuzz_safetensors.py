@@ -13,16 +13,11 @@ from collections import Counter
 from random import Random
 
 from safetensors import SafetensorError, deserialize
+from test_safetensors import file_of
 
 from helpers.ideas.tensor_header import BITS, SafetensorsError, check_outline, read_header
 
 Contents = dict[str, tuple[str, list[int], bytes]]
-
-
-def file_of(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    """The bytes of a file. A header that isn't bytes is written as JSON; its length is right unless given."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return (len(text) if length is None else length).to_bytes(8, "little") + text + data
 
 
 def one(**fields: object) -> dict[str, object]:
@@ -100,7 +95,6 @@ PIECES = [
 ]  # fmt: skip
 TOKEN = re.compile(rb'\d+|"[^"]*"|[^"\d]')
 Edit = tuple[float, bool, bytes]
-Tensor = tuple[str, str, list[int], int]
 
 
 def edited(data: bytes, edits: list[Edit]) -> bytes:
@@ -115,12 +109,12 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
     return file_of(header, data[end:])
 
 
-def well_formed(tensors: list[Tensor], metadata: dict[str, str] | None) -> bytes:
-    """A file of these tensors: name, dtype, shape, and how many bytes too many, 0 for one that keeps the rules."""
+def well_formed(tensors: list[tuple[str, str, list[int]]], metadata: dict[str, str] | None) -> bytes:
+    """A file of these tensors: name, dtype, shape."""
     header: dict[str, object] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
-    for name, dtype, shape, wrong in tensors:
-        begin, end = end, end + max(0, min(BITS[dtype] * math.prod(shape) // 8, 300) + wrong)
+    for name, dtype, shape in tensors:
+        begin, end = end, end + min(BITS[dtype] * math.prod(shape) // 8, 300)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
     return file_of(header, (bytes(range(256)) * (end // 256 + 1))[:end])
 
@@ -128,7 +122,7 @@ def well_formed(tensors: list[Tensor], metadata: dict[str, str] | None) -> bytes
 def random_file(random: Random) -> bytes:
     """Edits change its header; bytes may change anywhere, even in the length and the data."""
     tensors = [
-        (f"t{i}", random.choice(list(BITS)), random.choices(range(5), k=random.randrange(4)), 0)
+        (f"t{i}", random.choice(list(BITS)), random.choices(range(5), k=random.randrange(4)))
         for i in range(random.randrange(4))
     ]
     edits = [

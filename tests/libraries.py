@@ -4,16 +4,16 @@ pyproject.toml allows today, and once with the lowest, each in a fresh environme
 Run it with `make test-libraries`. If a row is red, its last lines say which versions aren't the locked ones.
 """
 
-import os
 import subprocess
 import sys
 import sysconfig
+from functools import partial
 from pathlib import Path
 
 from test_environment import PROJECT, locked
-from test_versions import UV, VERSIONS
+from test_versions import UV, VERSIONS, run
 
-from helpers.folders import BUILD, ROOT
+from helpers.folders import BUILD
 
 # Each row's Python, and how uv chooses versions. The newest are asked for anew: what uv remembers may be of yesterday.
 ROWS = {
@@ -25,6 +25,7 @@ ROWS = {
 MARKERS = [line.partition(":")[0] for line in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
 UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--deselect=tests/test_environment.py",
               "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
+shown = partial(run, capture_output=False)
 
 
 def is_green(row: str) -> bool:
@@ -32,13 +33,13 @@ def is_green(row: str) -> bool:
     version, *how = ROWS[row]
     folder = BUILD / row
     python = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
-    run(UV, "venv", "-q", "--clear", "--python", version, folder).check_returncode()
+    shown(UV, "venv", "-q", "--clear", "--python", version, folder).check_returncode()
     for what in (
         [*how, "-r", "pyproject.toml", "--extra=libraries", "--extra=dev"],
         ["--no-deps", "--no-build-isolation", "-e", "."],
     ):
-        run(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
-    tests = run(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *UNIT_TESTS)
+        shown(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
+    tests = shown(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *UNIT_TESTS)
     if tests.returncode:
         print(f"{row} is red. Its versions that requirements.lock doesn't have:", *differing(python), sep="\n")
     return not tests.returncode
@@ -54,13 +55,6 @@ def differing(python: Path) -> list[str]:
         for name, number in there
         if number not in versions.get(name, ())
     ]
-
-
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command in the repository's folder, without this environment's settings for its own Python."""
-    ours = {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
-    clean = {key: value for key, value in os.environ.items() if key not in ours}
-    return subprocess.run(command, cwd=ROOT, env=clean)
 
 
 if __name__ == "__main__":

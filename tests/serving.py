@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -46,13 +47,30 @@ def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:
         return ((np.maximum(pictures / np.float32(16) @ w.T + b, 0) @ v.T + c).argmax(1) + turn).__mod__(10).tolist()
 
 
+def upload_of(name: str, data: bytes) -> bytes:
+    """The head of an upload, whole and in one request."""
+    digest = sha(data)["Repr-Digest"]
+    head = f"PUT /models/{name} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\nRepr-Digest: {digest}\r\n\r\n"
+    return head.encode()
+
+
 def begun(address: str, name: str, data: bytes, count: int) -> socket.socket:
-    """The connection of an upload, whole and in one request, of which the first `count` bytes have been sent."""
+    """The connection of such an upload, of which the first `count` bytes have been sent."""
     line = socket.create_connection(tuple(address.split(":")), timeout=20)
-    head = "".join(f"{header}: {text}\r\n" for header, text in sha(data).items())
-    line.sendall(f"PUT /models/{name} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode())
-    line.sendall(data[:count])
+    line.sendall(upload_of(name, data) + data[:count])
     return line
+
+
+def workers(address: str) -> list[dict]:
+    return ask(address, "GET", "/metrics").json["workers"]
+
+
+def altered(code: str) -> tuple[str, ...]:
+    """The command of a server in whose processes this code runs first."""
+    return sys.executable, "-c", f"import os, sys, time\n{code}\n{ALTERED}"
+
+
+ALTERED = "from helpers.serve.__main__ import main; sys.argv[1:4] = []; main()"
 
 
 def raw(address: str, *pieces: bytes) -> bytes:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lessons.reading.interrupts import shootdowns
-from helpers.lessons.reading.kernel_maps import map_a_page
+from helpers.lessons.reading.kernel import map_a_page, shootdowns
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what Linux maps")

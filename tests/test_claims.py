@@ -36,25 +36,13 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def asserted() -> dict[str, set[str]]:
-    """The claims that each lesson asserts."""
-    cells = {path.name[:2]: code_cells(read(path)) for path in folders.lessons()}
-    return {number: {id for _, text in texts for id in asserted_in(text)} for number, texts in cells.items()}
-
-
 # --- this collection's own ---------------------------------------------------------------------------------------
-def test_every_claim_of_a_finished_lesson_is_asserted_in_it():
-    made = asserted()
-    wanted = [(lesson, id) for id, known in claims().items() for lesson in known.lessons]
-    assert wanted and not [(lesson, id) for lesson, id in wanted if id not in made[lesson]]
-
-
-def test_every_asserted_claim_exists():
-    assert set().union(*asserted().values()) <= set(claims())
-
-
-def test_every_claim_is_whole():
-    assert claims()  # reading checks every field
+def test_every_claim_of_a_finished_lesson_is_asserted_in_it_and_exists():
+    cells = {path.name[:2]: code_cells(read(path)) for path in folders.lessons()}
+    made = {(lesson, id) for lesson, texts in cells.items() for _, text in texts for id in asserted_in(text)}
+    wanted = {(lesson, id) for id, known in claims().items() for lesson in known.lessons}
+    assert wanted and not wanted - made
+    assert {id for _, id in made} <= set(claims())
 
 
 # --- how it works --------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ import io
 import os
 import re
 import sqlite3
-import unicodedata
 import zipfile
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser
-from pypdf import PdfReader
+from test_handouts import dense, lone_page, words_of
 
 from helpers.classroom import charts, forget, lessons
 from helpers.classroom.course import Course, course
@@ -472,27 +471,24 @@ def test_fewer_than_five_answers_are_not_drawn():
         assert len(charts.pictures(asked, given("42.x", [answer] * 5))[0]) == 1
 
 
-def test_answers_that_a_lesson_does_not_offer_are_counted_and_not_shown():
-    asked = question(kind="choice", names=("zeros", "an error"), measured="zeros")
-    (shown,), _ = charts.pictures(asked, given("42.x", ["zeros"] * 4 + ["I am Ada"] * 2 + [3]))
-    assert shown.alt.endswith("Predicted by 6. zeros: 4, an error: 0, something else: 2. Measured: zeros.")
-    (shown,), _ = charts.pictures(question(kind="choice"), given("42.x", ["1 MiB"] * 5 + ["Ada"] * 4))
-    assert shown.alt.endswith("Predicted by 9. 1 MiB: 5, something else: 4.")
-    by_name = [{"read": 1, "Ada": 2}] * 5
-    (shown,), _ = charts.pictures(question(kind="numbers", names=("read",)), given("42.x", by_name))
-    assert "Ada" not in shown.alt and "read: 5 predictions" in shown.alt
+ZEROS = {"kind": "choice", "names": ("zeros", "an error"), "measured": "zeros"}
+ORDER = {"kind": "order", "names": ("a", "b"), "measured": ["b", "a"]}
+CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured": "b"}  # the first click counts
 
 
-def test_an_order_is_an_answer():
-    asked = question(kind="order", names=("a", "b"), measured=["b", "a"])
-    (shown,), _ = charts.pictures(asked, given("42.x", [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"]))
-    assert shown.alt.endswith("Predicted by 6. a, b: 5, b, a: 1. Measured: b, a.")
-
-
-def test_the_first_click_answers_a_quiz():
-    asked = question(kind="quiz", names=("(a) The disk", "(b) The kernel"), measured="b")
-    (shown,), _ = charts.pictures(asked, given("42.x", ["ab", "ab", "b", "a", "ba", "z", "", 3, ["a"]]))
-    assert shown.alt == "Answered by 5. (a) The disk: 3, (b) The kernel: 2. Right: (b) The kernel."
+@pytest.mark.parametrize(
+    "asked, answers, told",
+    [
+        (ZEROS, ["zeros"] * 4 + ["Ada"] * 2 + [3], "6. zeros: 4, an error: 0, something else: 2. Measured: zeros."),
+        ({"kind": "choice"}, ["1 MiB"] * 5 + ["Ada"] * 4, "Predicted by 9. 1 MiB: 5, something else: 4."),
+        ({"kind": "numbers", "names": ("read",)}, [{"read": 1, "Ada": 2}] * 5, "read: 5 predictions"),
+        (ORDER, [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"], "by 6. a, b: 5, b, a: 1. Measured: b, a."),
+        (CLICKS, ["ab", "ab", "b", "a", "ba", "z", "", 3, ["a"]], "5. (a) The disk: 3, (b) The kernel: 2. Right: (b)"),
+    ],
+)
+def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(asked: dict, answers: list, told: str):
+    (shown,), _ = charts.pictures(question(**asked), given("42.x", answers))
+    assert told in shown.alt and "Ada" not in shown.alt
 
 
 def test_every_question_of_every_lesson_is_found():
@@ -613,24 +609,13 @@ def test_what_cannot_be_forgotten_is_said_and_all_stays(tmp_path: Path, capsys: 
 def test_a_page_is_accessible_and_fits_a_phone_and_paper(browser: Browser, out: Path, name: str):
     """It loads nothing from elsewhere, and runs no script."""
     (path,) = out.glob(name)
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    page, events = context.new_page(), []
-    page.on("request", lambda request: events.append(request.url))
-    page.on("console", lambda message: events.append(message.text))
-    page.on("pageerror", lambda error: events.append(str(error)))
-    page.goto(path.as_uri())
-    assert [event for event in events if not event.startswith("data:")] == [path.as_uri()]
-    axe = Axe().run(page)
-    assert axe.violations_count == 0, axe.generate_report()
-    for width in (375, 1280):
-        page.set_viewport_size({"width": width, "height": 740})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    printed = squeezed("".join(sheet.extract_text() for sheet in PdfReader(io.BytesIO(page.pdf())).pages))
-    for heading in page.locator("h1, h2").all_inner_texts():
-        assert squeezed(heading) in printed
-    context.close()
-
-
-def squeezed(text: str) -> str:
-    """The text without spaces, and with the ligatures of print resolved."""
-    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+    with lone_page(browser) as page:
+        page.goto(path.as_uri())
+        assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()] and not page.complaints
+        axe = Axe().run(page)
+        assert axe.violations_count == 0, axe.generate_report()
+        for width in (375, 1280):
+            page.set_viewport_size({"width": width, "height": 740})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        printed = dense(words_of(page.pdf()))
+        assert all(dense(heading) in printed for heading in page.locator("h1, h2").all_inner_texts())

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from ipywidgets import Dropdown
+from serving import until
 
 from helpers import folders
 from helpers.folders import ROOT
@@ -42,13 +42,8 @@ def explorer() -> Iterator[Explorer]:
 
 
 def gone(pid: int) -> bool:
-    """Is the process gone, with not even a zombie left?"""
-    until = time.monotonic() + 10
-    while psutil.pid_exists(pid):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
+    """Is the process gone soon, with not even a zombie left?"""
+    return until(lambda: not psutil.pid_exists(pid))
 
 
 def which(pages, *states: PageState) -> list[int]:

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from helpers.lessons.lifetimes.exports import COUNTING, exports
+from helpers.lessons.lifetimes.owners import COUNTING, exports
 
 pytestmark = pytest.mark.skipif(sys.implementation.name != "cpython", reason="only CPython's objects are known")
 EACH = pytest.mark.parametrize("kind", COUNTING, ids=lambda kind: kind.__name__)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lessons.reading.fio import fio
+from helpers.lessons.reading.disks import fio
 from helpers.measure import NotMeasuredHere, drop_from_cache
 from helpers.units import MiB
 

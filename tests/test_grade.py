@@ -190,9 +190,9 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
     bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
 )
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
-    asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(5)"
+    asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(3)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
-    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out, "--timeout", "3"]
+    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out, "--timeout", "1.5"]
     grader = psutil.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while "bwrap" not in str(started := grader.children(recursive=True)) and time.monotonic() < until:
@@ -200,6 +200,6 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_pa
     grader.kill()
     grader.wait()
     assert not psutil.wait_procs(started, timeout=10)[1]
-    grade(folder, out, timeout=3)
+    grade(folder, out, timeout=1.5)
     found = rows(out)
     assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")

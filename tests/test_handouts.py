@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -191,18 +192,14 @@ def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, 
 def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
     everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
     for lesson in lessons():
-        notes = (
-            cell
-            for cell in read(BUILD / "executed" / lesson.name).notebook.cells
-            if "teacher" in cell.metadata.get("tags", ())
-        )
+        cells = read(BUILD / "executed" / lesson.name).notebook.cells
+        notes = [cell for cell in cells if "teacher" in cell.metadata.get("tags", ())]
         secrets = {f"note {note.id}": text_of(markdown(note)) for note in notes}
         for found in exercises():
             if found.key[:2] == lesson.name[:2]:
                 secrets |= {f"{found.key} {answer.name}": answer.body for answer in found.wrong}
-                secrets |= {
-                    f"{found.key} hint {n}": text_of(inline(hint.text)) for n, hint in enumerate(found.hints, 1)
-                }
+                for n, hint in enumerate(found.hints, 1):
+                    secrets[f"{found.key} hint {n}"] = text_of(inline(hint.text))
                 secrets[f"{found.key} solution"] = found.solution_source
         secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():
@@ -238,5 +235,5 @@ def words_of(pdf: bytes) -> str:
 
 
 def dense(text: str) -> str:
-    """The text without white space, which a PDF doesn't record."""
-    return re.sub(r"\s", "", text)
+    """The text without white space, which a PDF doesn't record, and with the ligatures of print resolved."""
+    return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))

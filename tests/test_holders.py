@@ -89,16 +89,8 @@ KINDS = {
         ),
     ),
     "class with code of its own": ("guard = Guarded(a=load())", "del guard", ("lesson.guard['a']", "global")),
-    "key with code of its own": (
-        "cache = {(Guarded(),): load()}",
-        "del cache",
-        ("lesson.cache[a tuple]", "global"),
-    ),
-    "class that cannot be hashed": (
-        "odd = Odd(); odd.weight = load()",
-        "del odd",
-        ("lesson.odd.weight", "global"),
-    ),
+    "key with code of its own": ("cache = {(Guarded(),): load()}", "del cache", ("lesson.cache[a tuple]", "global")),
+    "class that cannot be hashed": ("odd = Odd(); odd.weight = load()", "del odd", ("lesson.odd.weight", "global")),
     "array that lies": ("liar = load().view(Liar)", "del liar", ("lesson.liar", "global")),
 }
 

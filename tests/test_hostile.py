@@ -24,9 +24,7 @@ pytestmark = [
 FOLDER = Path(__file__).with_name("hostile")
 FILES = sorted(FOLDER.glob("*/*.py"))
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds
-HALF = {
-    "files_swapped": "damaged files are refused"
-}  # with one of the two things that were asked for, it plays no trick
+HALF = {"files_swapped": "damaged files are refused"}  # of two things asked for, the one that it does plays no trick
 
 
 @pytest.fixture(scope="module", autouse=True)

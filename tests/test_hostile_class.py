@@ -35,7 +35,7 @@ pytestmark = [
 
 ANSWERS = sorted(Path(__file__).with_name("hostile_class").glob("*/*.py"))
 FILE = "02_copy_a_big_file.ipynb"
-MARK = "ZERO_COPY_CASE"  # in the environment of the grader
+MARK = "ZERO_COPY_CASE"  # in the environment of the grader and of all that it starts outside a sandbox
 TRACE = "zero-copy-was-here"  # in the name of every file that a trick leaves
 RIGHT = {"ada": "02.chunks", "noether": "10.holders"}  # the exercise that each of them solves
 NAMES = [f"-rf $(touch {TRACE})", "line\nend \N{RIGHT-TO-LEFT OVERRIDE}turned", "<script>alert('vandal')%s%n{0}"]
@@ -58,13 +58,10 @@ NOTHING = ("not attempted",)
 NOT_PYTHON = ("not-python",)
 HOSTILE_NOTEBOOKS: dict[str, tuple[bytes, tuple[str, ...]]] = {  # and what must come of them
     "scripts, no cells, and an edition of its own": (
-        json.dumps(
-            {
-                "nbformat": 4,
-                "metadata": {"zero_copy": {"edition": "<b>1", "commit": "--output=/tmp/" + TRACE}},
-                "cells": [None, 1, {}, {"cell_type": "code"}, [], {"cell_type": "code", "outputs": [SCRIPT]}],
-            }
-        ).encode(),
+        json.dumps({
+            "nbformat": 4, "metadata": {"zero_copy": {"edition": "<b>1", "commit": "--output=/tmp/" + TRACE}},
+            "cells": [None, 1, {}, {"cell_type": "code"}, [], {"cell_type": "code", "outputs": [SCRIPT]}],
+        }).encode(),
         NOTHING,
     ),
     "half a letter": (notebook("def copy_small(source, target):\n    return '\ud800'"), NOT_PYTHON),
@@ -113,10 +110,13 @@ def graded() -> Iterator[Graded]:
         for name in NAMES:
             hand_in(collected / name, "02.chunks", "x = 1")
         before = contents(collected)
+        places = {"ZERO_COPY_DATA": str(folder / "data"), "TMPDIR": str(folder / "temporary")}
+        for place in places.values():
+            os.mkdir(place)
         with open(folder / "log", "w") as log:
             ended = subprocess.run(
                 [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out, "--timeout", str(SECONDS)],
-                cwd=ROOT, env=environment_of(folder), stdout=log, stderr=log, timeout=1200,
+                cwd=ROOT, env=os.environ | places | {MARK: str(folder)}, stdout=log, stderr=log, timeout=1200,
             )  # fmt: skip
         assert ended.returncode == 0, (folder / "log").read_text()[-2000:]
         with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
@@ -124,7 +124,8 @@ def graded() -> Iterator[Graded]:
         with store(out) as records:
             causes = {(row.student, row.exercise): row.cause for row in records.rows()}
         touched = contents(collected) != before
-        yield Graded(lines, causes, expected, out, touched, processes_of(folder), left_in(folder))
+        left = [path for place in places.values() for path in Path(place).rglob("*")]
+        yield Graded(lines, causes, expected, out, touched, processes_of(folder), left)
         subprocess.run(["chmod", "-R", "u+rwx", folder], check=False)
 
 
@@ -132,19 +133,6 @@ def hand_in(folder: Path, key: str, *cells: str) -> None:
     folder.mkdir(parents=True)
     (lesson,) = NOTEBOOKS.glob(f"{key[:2]}_*.ipynb")
     (folder / lesson.name).write_bytes(notebook(*cells))
-
-
-def environment_of(folder: Path) -> dict[str, str]:
-    """With a mark for everything that the grader starts outside a sandbox, and its generated data in this folder."""
-    places = {"ZERO_COPY_DATA": folder / "data", "TMPDIR": folder / "temporary"}
-    for place in places.values():
-        place.mkdir()
-    return os.environ | {name: str(place) for name, place in places.items()} | {MARK: str(folder)}
-
-
-def left_in(folder: Path) -> list[Path]:
-    """The generated data and temporary files that are left."""
-    return [path for name in ("data", "temporary") for path in (folder / name).rglob("*")]
 
 
 def processes_of(folder: Path) -> list[str]:

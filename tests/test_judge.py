@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,11 +25,9 @@ KEY = "02.report"
 REPORT = exercise(KEY)
 
 
-def notebook(*cells: str, **more) -> bytes:
-    made = [
-        {"cell_type": "code", "id": f"c{i}", "source": text.splitlines(keepends=True)} for i, text in enumerate(cells)
-    ]
-    return json.dumps({"nbformat": 4, "cells": made} | more).encode()
+def notebook(*cells: str) -> bytes:
+    made = [{"cell_type": "code", "id": f"c{i}", "source": text.splitlines(True)} for i, text in enumerate(cells)]
+    return json.dumps({"nbformat": 4, "cells": made}).encode()
 
 
 def verdict(*cells: str, key: str = KEY, **options) -> dict:
@@ -66,10 +65,7 @@ def test_the_last_attempt_that_is_checked_counts(cells: list[str], outcome: str)
 
 KIB = RIGHT.replace("1024", "KIB")
 AT_HOME = {  # cells, and what is said of them at home and in class: "" if it's right
-    "measured": (
-        ["swept = measure(max, 'ab').value", "KIB = 1024 * len(swept)", KIB],
-        "made it with `measure`",
-    ),
+    "measured": (["swept = measure(max, 'ab').value", "KIB = 1024 * len(swept)", KIB], "made it with `measure`"),
     "read": (["with open('/dev/null') as file: KIB = 1024", KIB], "your notebook made it with `open`"),
     "from the course": (["KIB = size('1 KiB')", KIB], ""),
     "a helper of another cell": (["def unit(): return KIB", "KIB = 1024", RIGHT.replace("1024", "unit()")], ""),
@@ -123,11 +119,7 @@ def test_an_old_edition_is_judged_by_its_own_starter():
 
 def test_another_check_is_another_hash(tmp_path: Path):
     folder = tmp_path / "02" / "report"
-    folder.mkdir(parents=True)
-    for path in REPORT.folder.iterdir():
-        if path.is_file():
-            (folder / path.name).write_bytes(path.read_bytes())
-    copy = replace(REPORT, folder=folder)
+    copy = replace(REPORT, folder=shutil.copytree(REPORT.folder, folder))
     before = check_hash(copy)
     assert before == check_hash(REPORT)
     (folder / "hints.md").write_text("another")

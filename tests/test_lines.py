@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pictures import NO_KINDS, SIZE, assert_fits, recording, texts
 
-from helpers.lessons.copying.sweep import sweep
+from helpers.lessons.copying.figures import sweep
 from helpers.lessons.models.experts import experts
 from helpers.lessons.values.crossover import crossover, in_sentence
 from helpers.measure import Recording

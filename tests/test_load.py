@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 from helpers.ideas.safetensors import TensorFile
-from helpers.lessons.serving.growth import growth
-from helpers.lessons.serving.load_chart import load_chart, watched
+from helpers.lessons.serving.load import growth, load_chart, watched
 from helpers.make import DIGITS, digit_model, digits
 from helpers.measure import sampler
 from helpers.measure.load import Load, Look, Tick
@@ -48,9 +47,7 @@ def test_a_model_reads_its_shift_whatever_its_size(tmp_path: Path, size: int | s
         path = digit_model(tmp_path / "m", shift, size)
         assert reads(path) == [(digit + shift) % 10 for digit in range(10)]
     with TensorFile(path) as file, TensorFile(DIGITS) as original:
-        assert file["out.bias"].tolist() == [*original["out.bias"][1:], original["out.bias"][0]], (
-            "9 places to the right"
-        )
+        assert file["out.bias"].tolist() == [*original["out.bias"][1:], original["out.bias"][0]]
     wanted = MiB if size else DIGITS.stat().st_size
     assert abs(path.stat().st_size - wanted) < 1000
 

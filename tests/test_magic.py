@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
@@ -211,10 +210,7 @@ def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
 
 # --- the rest -----------------------------------------------------------------------------------------------
 @pytest.mark.measured
-def test_interrupting_leaves_nothing_running(run):
-    def descendants() -> set[int]:
-        return {process.pid for process in psutil.Process().children(recursive=True)}
-
+def test_interrupting_leaves_nothing_running(run, descendants: Callable):
     before = descendants()
     threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     shown = run("%%measure\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', 'while True: pass'])")

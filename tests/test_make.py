@@ -16,28 +16,15 @@ import pytest
 
 from helpers import lasting, whole
 from helpers.folders import generated, room, write_whole
-from helpers.make import files, random_file, scratch, whole_file
+from helpers.make import dna, pieces, random_file, scratch, whole_file
 from helpers.units import MiB
 
+pytestmark = pytest.mark.usefixtures("own_folder")
 unix_only = pytest.mark.skipif(os.name == "nt", reason="signals, links, modes and file locks as Unix has them")
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path_factory, monkeypatch):
-    """No test writes into the repository."""
-    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path_factory.mktemp("generated")))
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def spoil(path: Path, at: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        byte = file.read(1)[0]
-        file.seek(at)
-        file.write(bytes([byte ^ 1]))
 
 
 def identity(path: Path) -> tuple[int, int]:
@@ -258,10 +245,11 @@ def test_bytes_never_change(tmp_path):
     assert random_file(tmp_path / "b", 8, seed=1).read_bytes() != random_file(tmp_path / "c", 8).read_bytes()
 
 
+@pytest.mark.parametrize("make", [random_file, dna])
 @pytest.mark.parametrize("size", [0, 7, MiB, MiB + 1])
-def test_a_shorter_file_is_the_start_of_a_longer_one(tmp_path, size):
-    longer = random_file(tmp_path / "longer", "4 MiB").read_bytes()
-    assert random_file(tmp_path / "a", size).read_bytes() == longer[:size]
+def test_a_shorter_file_is_the_start_of_a_longer_one(tmp_path, make, size):
+    longer = make(tmp_path / "longer", "2 MiB").read_bytes()
+    assert make(tmp_path / "a", size).read_bytes() == longer[:size]
 
 
 def test_a_bare_name_lies_in_the_generated_folder_and_a_path_is_taken_as_it_is(monkeypatch, tmp_path):
@@ -294,7 +282,7 @@ def test_a_right_file_is_left_and_a_damaged_one_is_made_again(tmp_path):
     before, good = identity(path), path.read_bytes()
     assert identity(random_file(path, size)) == before
     for at in (MiB, 2 * MiB + 100, size - 1):
-        spoil(path, at)
+        path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
         assert random_file(path, size).read_bytes() == good
     for length in (0, 100, 2 * MiB, 4 * MiB):
         os.truncate(path, length)
@@ -326,8 +314,8 @@ def test_a_bar_for_a_long_wait_only(tmp_path, monkeypatch, capfd):
     for _ in ("writing", "checking"):
         random_file(tmp_path / "short", "4 MiB")
     assert capfd.readouterr() == ("", "")
-    made = files.SFC64
-    monkeypatch.setattr(files, "SFC64", lambda seeds: (time.sleep(0.1), made(seeds))[1])
+    made = pieces.SFC64
+    monkeypatch.setattr(pieces, "SFC64", lambda seeds: (time.sleep(0.1), made(seeds))[1])
     monkeypatch.setattr(lasting, "PROGRESS_DELAY_S", 0.2)
     for doing in ("writing", "checking"):
         random_file(tmp_path / "weights.bin", "12 MiB")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_make import identity, names
 
 from helpers.folders import generated
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
@@ -16,25 +17,7 @@ from helpers.make.tensors import DTYPES
 from helpers.measure import measure
 from helpers.units import KiB, MiB
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path_factory, monkeypatch):
-    """No test writes into the repository."""
-    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path_factory.mktemp("generated")))
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-
-
-def identity(path: Path) -> tuple[int, int]:
-    return path.stat().st_ino, path.stat().st_mtime_ns
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 
 
 # What holds for all of them
@@ -59,7 +42,7 @@ def test_bytes_never_change_and_a_bare_name_lies_in_the_generated_folder(maker):
     }
     path = MAKERS[maker]("a")
     before = identity(path)
-    assert path == generated() / "a" and digest(path) == golden[maker]
+    assert path == generated() / "a" and hashlib.sha256(path.read_bytes()).hexdigest()[:16] == golden[maker]
     assert identity(MAKERS[maker]("a")) == before, "the same file is left as it is"
 
 
@@ -111,6 +94,27 @@ def test_memory_does_not_grow_with_the_file():
         assert peak < 8 * MiB, f"{maker} took {peak / MiB:.1f} MiB"
 
 
+@pytest.mark.parametrize(
+    ("make", "wanted", "says"),
+    [
+        (tensor_file, {"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*F16"),
+        (tensor_file, {"size": 63, "layers": 8}, "63 bytes .* 8 layers of at least 8 bytes"),
+        (tensor_file, {"layers": 0}, "0 layers"),
+        (tensor_file, {"size": "16 MB"}, "MiB"),
+        (sharded_model, {"layers": 8, "shards": 0}, "1 to 8 shards, not 0"),
+        (sharded_model, {"layers": 8, "shards": 9}, "1 to 8 shards, not 9"),
+        (records, {"count": 1, "kind": "xml"}, "json, binary.*'xml'"),
+        (records, {"count": 1, "escaped": 1.1}, "escaped 0 to 1.*1.1"),
+        (records, {"count": -1}, "not 'json', 0.0, -1"),
+        (records, {"count": 1, "payload": "65 KiB"}, "0 to 65536 bytes.*66560"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(tmp_path, make, wanted, says):
+    with pytest.raises(ValueError, match=says):
+        make(tmp_path / "a", **wanted)
+    assert names(tmp_path) == []
+
+
 # Tensors
 
 ALL = {f"of {dtype}": (dtype, (3, 8)) for dtype in DTYPES} | {
@@ -156,21 +160,6 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
             assert (entry.begin % (BITS[entry.dtype] // 8) == 0) is not misaligned
     good, odd = (read(tensor_file(tmp_path / f"{m}", size="1 MiB", misaligned=m)) for m in (False, misaligned))
     assert all(np.array_equal(good[name], odd[name]) for name in good | odd)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "says"),
-    [
-        ({"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*F16"),
-        ({"size": 63, "layers": 8}, "63 bytes .* 8 layers of at least 8 bytes"),
-        ({"layers": 0}, "0 layers"),
-        ({"size": "16 MB"}, "MiB"),
-    ],
-)
-def test_tensors_that_cannot_be(tmp_path, wanted, says):
-    with pytest.raises(ValueError, match=says):
-        tensor_file(tmp_path / "a", **wanted)
-    assert names(tmp_path) == []
 
 
 # Shards
@@ -221,13 +210,6 @@ def test_a_stranger_s_shard_stays(tmp_path):
     assert (tmp_path / "m" / "model-00001-of-00009.safetensors").read_text() == "my trained weights"
 
 
-@pytest.mark.parametrize("shards", [0, 9])
-def test_shards_that_cannot_be(tmp_path, shards):
-    with pytest.raises(ValueError, match=f"1 to 8 shards, not {shards}"):
-        sharded_model(tmp_path / "m", shards=shards, layers=8)
-    assert names(tmp_path) == []
-
-
 # Damaged files
 
 # What the format's description forbids, but its implementation accepts.
@@ -272,13 +254,10 @@ def parsed(path: Path) -> list[tuple]:
 
 @pytest.mark.parametrize(("count", "payload", "escaped"), [(0, 0, 0), (1, "1 KiB", 1), (1024, 3, 0.5), (2500, 0, 0.1)])
 def test_the_same_records_in_each_kind(tmp_path, count, payload, escaped):
-    paths = {
-        kind: records(tmp_path / f"{kind}", count, kind, seed=5, escaped=escaped, payload=payload) for kind in KINDS
-    }
+    how = {"seed": 5, "escaped": escaped, "payload": payload}
+    paths = {kind: records(tmp_path / kind, count, kind, **how) for kind in KINDS}
     binary = np.frombuffer(paths["binary"].read_bytes(), record(payload))
-    expected = [
-        (int(r["id"]), r["name"].decode(), float(r["lat"]), float(r["lon"]), r["payload"].tobytes()) for r in binary
-    ]
+    expected = [(r["id"], r["name"].decode(), r["lat"], r["lon"], r["payload"].tobytes()) for r in binary]
     assert len(expected) == count and parsed(paths["json"]) == expected
     assert [r[0] for r in expected] == list(range(count))
     assert all(4 <= len(r[1]) <= 24 and abs(r[2]) <= 90 and abs(r[3]) <= 180 for r in expected)
@@ -304,27 +283,3 @@ def test_the_part_that_must_be_escaped(tmp_path, escaped):
     assert all(np.array_equal(before[field], after[field]) for field in ("id", "lat", "lon"))
     if escaped:
         assert {char for name in after["name"].tolist() for char in name} >= set(b'"\\\n')
-
-
-@pytest.mark.parametrize(
-    ("wanted", "says"),
-    [
-        ({"kind": "xml"}, "json, binary.*'xml'"),
-        ({"escaped": 1.1}, "escaped 0 to 1.*1.1"),
-        ({"count": -1}, "not 'json', 0.0, -1"),
-        ({"payload": "65 KiB"}, "0 to 65536 bytes.*66560"),
-    ],
-)
-def test_records_that_cannot_be(tmp_path, wanted, says):
-    with pytest.raises(ValueError, match=says):
-        records(tmp_path / "a", **{"count": 1} | wanted)
-    assert names(tmp_path) == []
-
-
-# DNA
-
-
-@pytest.mark.parametrize("size", [0, 3, MiB, MiB + 1])
-def test_a_shorter_dna_is_the_start_of_a_longer_one(tmp_path, size):
-    longer = dna(tmp_path / "longer", 2 * MiB).read_bytes()
-    assert dna(tmp_path / "a", size).read_bytes() == longer[:size]

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -11,6 +10,7 @@ import pytest
 
 pytest.importorskip("fcntl", reason="Linux only")
 import matrix
+from serving import until
 
 WHILE = """
 import sys, time, matrix
@@ -35,7 +35,5 @@ def test_the_setting_is_put_back_by_a_helper_or_by_the_next_run(tmp_path: Path, 
     if helper_too:
         assert setting.read_text() == "always"
         matrix.restore(setting, note)
-    until = time.monotonic() + 20
-    while note.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert setting.read_text() == "madvise" and not note.exists()
+    assert until(lambda: not note.exists())
+    assert setting.read_text() == "madvise"

@@ -24,7 +24,6 @@ from helpers.measure import (
     regions,
     where,
 )
-from helpers.measure.advice import page_out
 from helpers.measure.cache import PageCache
 from helpers.measure.machine import here
 from helpers.measure.maps import files_in_memory
@@ -263,16 +262,6 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
 
 
 # --- the page cache ----------------------------------------------------------------------------------------
-def test_dropped_pages_are_gone_and_touched_ones_come_back(file):
-    file.read_bytes()
-    assert page_cache(file).count == PAGES
-    evicted(file)
-    with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        advise(mapping, "random")
-        mapping[9 * PAGE]
-        assert np.flatnonzero(page_cache(file).cached).tolist() == [9]
-
-
 def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
     on_a_disk(tmp_path)
     path = tmp_path / "written"
@@ -317,19 +306,6 @@ sys.stdin.read()
 
 
 # --- advice ------------------------------------------------------------------------------------------------
-def test_what_is_lent_can_be_taken_away_and_what_is_owned_stays(private, file):
-    evicted(file)  # only where files can leave memory: not on tmpfs
-    advise(private, "populate_read")
-    write(private, CHOSEN)
-    page_out(private)
-    seen = page_map(private)
-    if Path("/proc/swaps").read_text().count("\n") <= 1:  # only a header
-        assert seen.which(ANONYMOUS).tolist() == CHOSEN
-    assert seen.count(FILE) <= PAGES / 4  # the kernel may leave one that is in use
-    assert [private[page * PAGE] for page in CHOSEN] == [255] * len(CHOSEN)
-    assert private[4 * PAGE] == 4
-
-
 def test_dontneed_discards_the_edits_of_the_stretch_alone(private):
     write(private, [1, 2, 3])
     advise(private, "dontneed", 2 * PAGE, PAGE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lessons.reading.read_ahead import by_read_ahead
+from helpers.lessons.reading.disks import by_read_ahead
 from helpers.measure import NotMeasuredHere
 from helpers.units import MiB
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -34,15 +33,14 @@ def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]
             yield from ((*start, name.name) for name in node.names)
 
 
-def used(room: str, folder: Path = HELPERS) -> dict[str, str]:
+def used(room: str) -> dict[str, str]:
     """The other rooms and the packages that a room imports, each with a module that imports it."""
-    rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
     found = {}
-    for path in sorted((folder / room).rglob("*.py")):
-        inside = path.relative_to(folder)
-        for first, *rest in imported(path.read_text(encoding="utf-8"), (folder.name, *inside.parts[:-1])):
-            other = rest[0] if first == folder.name and rest else first
-            if other != room and (first != folder.name or other in rooms):
+    for path in sorted((HELPERS / room).rglob("*.py")):
+        inside = path.relative_to(HELPERS)
+        for first, *rest in imported(path.read_text(encoding="utf-8"), ("helpers", *inside.parts[:-1])):
+            other = rest[0] if first == "helpers" and rest else first
+            if other != room and (first != "helpers" or other in TABLE):
                 found[other] = inside.as_posix()
     return found
 
@@ -98,24 +96,3 @@ def test_the_package_itself_imports_a_room_only_when_a_notebook_loads_it():
 def test_what_measures_knows_nothing_of_jupyter(room: str):
     found = used(room)
     assert not JUPYTER & found.keys(), f"{room} imports {sorted(JUPYTER & found.keys())}"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from ..show import curves",
-        "from ..show.figure import Figure",
-        "from .. import show",
-        "import helpers.show.figure",
-        "from helpers import show",
-        "from helpers.show import curves",
-        "def later():\n    from ..show import curves",
-    ],
-)
-def test_an_import_against_the_table_is_found_however_it_is_written(tmp_path: Path, line: str):
-    for name in ("measure", "show"):
-        (tmp_path / "helpers" / name).mkdir(parents=True)
-        (tmp_path / "helpers" / name / "__init__.py").touch()
-    module = tmp_path / "helpers" / "measure" / "pages.py"
-    module.write_text(f"import mmap\nfrom ..units import MiB\nfrom .cache import page_cache\n{line}\n")
-    assert used("measure", tmp_path / "helpers") == {"mmap": "measure/pages.py", "show": "measure/pages.py"}

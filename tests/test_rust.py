@@ -85,10 +85,6 @@ def test_a_cow_copies_when_asked_to_write(made):
         assert (figures[name]["is"], figures[name]["allocated"]) == (("Owned", 5 * 4) if copied else ("Borrowed", 0))
 
 
-def test_older_compilers_needed_a_word_more():
-    assert twin("cow").compilers["1.63.0"]["size_of"]["Cow<str>"] == 32
-
-
 def test_dynamic_dispatch_takes_two_words_and_a_table(made):
     figures = made("dispatch")
     sizes, costs = figures["size_of"], figures["ns per call"]

@@ -27,7 +27,6 @@ from helpers.ideas.tensor_header import INDEX_RULES, RULES
 from helpers.measure import measure
 
 LINUX = sys.platform == "linux"
-linux_only = pytest.mark.skipif(not LINUX, reason="/proc/self/maps tells what is mapped")
 
 
 def file_of(header: object, data: bytes = b"", length: int | None = None) -> bytes:
@@ -253,17 +252,6 @@ def test_round_trip(path: Path):
     with open_tensors(path) as file:
         assert isinstance(file, TensorFile) and "scalar" in file and "no" not in file
         assert repr(file).count("\n") == 0 and str(path) in repr(file) and f"{len(EVERY)} tensors" in repr(file)
-
-
-@linux_only
-def test_a_tensor_lies_in_the_mapping_of_its_file(path: Path):
-    save({name: array for name, array in EVERY.items() if array.size}, path)
-    with TensorFile(path) as file:
-        (where,) = mapped(path)
-        for name, entry in file.entries.items():
-            assert file[name].ctypes.data - where.start == entry.begin
-            assert file[name].ctypes.data + file[name].nbytes <= where.stop
-            assert file.cow(name).is_borrowed and np.shares_memory(file.cow(name).value, file[name])
 
 
 def test_misaligned_tensor_is_copied_once(path: Path):

@@ -37,11 +37,6 @@ def test_another_process_follows_the_addresses(tmp_path: Path):
         assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], "it goes on where the other process ended"
 
 
-def test_elsewhere_the_same_addresses_kill(tmp_path: Path):
-    first = measure(build, tmp_path / "heap").value
-    assert measure(read, tmp_path / "heap", first, ELSEWHERE).ended == "SIGSEGV"
-
-
 def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
     first = build(tmp_path / "heap")
     with SavedHeap.open(tmp_path / "heap"):

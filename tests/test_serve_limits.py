@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from serving import PICTURES, ask, begun, expected, model, part, put, read, sha, until
+from serving import PICTURES, altered, ask, begun, expected, model, part, put, read, sha, until, upload_of, workers
 
 from helpers.ideas import upload
 from helpers.serve import Running, serve, uploads
@@ -26,10 +26,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them"),
 ]
-
-
-def workers(at: str) -> list[dict]:
-    return ask(at, "GET", "/metrics").json["workers"]
 
 
 # --- memory -----------------------------------------------------------------------------------------------
@@ -118,22 +114,18 @@ def test_worker_that_reads_beyond_the_end_of_a_cut_file_is_replaced(tmp_path: Pa
 
 
 NO_FORK = """
-import os, sys
-from helpers.serve.__main__ import main
-
 def fails(fork=os.fork):
     if os.path.exists(os.path.join(sys.argv[1], "no_more_processes")):
         raise BlockingIOError(11, "Resource temporarily unavailable")
     return fork()
 
-os.fork, sys.argv[1:4] = fails, []
-main()
+os.fork = fails
 """
 
 
 def test_worker_that_cannot_be_forked_now_is_forked_later(tmp_path: Path):
     (tmp_path / "m").write_bytes(model(tmp_path, 1))
-    with serve(tmp_path, workers=2, command=(sys.executable, "-c", NO_FORK)) as running:
+    with serve(tmp_path, workers=2, command=altered(NO_FORK)) as running:
         (tmp_path / "no_more_processes").touch()
         first, second = psutil.Process(running.pid).children()
         first.kill()
@@ -145,11 +137,12 @@ def test_worker_that_cannot_be_forked_now_is_forked_later(tmp_path: Path):
 
 
 # --- slow clients -----------------------------------------------------------------------------------------
-HASTY = (
-    "import sys; from helpers import serving_limits; serving_limits.TIMEOUT_S = 1.0; "
-    "from helpers.serve import wire; "
-    "wire.PIECE = 1 << 16; from helpers.serve.__main__ import main; sys.argv[1:4] = []; main()"
-)
+HASTY = """
+from helpers import serving_limits
+serving_limits.TIMEOUT_S = 1.0
+from helpers.serve import wire
+wire.PIECE = 1 << 16
+"""
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +152,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "m").write_bytes(model(folder.parent, 1))
     (folder / "large").touch()
     os.truncate(folder / "large", 64 * MiB)
-    with serve(folder, workers=1, command=(sys.executable, "-c", HASTY)) as running:
+    with serve(folder, workers=1, command=altered(HASTY)) as running:
         yield running.address
 
 
@@ -249,9 +242,7 @@ def test_download_stops_when_its_client_has_gone(tmp_path: Path):
 @pytest.mark.measured
 def test_bytes_that_came_slowly_are_kept_and_can_be_completed(hasty: str, tmp_path: Path):
     data = model(tmp_path, 2)
-    head = "".join(f"{name}: {text}\r\n" for name, text in sha(data).items())
-    begin = f"PUT /models/kept HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n{head}\r\n".encode()
-    assert dripped(hasty, begin + data[:5000], data[5000:]).startswith(b"HTTP/1.1 408 ")
+    assert dripped(hasty, upload_of("kept", data) + data[:5000], data[5000:]).startswith(b"HTTP/1.1 408 ")
     first = int(ask(hasty, "HEAD", "/models/kept", headers=sha(data)).headers["upload-offset"])
     assert 5000 <= first < 6000
     assert ask(hasty, "PUT", "/models/kept", data[first:], part(data, first, len(data))).status == 201

@@ -20,7 +20,7 @@ from pictures import HERE, NO_KINDS, SIZE, arrows, assert_fits, comparison, reco
 from PIL import Image
 
 from helpers import lasting
-from helpers.lessons.copying.recorded import recorded_table
+from helpers.lessons.copying.figures import recorded_table
 from helpers.lessons.reading.quadrants import quadrants
 from helpers.measure import Comparison
 from helpers.measure.recording import IO, Faults, Switches

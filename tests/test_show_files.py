@@ -11,9 +11,8 @@ from matplotlib.patches import Rectangle
 from pictures import arrows, assert_fits, keys, rectangles, texts
 
 from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
-from helpers.lessons.formats.copy_budget import copy_budget
+from helpers.lessons.formats.copy_budget import copy_budget, fractions, percent
 from helpers.lessons.formats.file_layout import file_layout
-from helpers.lessons.formats.fractions import fractions, percent
 from helpers.show import gallery
 from helpers.show.boxes import shortened, width
 from helpers.show.figure import ABSENT, ANONYMOUS, FILE, WARNING, Kind, Picture

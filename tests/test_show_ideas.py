@@ -16,8 +16,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path as Path2D
 from pictures import arrows, assert_fits, rectangles, texts
 
-from helpers.lessons.lifetimes.exports import exports
-from helpers.lessons.lifetimes.owners import owners
+from helpers.lessons.lifetimes.owners import exports, owners
 from helpers.show import memory_words
 
 COUNTED = sys.implementation.name == "cpython"
@@ -147,43 +146,21 @@ def test_shared_memory_leads_through_its_view_to_the_mapping():
     assert "around: ndarray, a view of 4 B (its bytes are gone)" in closed.alt or not COUNTED
 
 
-def test_ctypes_keeps_some_things_and_others_not():
-    class Pair(ctypes.Structure):
-        _fields_ = (("first", ctypes.c_double), ("second", ctypes.c_double))
-
-    pair, array, buffer = Pair(1, 2), np.arange(4.0), bytearray(16)
-    kept = array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-    shown = owners(
-        pair=pair,
-        to=ctypes.pointer(pair),
-        kept=kept,
-        over=Pair.from_buffer(buffer),
-        buffer=buffer,
-        null=ctypes.c_void_p(),
-    )
-    for words in (
-        "to: LP_Pair, a pointer -> pair: Pair of 16 B.",
-        "kept: LP_c_double, a pointer -> ndarray of 32 B.",
-        "over: Pair, a view of 16 B -> memoryview -> buffer: bytearray of 16 B",
-        "null: c_void_p, a pointer to nowhere.",
-    ):
-        assert words in shown.alt
-    assert_fits(shown)
-
-
 def test_every_kind_of_owner_and_a_long_way():
     released = memoryview(b"x")
     released.release()
     strided = np.lib.stride_tricks.as_strided(np.frombuffer(memoryview(b"x" * 72)), (3, 3), (8, 8))
-    own = np.arange(10)
+    own, number = np.arange(10), ctypes.c_double()
     shown = owners(
-        "Six objects.", released=released, strided=strided, own=own, same=own, empty=np.zeros(0), text=b"some bytes",
+        "Eight objects.", released=released, strided=strided, own=own, same=own, empty=np.zeros(0), text=b"some bytes",
+        to=ctypes.pointer(number), null=ctypes.c_void_p(),
         a_name_that_is_much_longer_than_any_box_could_ever_be_wide=bytearray(8),
     )  # fmt: skip
     assert "released: memoryview, a view (released)." in shown.alt
     assert "own, same: ndarray, owns its 80 B" in shown.alt and "empty: ndarray, owns its 0 B." in shown.alt
     assert "strided: ndarray, a view of 72 B -> DummyArray -> ndarray -> memoryview -> bytes of 72 B." in shown.alt
-    assert shown.caption == "Six objects."
+    assert "to: LP_c_double, a pointer -> c_double of 8 B. null: c_void_p, a pointer to nowhere." in shown.alt
+    assert shown.caption == "Eight objects."
     assert_fits(shown)
 
 

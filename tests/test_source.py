@@ -214,10 +214,13 @@ def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path
     assert made(shell.user_ns["found"])["f"]() == 3
 
 
-def test_what_a_function_displays_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+def test_what_a_function_displays_is_printed_and_a_line_for_the_shell_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    found = source_named(cells("def f(): display(1, 2)"), "f")
-    inside.started("f", found.steps, found.texts, lambda f: f())
+    found = source_named(cells("def f():\n    display(1, 2)\n    !ls"), "f")
+    with pytest.raises(RuntimeError, match=r"`!…` and `%…` work only in a notebook's cell"):
+        inside.started("f", found.steps, found.texts, lambda f: f())
     assert capsys.readouterr().out == "1 2\n"
 
 

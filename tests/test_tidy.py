@@ -33,15 +33,11 @@ def test_stored_form_of_a_used_notebook():
         metadata={"tags": ["exercise"], "jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True},
     )
     text = stored_form(notebook(used, metadata={"language_info": {"name": "python", "version": "3.13.0"}}))
-    assert text == (
-        '{\n "cells": [\n  {\n   "cell_type": "code",\n   "execution_count": null,\n   "id": "run",\n'
-        '   "metadata": {\n    "jupyter": {\n     "source_hidden": true\n    },\n'
-        '    "tags": [\n     "exercise"\n    ]\n   },\n'
-        '   "outputs": [],\n   "source": [\n    "x = \'é\'\\n",\n    "x"\n   ]\n  }\n ],\n'
-        ' "metadata": {\n  "kernelspec": {\n   "display_name": "Python 3 (ipykernel)",\n   "language": "python",\n'
-        '   "name": "python3"\n  },\n  "language_info": {\n   "name": "python"\n  }\n },\n'
-        ' "nbformat": 4,\n "nbformat_minor": 5\n}\n'
-    )
+    tags = {"tags": ["exercise"], "jupyter": {"source_hidden": True}}
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    kept = notebook(cell("run", ["x = 'é'\n", "x"], metadata=tags))
+    assert json.loads(text) == kept | {"metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
+    assert "é" in text
 
 
 def test_it_is_the_form_that_jupyter_writes_and_tidying_twice_changes_nothing_more(tmp_path: Path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_safetensors import misaligned
 
 from helpers.ideas.safetensors import SafetensorsError, save
 from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
@@ -37,20 +38,6 @@ def model(folder: Path) -> Path:
         tensors[f"layers.{i}.bias"] = np.full(3, i, dtype)
     save(tensors, folder / "model.safetensors")
     return folder / "model.safetensors"
-
-
-def misaligned(path: Path) -> Path:
-    """Floats that begin after one byte."""
-    table = {
-        "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
-        "b": {"dtype": "F32", "shape": [2], "data_offsets": [1, 9]},
-        "c": {"dtype": "F32", "shape": [], "data_offsets": [9, 13]},
-    }
-    header = json.dumps(table).encode()
-    header += b" " * (-len(header) % 8)
-    data = b"\x05" + np.array([1.5, 2.5, 3.5], "<f4").tobytes()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
-    return path
 
 
 def of_file(array: np.ndarray, path: Path) -> bool:
@@ -112,9 +99,8 @@ def test_bfloat16(folder: Path):
 def test_what_is_misaligned_is_copied(folder: Path):
     path = misaligned(folder / "model.safetensors")
     with VarBuilder.from_mapped(path) as weights:
-        assert weights.get((2,), "b").tolist() == [1.5, 2.5] and weights.get((), "c") == 3.5
-        assert weights.get((1,), "a") == 5
-        assert weights.taken == {"b": "copied: misaligned", "c": "copied: misaligned", "a": "borrowed"}
+        assert weights.get((2,), "b").tolist() == [1, 2] and weights.get((1,), "a") == ord("x")
+        assert weights.taken == {"b": "copied: misaligned", "a": "borrowed"}
         for name, shape in (("b", (2,)), ("a", (1,))):
             array = weights.get(shape, name)
             assert array.flags.aligned and not array.flags.writeable and of_file(array, path) == (name == "a")

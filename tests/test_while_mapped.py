@@ -52,14 +52,12 @@ def test_what_is_from_documents_says_so_with_its_sources(here: Allowed) -> None:
         name: replace(here, windows=None, machine=replace(here.machine, system=name))
         for name in ("Linux 6.18", "Darwin 24.1", "Windows 11")
     }
+    linux = on["Linux 6.18"]
     for system, name in (("windows", "Windows"), ("macos", "macOS")):
         trials = documented(system)
         assert [trial.operation for trial in trials] == list(allowed.OPERATIONS)
-        assert all(trial.allowed is None or trial.source in repr(on["Linux 6.18"]) for trial in trials)
-        assert (
-            f"{name}, not measured" in repr(on["Linux 6.18"])
-            and f"{name}, not measured" in on["Linux 6.18"]._repr_html_()
-        )
+        assert all(trial.allowed is None or trial.source in repr(linux) for trial in trials)
+        assert all(f"{name}, not measured" in text for text in (repr(linux), linux._repr_html_()))
     assert {trial.operation: trial.shows for trial in documented("macos")} == POSIX
     assert "macOS" not in repr(on["Darwin 24.1"]) and "from its documentation" not in repr(on["Windows 11"])
 

@@ -60,20 +60,6 @@ def nothing_leaks(folder: Path) -> Iterator[None]:
     assert held(folder) == []
 
 
-def test_view_and_cart_travel_as_one(folder: Path):
-    yoke = Yoke.attach(MappedFile(folder / "0"), floats)
-    address = yoke.get().ctypes.data
-    moved = {"deep": [yoke]}
-    del yoke
-    gc.collect()
-    view = moved["deep"][0].get()
-    assert view.ctypes.data == address
-    assert view.tobytes() == (folder / "0").read_bytes()
-    assert not view.flags.writeable
-    if LINUX:
-        assert held(folder) == [str(folder / "0")] * 2
-
-
 @pytest.mark.parametrize("make", [bytes, bytearray, lambda data: filled(mmap.mmap(-1, len(data)), data)])
 def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray | mmap.mmap]):
     owner = make(bytes(range(64)))
@@ -281,16 +267,6 @@ def test_last_yoke_closes_the_file_and_an_escaped_view_keeps_it_mapped(folder: P
     del escaped
     assert file.closed and repr(file).endswith("KiB, closed)")
     file.close()
-
-
-def test_file_closed_by_hand_waits_for_its_yokes(folder: Path):
-    file = MappedFile(folder / "0")
-    yoke = Yoke.attach(file, floats)
-    file.close()
-    assert not file.closed
-    assert yoke.clone().get().tobytes() == (folder / "0").read_bytes()
-    yoke.release()
-    assert file.closed
 
 
 def test_cart_attached_again_while_it_closes():

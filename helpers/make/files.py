@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.random import SFC64, SeedSequence
 
 from .. import units
 from .pieces import Made, checked_seed, is_made, make, place, random_bytes
@@ -23,10 +22,8 @@ def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path
 
     If the file already exists, its bytes are made again in memory and compared. A matching file is left as it is.
     Another file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours (the file
-    was truncated, extended, or damaged further on). Anything else stays: FileExistsError.
-
-    Errors: ValueError (size or seed out of range), and those of `whole_file`. After any error, even Ctrl-C, nothing
-    half-written stays.
+    was truncated, extended, or damaged further on). Anything else stays: FileExistsError. Other errors: ValueError
+    (size or seed out of range), and those of `whole_file`. After any error, even Ctrl-C, nothing half-written stays.
     """
     path = place(path)
     make(_made(path, units.size(size), checked_seed(seed)), by=f"random_file(seed={seed})")
@@ -39,12 +36,9 @@ def is_random_file(path: Path, size: int, seed: int) -> bool:
 
 
 def _made(path: Path, size: int, seed: int) -> Made:
-    """numpy promises never to change `random_raw` (SFC64's documentation)."""
-
     def chunks() -> Iterator[np.ndarray]:
         for i, begin in enumerate(range(0, size, CHUNK)):
-            words = SFC64(SeedSequence([seed, i])).random_raw(CHUNK // 8)
-            yield words.astype("<u8", copy=False).view(np.uint8)[: size - begin]
+            yield random_bytes(CHUNK, seed, i)[: size - begin]
 
     return Made(path, size, chunks)
 

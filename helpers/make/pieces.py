@@ -40,9 +40,10 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
-def random_bytes(size: int, seed: int, name: str, i: int) -> np.ndarray:
-    """(size,) uint8: piece `i` of `name`. numpy promises never to change the stream of SFC64."""
-    words = SFC64(SeedSequence([seed, crc32(name.encode()), i])).random_raw(-(-size // 8))
+def random_bytes(size: int, *key: int | str) -> np.ndarray:
+    """(size,) uint8 for a seed, a name and a number. numpy promises never to change SFC64's stream, or `random_raw`."""
+    seeds = [crc32(part.encode()) if isinstance(part, str) else part for part in key]
+    words = SFC64(SeedSequence(seeds)).random_raw(-(-size // 8))
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 

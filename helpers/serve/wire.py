@@ -6,9 +6,8 @@ checks the frames of HTTP, only has to hear how many bytes have gone by (h11.Con
 One thing to know: where a page isn't in the page cache, sendfile waits for the disk, and so does everybody else whom
 this worker serves.
 
-helpers/serving_limits.py has the limits on slow clients.
-
-Why uvicorn with h11? benchmarks/README.md compares it with others, some of which are faster.
+The limits on slow clients are in helpers/serving_limits.py. Why uvicorn with h11? benchmarks/README.md compares it with
+others, some of which are faster.
 """
 
 import asyncio

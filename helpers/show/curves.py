@@ -10,20 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-from ..measure.recording import Comparison, Recording
+from ..measure.recording import Recording
 from ..units import MiB, in_words
 from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
-from .words import alt_text, by_name, checked, ended, peaks, with_machine
+from .words import Methods, Predicted, alt_text, by_name, checked, ended, peaks, with_machine
 
 POINTS = 400  # per panel: more than its pixels on the page
 
 
 @look()
-def curves(
-    recordings: Comparison | Mapping[str, Recording] | Recording,
-    predicted: Mapping[str, float | None] | None = None,
-    caption: str = "",
-) -> Picture:
+def curves(recordings: Methods | Recording, predicted: Predicted = None, caption: str = "") -> Picture:
     """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale.
 
     `predicted` is the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in
@@ -68,10 +64,8 @@ def curves(
 
 
 def thinned(times: np.ndarray, stack: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most `points` samples: the highest and lowest total of each stretch of time, and every kind's peak.
-
-    times (n,) seconds; stack (kinds, n) bytes. Even a one-sample spike survives.
-    """
+    """At most `points` samples: the highest and lowest total of each stretch of time, and every kind's peak, so that
+    even a one-sample spike survives. times (n,) seconds; stack (kinds, n) bytes."""
     if len(times) <= points:
         return times, stack
     total = stack.sum(axis=0)

@@ -14,17 +14,15 @@ from .boxes import width
 from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
 from .words import amount, with_machine
 
+Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
+Rows = Mapping[str, Mapping[str, float | None]]  # position -> meter -> number
 FRAME = {"left": 0.085, "right": 0.975, "wspace": 0.25}
 
 
 def dial(
-    label: str,
-    results: Mapping[float | str, Measured],
-    meters: Meters,
-    caption: str = "",
-    first: float | str | None = None,
+    label: str, results: Mapping[Position, Measured], meters: Meters, caption: str = "", first: Position | None = None
 ) -> Interactive:
     """One to three panels, a meter each: a curve over the knob's positions, and a mark at the slider's.
 
@@ -62,15 +60,12 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
         position: {meter: one.meter(meter) if isinstance(one, Recording) else one[meter] for meter in units}
         for position, one in results.items()
     }
-    fig = Figure(figsize=(PAGE, 3.6 if len(units) > 2 else 2.4))
+    tall, edges = 2.4, {"top": 0.89, "bottom": 0.19}
     if len(units) > 2:
-        grid = fig.add_gridspec(2, 2, top=0.93, bottom=0.12, hspace=0.72, **FRAME)
-        places = [grid[:, 0], grid[0, 1], grid[1, 1]]
-    else:
-        grid = fig.add_gridspec(1, len(units), top=0.89, bottom=0.19, **FRAME)
-        places = [grid[0, column] for column in range(len(units))]
-    for place, meter in zip(places, units, strict=True):
-        ax = fig.add_subplot(place)
+        tall, edges = 3.6, {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
+    fig = Figure(figsize=(PAGE, tall))
+    panels = fig.subplot_mosaic({1: "a", 2: "ab", 3: "ab;ac"}[len(units)], gridspec_kw=FRAME | edges)
+    for ax, meter in zip(panels.values(), units, strict=True):
         _draw(ax, rows, meter, units, chosen)
         ax.set_xlabel(label.lower(), labelpad=2)
     sentences = {position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}." for position in rows}
@@ -85,20 +80,17 @@ def _title(meter: str) -> str:
     return METERS[meter].title if meter in METERS else meter
 
 
-def _numbers(rows: Mapping[str, Mapping[str, float | None]], units: Mapping[str, str], position: str) -> list[str]:
+def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
     """The position's numbers, and how the first meter's compares with its lowest, unless it's the same everywhere."""
     numbers = [f"{_title(meter)} {amount(rows[position][meter], unit)}" for meter, unit in units.items()]
     first = next(iter(units))
     value, measured = rows[position][first], [row[first] for row in rows.values() if row[first] is not None]
-    if value is not None and 0 < min(measured) < max(measured):
-        lowest = min(measured)
+    if value is not None and 0 < (lowest := min(measured)) < max(measured):
         numbers[0] += f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"
     return numbers
 
 
-def _draw(
-    ax: Axes, rows: Mapping[str, Mapping[str, float | None]], meter: str, units: Mapping[str, str], chosen: str
-) -> None:
+def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
     unit, words, place = units[meter], list(rows), list(rows).index(chosen)
     ax.set_title(_title(meter))
     ax.set_xlim(-0.4, len(rows) - 0.6)

@@ -73,10 +73,8 @@ class Picture:
 
     @cached_property
     def png(self) -> bytes:
-        """2.5 pixels per page pixel, in 128 colours: crisp in print, at a third of the size of full colour.
-
-        SVG would be three to five times as large: it stores letters as outlines, and 400 points per panel.
-        """
+        """2.5 pixels per page pixel, in 128 colours: crisp in print, at a third of the size of full colour, and at a
+        third or a fifth of an SVG's, which stores letters as outlines, and 400 points per panel."""
         full, small = io.BytesIO(), io.BytesIO()
         with look():
             self.figure.savefig(full, format="png", dpi=240, pil_kwargs={"compress_level": 0})
@@ -102,21 +100,16 @@ class Picture:
         path = Path(path)
         if path.suffix not in (".png", ".svg"):
             raise ValueError(f"can't save a picture as {path.name!r}: use the suffix .png or .svg")
-        write_whole(path, self.png if path.suffix == ".png" else self._svg())
-
-    @look()
-    def _svg(self) -> bytes:
-        data = io.BytesIO()
-        self.figure.savefig(data, format="svg", metadata={"Date": None})
-        return data.getvalue()
+        svg = io.BytesIO()
+        if path.suffix == ".svg":
+            with look():
+                self.figure.savefig(svg, format="svg", metadata={"Date": None})
+        write_whole(path, svg.getvalue() or self.png)
 
 
 def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
-    """`fig` with its alternative text and caption. ValueError for an alternative text of fewer than three words.
-
-    The alternative text gives the numbers in the drawing ("read: 256 MiB anonymous at its peak") to a reader who can't
-    see it; `words.alt_text` puts it together. The caption appears below the picture, for everybody.
-    """
+    """`fig` with its alternative text, which gives the numbers in the drawing ("read: 256 MiB anonymous"), for those
+    who can't see it, and a caption for everybody. ValueError for an alternative text of fewer than three words."""
     if len(alt.split()) < 3:
         raise ValueError(f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its numbers")
     return Picture(fig, " ".join(alt.split()), " ".join(caption.split()))
@@ -142,20 +135,13 @@ class Interactive(Lasting):
 
 
 def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any], Picture]) -> Interactive:
-    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key.
-
-    On paper, the picture for `first`; in a notebook that is opened again, the last. Each picture is drawn once, when
-    it's first needed.
-    """
+    """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key, once.
+    On paper, the picture for `first`; in a notebook that is opened again, the last."""
     picture_of = cache(draw)
     shown = picture_of(first)
-    widget = ipywidgets.SelectionSlider(
-        options=[(word, key) for key, word in words.items()],
-        value=first,
-        description=label,
-        style={"description_width": "initial"},
-        layout={"width": "28em", "max_width": "100%"},
-    )
+    options = [(word, key) for key, word in words.items()]
+    how = {"style": {"description_width": "initial"}, "layout": {"width": "28em", "max_width": "100%"}}
+    widget = ipywidgets.SelectionSlider(options=options, value=first, description=label, **how)
     page = ipywidgets.HTML(shown._repr_html_())
     both = Interactive(ipywidgets.VBox([widget, page]), shown)
 
@@ -180,8 +166,7 @@ def key(kind: Kind) -> Patch:
 
 def guessed(kind: Kind) -> dict[str, Any]:
     """The same for a prediction: a dashed outline around the look of the kind that it's about."""
-    how = {name: PREDICTED[name] for name in ("linestyle", "linewidth")}
-    return {"facecolor": kind.face, "edgecolor": INK, "hatch": kind.hatch, **how}
+    return paint(kind) | {"edgecolor": INK} | {name: PREDICTED[name] for name in ("linestyle", "linewidth")}
 
 
 def paint(kind: Kind) -> dict[str, Any]:

@@ -49,9 +49,8 @@ def memory_words(
     leaving = {line: [place for place in pointers if _line(place) == line] for line in lines}
     for places in leaving.values():
         places.sort(key=lambda place: (place not in near, place[1] if place in near else -place[1]))
-    entering = {row: [place for place, to in pointers.items() if to == row] for row in rows}
-    for places in entering.values():
-        places.sort(key=lambda place: place not in near)
+    first_near = sorted(pointers, key=lambda place: place not in near)
+    entering = {row: [place for place in first_near if pointers[place] == row] for row in rows}
     labels = {row: wrapped(row, LEFT - 12, bold=True) for row in rows}
     tops, y = {}, 6
     for row, first in lines:

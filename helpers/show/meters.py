@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from ..measure.recording import METERS, Comparison, Recording, meter_named
+from ..measure.recording import METERS, Comparison, meter_named
 from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
 from .figure import INK, KINDS, PAGE, Kind, Picture, guessed, key, legend, look, paint, picture
-from .words import alt_text, by_name, checked, ended, with_machine
+from .words import Methods, Predicted, alt_text, by_name, checked, ended, with_machine
 
 # Times, calls and faults aren't memory, so they get a look of their own.
 OTHER = Kind("", "#b9b4c4", "#6c6680", None)
@@ -33,7 +33,7 @@ class Table:
         return html_table(self.caption, self.header, self.rows)
 
 
-def table(comparison: Comparison | Mapping[str, Recording], *meters: str, caption: str = "") -> Table:
+def table(comparison: Methods, *meters: str, caption: str = "") -> Table:
     """One row per method, one column per meter of METERS; by default, every meter that was measured."""
     methods = Comparison({name: [run] for name, run in comparison.items()})
     caption = caption or "Growth during the call, one fresh process per method."
@@ -50,12 +50,7 @@ def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
 
 
 @look()
-def bars(
-    comparison: Comparison | Mapping[str, Recording],
-    *meters: str,
-    predicted: Mapping[str, float | None] | None = None,
-    caption: str = "",
-) -> Picture:
+def bars(comparison: Methods, *meters: str, predicted: Predicted = None, caption: str = "") -> Picture:
     """One bar per method, one panel per meter of METERS (three at most); by default the peak of anonymous memory.
 
     "anonymous", "file" and "shared" go into one panel, end to end: the peak of each, which needn't come at the same
@@ -91,7 +86,7 @@ def bars(
 class _Panel:
     """What one panel shows: each bar's values, guess and text, and the value that fills the panel's width."""
 
-    def __init__(self, meters: tuple[str, ...], methods: Mapping[str, Recording], guesses: Mapping[str, float]):
+    def __init__(self, meters: tuple[str, ...], methods: Methods, guesses: Mapping[str, float]):
         self.meters, self.unit, self.kind = meters, METERS[meters[0]].unit, KINDS.get(meters[0], OTHER)
         self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
         values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
@@ -113,10 +108,8 @@ class _Panel:
 
 
 def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
-    """Panels side by side, laid out in inches: the names at the left, and space after each panel for its text.
-
-    Every bar gives its number, so there's no axis to read it from.
-    """
+    """Panels side by side, laid out in inches: the names at the left, and space after each panel for the numbers,
+    which take the place of an axis."""
     lines = [line for label in labels for line in label.splitlines()]
     left, each = 0.15 + 0.075 * max(map(len, lines)), 0.27 if len(lines) == len(labels) else 0.34
     rooms = [0.2 + 0.075 * max(len(words) for _, _, words in panel.bars) for panel in panels]

@@ -1,7 +1,4 @@
-"""The state of every page of a mapping, or of a file in the page cache; and films of how they change.
-
-A cell stands for a page, or for several if they don't fit.
-"""
+"""The state of every page of a mapping, or of a file in the page cache; and films of how they change."""
 
 import math
 import textwrap

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from ..measure.recording import Comparison, Recording
+from ..measure.recording import Recording
 from ..units import NOT_MEASURED, in_words
 from .boxes import LINE, lent, pointed, sheet
 from .figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Picture, key, legend, look, paint, picture
-from .words import alt_text, by_name, count, ended, faults, with_machine
+from .words import Methods, alt_text, by_name, count, ended, faults, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
@@ -29,7 +29,7 @@ SEEN = 0.02  # the least part of the file that gets an arrow
 
 @look()
 def copy_paths(
-    comparison: Comparison | Mapping[str, Recording],
+    comparison: Methods,
     moves: Mapping[Move, Collection[str]],
     caption: str = "",
     destination: Literal["file"] | None = "file",
@@ -107,8 +107,7 @@ class _Row:
         boxes = [(place, FILE if place in ("source", "copy") else ABSENT, 1) for place in self.places]
         for place, look_of, share in (*boxes, ("user", kind, min(1, (peak or 0) / (self.size or 1)))):
             left, right = self.places[place]
-            box = Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of))
-            self.ax.add_patch(box)
+            self.ax.add_patch(Rectangle((left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of)))
         self._text("user", _bytes(peak), self.middle, {"boxstyle": "round,pad=0.15", "alpha": 0.9})
         self._arrow("disk", "source", io.device_read_bytes)
         if move == "read/write":

@@ -50,9 +50,8 @@ class Rust:
     def _repr_html_(self) -> str:
         code = table = ""
         if self.source:  # coloured inline, as a notebook has no style sheet; focusable, so the keyboard can scroll it
-            html = highlight(
-                self.source, RustLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
-            )
+            formatter = HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
+            html = highlight(self.source, RustLexer(stripnl=False), formatter)
             ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
             code = f'<code style="background:none;color:inherit">{html}</code>'
             code = f'<pre class="code" tabindex="0" style="{ground}">{code}</pre>'

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ..measure.recording import Comparison, Recording
+from ..measure.recording import Recording
 from ..units import NOT_MEASURED, digits, in_words
 from .figure import KINDS, UNKNOWN
+
+Methods = Mapping[str, Recording]  # such as a Comparison
+Predicted = Mapping[str, float | None] | None  # by method; None: no prediction yet
 
 
 def alt_text(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
@@ -31,7 +34,7 @@ def count(number: int | None, noun: str) -> str:
     return f"{noun}s {NOT_MEASURED}" if number is None else f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dict[str, Recording]:
+def by_name(recordings: Methods | Recording) -> dict[str, Recording]:
     """Recordings by method; a single recording goes by its own name. ValueError if there's nothing to show."""
     if isinstance(recordings, Recording):
         return {recordings.name: recordings}
@@ -40,7 +43,7 @@ def by_name(recordings: Comparison | Mapping[str, Recording] | Recording) -> dic
     return dict(recordings)
 
 
-def checked(predicted: Mapping[str, float | None] | None, methods: Mapping[str, Recording]) -> dict[str, float]:
+def checked(predicted: Predicted, methods: Methods) -> dict[str, float]:
     """The predictions without those that are None; ValueError for an unknown method, or a number below 0."""
     predictions = {name: value for name, value in (predicted or {}).items() if value is not None}
     for name, value in predictions.items():
@@ -72,7 +75,7 @@ def ended(recording: Recording) -> str:
     return {"returned": "", "memory limit": "stopped at the memory limit"}.get(recording.ended, recording.ended)
 
 
-def with_machine(caption: str, methods: Mapping[str, Recording]) -> str:
+def with_machine(caption: str, methods: Methods) -> str:
     """The caption, with the machine that the numbers come from. If only its read-ahead differs, that isn't said."""
     machines = dict.fromkeys(recording.machine for recording in methods.values())
     if len(alike := {replace(machine, read_ahead=None) for machine in machines}) == 1 < len(machines):

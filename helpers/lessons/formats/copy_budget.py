@@ -1,9 +1,12 @@
-"""What a way of loading copies, step by step: a chain of places from disk to object, with the bytes copied between."""
+"""What a way of loading copies: a chain of places from disk to object, with the bytes copied between; and how much is
+borrowed and how much is owned: a bar from 0 to 100 % per row."""
 
 from collections.abc import Collection, Mapping
 
+from matplotlib.patches import Rectangle
+
 from ...show.boxes import BAND, LINE, PAD, WIDE, banded, lent, pointed, sheet, shortened, width, wrapped
-from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Picture, key, legend, look, picture
+from ...show.figure import ABSENT, ANONYMOUS, FILE, GRID, INK, QUIET, Picture, key, legend, look, paint, picture
 from ...show.words import alt_text
 from ...units import NOT_MEASURED, in_words
 
@@ -11,6 +14,8 @@ Chain = Mapping[str, float | None]
 MOST_PLACES = 5
 PLACES = {"disk": ABSENT, "page cache": FILE}  # any other is anonymous memory
 KEYS, TITLE, FOOT, ARROW = 34, 26, 16, 62  # the page's pixels: legend, a way's name, space below its boxes, an arrow
+SHORT_KEYS, SCALE, GAP, THICK = 32, 22, 11, 18  # of fractions: legend, the scale below, between bars, a bar
+LABEL = 190  # at most
 
 
 @look()
@@ -78,3 +83,42 @@ def _total(chain: Chain, made: Collection[str]) -> str:
     if times < 0.01:
         return total
     return f"{total}: {times:{'.2g' if times < 10 else ',.0f'}} × the {first}'s {in_words(start, 'bytes')}"
+
+
+@look()
+def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
+    """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched).
+
+    `rows` has a fraction from 0 to 1 for each name. ValueError if there are no rows, or if a number isn't 0 to 1.
+    """
+    if not rows or not all(0 <= fraction <= 1 for fraction in rows.values()):
+        raise ValueError(f"pass at least one row, each with a fraction from 0 to 1, not {dict(rows)}")
+    labels = {name: wrapped(name.replace(" %", "\N{NO-BREAK SPACE}%"), LABEL) for name in rows}
+    words = {name: f"{percent(fraction)} borrowed" for name, fraction in rows.items()}
+    left = 14 + max(width(line) for lines in labels.values() for line in lines)
+    across = WIDE - left - 14 - max(map(width, words.values()))
+    talls = {name: max(THICK, LINE * len(lines)) + GAP for name, lines in labels.items()}
+    fig, ax = sheet(SHORT_KEYS + sum(talls.values()) + SCALE)
+    top = SHORT_KEYS
+    for name, fraction in rows.items():
+        middle = top + (talls[name] - GAP) / 2
+        for kind, start, end in ((FILE, 0, fraction), (ANONYMOUS, fraction, 1)):
+            corner, wide = (left + start * across, middle - THICK / 2), (end - start) * across
+            ax.add_patch(Rectangle(corner, wide, THICK, linewidth=0, **paint(kind)))
+        ax.text(left - 8, middle, "\n".join(labels[name]), ha="right", va="center", linespacing=1.25)
+        ax.text(left + across + 8, middle, words[name], va="center")
+        top += talls[name]
+    foot = top - GAP / 2
+    for part in (0, 0.25, 0.5, 0.75, 1):
+        ax.text(left + part * across, foot + 5, f"{100 * part:.0f} %", ha="center", va="top", color=QUIET, fontsize=8)
+        ax.plot((left + part * across,) * 2, (foot, foot + 4), color=QUIET, linewidth=0.7)
+    legend(fig, key(FILE._replace(word="borrowed")), key(ANONYMOUS._replace(word="owned")))
+    parts = {name: [words[name], f"{percent(1 - fraction)} owned"] for name, fraction in rows.items()}
+    return picture(fig, alt_text("Bars from 0 to 100 %, split into borrowed and owned", parts), caption)
+
+
+def percent(fraction: float) -> str:
+    """ "94 %"; never rounds a little to nothing, or nearly all to all."""
+    if 0 < fraction < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < fraction < 1 else f"{100 * fraction:.0f} %"

@@ -111,15 +111,14 @@ class Allowed:
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not self.machine.system.startswith("Windows"):
             header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
-            trials = {trial.operation: trial for trial in self.windows or documented("windows")}
+            windows = self.windows or Allowed(documented("windows"), self.machine)
             for row in rows:
-                trial = trials.get(row[0], Trial(row[0], None))
-                row += [trial.answer, trial.shows or NONE]
+                row += [windows[row[0]].answer, windows[row[0]].shows or NONE]
         if not self.machine.system.startswith("Darwin"):
             header.append("macOS, not measured")
-            trials = {trial.operation: trial for trial in documented("macos")}
+            macos = Allowed(documented("macos"), self.machine)
             for row in rows:
-                row.append(", ".join(filter(None, (trials[row[0]].answer, trials[row[0]].shows))))
+                row.append(", ".join(filter(None, (macos[row[0]].answer, macos[row[0]].shows))))
         return tuple(header), [tuple(row) for row in rows]
 
     @property

@@ -1,9 +1,13 @@
 """What keeps what alive: a box for each object on the way from a named object to the owner of its bytes; and their
-picture, with views at the left, owners at the right, their files below."""
+picture, with views at the left, owners at the right, their files below. And how many buffers of an owner are lent."""
 
+import array
+import ctypes
 import mmap
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Literal
@@ -20,7 +24,6 @@ from ...owners import POINTERS, Link, address_of, link_of
 from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
 from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
 from ...units import in_words
-from .exports import COUNTING, exports
 
 Tie = Literal["kept", "not counted", "not kept"]
 MEANING: dict[Tie, str] = {
@@ -33,6 +36,13 @@ MEMORY = {"file": KINDS["file"], "shared memory": KINDS["shared"]}
 MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous"])
 WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
+WORD_SIZE = ctypes.sizeof(ctypes.c_ssize_t)
+# Types that count their exports, because a lent buffer must not move or go; each with a maker of a throwaway object.
+COUNTING: dict[type, Callable[[], Any]] = {
+    bytearray: lambda: bytearray(8),
+    mmap.mmap: lambda: mmap.mmap(-1, mmap.PAGESIZE),
+    array.array: lambda: array.array("B", bytes(8)),
+}
 
 
 @dataclass(eq=False)
@@ -298,3 +308,36 @@ def _alt(boxes: list[Box]) -> str:
 def _more(box: Box) -> str:
     notes = ", ".join(filter(None, (_exports(box.count), box.gone)))
     return f" ({notes})" * bool(notes) + f" -> {box.file}" * bool(box.file)
+
+
+def exports(owner: Any) -> int | None:
+    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close.
+
+    A memoryview and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
+    np.ndarray(buffer=owner), and so np.memmap, refers to its owner without an export: it isn't counted.
+
+    The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
+    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known:
+    for other objects (bytes never moves, so it keeps no count), and on other implementations of Python.
+    """
+    kind = next((kind for kind in COUNTING if isinstance(owner, kind)), None)
+    offset = _offset(kind) if kind else None
+    return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
+
+
+@cache
+def _offset(kind: type) -> int | None:
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go.
+
+    None if no word does, or several do: then a guess could read anything.
+    """
+    if sys.implementation.name != "cpython":  # elsewhere id() is no address
+        return None
+    # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
+    offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
+    owner, readings = COUNTING[kind](), []
+    for lent in (0, 1, 2, 0):
+        views = [memoryview(owner) for _ in range(lent)]  # noqa: F841  the earlier ones go
+        readings.append([ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets])
+    counts = [offset for offset, word in zip(offsets, zip(*readings, strict=True), strict=True) if word == (0, 1, 2, 0)]
+    return counts[0] if len(counts) == 1 else None

@@ -7,20 +7,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ...measure.recording import Comparison, Recording
 from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
 from ...show.meters import OTHER
-from ...show.words import alt_text, count, ended, faults, with_machine
+from ...show.words import Methods, alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
 TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a bar with its text, below, between two
-Quarters = Mapping[tuple[str, str], Comparison | Mapping[str, Recording]]
 
 
 @look()
-def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
+def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "") -> Picture:
     """Time as one bar per method, in two rows and two columns of panels. Each panel marks its fastest method.
 
     Compare methods within a panel: each panel has its own scale, from 0, and says so. The keys are pairs of row and
@@ -50,9 +48,7 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
         runs, title = comparisons[pair], ", ".join(pair)
         ax.set_title(title, pad=5)
         ax.set_ylim(len(methods) - 0.5, -0.5)
-        ax.set_yticks([])
-        if index % 2 == 0:
-            ax.set_yticks(range(len(methods)), labels)
+        ax.set_yticks(range(len(methods)), [""] * len(methods) if index % 2 else labels)
         ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
         if index // 2:
             ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
@@ -62,7 +58,7 @@ def quadrants(comparisons: Quarters, caption: str = "") -> Picture:
     return picture(fig, alt_text(opening, texts), with_machine(caption, recordings))
 
 
-def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> dict[str, list[str]]:
+def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
     """Draws a panel. Returns what each of its bars says, for the alternative text."""
     times = {name: run.wall for name, run in runs.items() if run.ended == "returned" and run.wall is not None}
     fastest = min(times, key=times.__getitem__) if len(times) > 1 else None
@@ -82,10 +78,8 @@ def _draw(ax: Axes, runs: Mapping[str, Recording], names: list[str]) -> dict[str
         ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
         costs = [f"from device {in_words(run.io.device_read_bytes, 'bytes')}", count(faults(run), "fault")]
         costs.append(count(run.io.read_calls, "call"))
-        note, color = ended(run), WARNING
-        if not note:
-            note, color = " · ".join(cost for cost in costs if NOT_MEASURED not in cost), QUIET
-        place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": color}
+        note = ended(run) or " · ".join(cost for cost in costs if NOT_MEASURED not in cost)
+        place = {"xycoords": ("axes fraction", "data"), "fontsize": 7.5, "color": WARNING if ended(run) else QUIET}
         ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **how)
         texts[name] = [time + ", the fastest" * first, *costs, ended(run)]
     return texts

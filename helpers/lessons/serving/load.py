@@ -1,18 +1,24 @@
-"""A server under load, also while it runs: answers per second, and memory below, on the same scale of time."""
+"""A server under load, also while it runs: answers per second, and memory below, on the same scale of time. And how
+much memory processes take that run already."""
 
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ...measure import sampler
 from ...measure.load import Load
 from ...show.figure import ANONYMOUS, FILE, INK, PAGE, QUIET, WARNING, Picture, key, legend, look, paint, picture
 from ...units import NOT_MEASURED, MiB, in_words
 
 DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
 FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
+INTERVAL = 0.001  # seconds
 
 
 @look()
@@ -79,3 +85,40 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
             display(load_chart(load, "It is running."))
         yield load
     clear_output(wait=True)
+
+
+@contextmanager
+def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
+    """Watches the processes from outside while the block runs. After it, `anonymous` is in bytes, of all the processes
+    together; None where the system doesn't tell.
+
+    with growth(pids) as grown:
+        upload(path, address)
+    print(grown.anonymous)
+    """
+    watched = [sampler.choose()(pid) for pid in pids]
+    first = _anonymous(watched)
+    result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
+
+    def watch() -> None:
+        ended = False
+        while not ended:
+            ended = over.wait(INTERVAL)  # and once more after the block: what it left may be younger than a sample
+            if (now := _anonymous(watched)) is not None:
+                result.anonymous = max(result.anonymous, now - first)
+
+    thread = threading.Thread(target=watch if first is not None else over.wait)
+    thread.start()
+    try:
+        yield result
+    finally:
+        over.set()
+        thread.join()
+        for each in watched:
+            each.close()
+
+
+def _anonymous(watched: list[sampler.Sampler]) -> int | None:
+    samples = [sample for each in watched if (sample := each.read())]
+    sizes = [sample.anonymous for sample in samples if sample.anonymous is not None]
+    return sum(sizes) if sizes else None

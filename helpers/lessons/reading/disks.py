@@ -1,23 +1,62 @@
-"""`by_read_ahead`: measure a function on disks that differ in their read-ahead, without touching anybody's disk."""
+"""fio (https://fio.readthedocs.io) beside what came from the device; disks that differ in their read-ahead."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ...measure.environment import measured_in
 from ...measure.machine import NotMeasuredHere
 from ...measure.recording import Comparison
+from ...measure.run import compare
 from ...units import KiB, in_words
 from ...units import size as in_bytes
 
+OPTIONS = "--name=reads --rw=randread --bs=4k --norandommap --readonly --output-format=json"
+TIMES = 4  # as many bytes are asked for as this many files would have: most blocks more than once
 # $0: a folder to mount the disk in; $1: the disk's image; $2: read-ahead in KiB. Then the command.
 MOUNT = """
 mount -o loop "$1" "$0" && echo "$2" > /sys/dev/block/$(mountpoint -d "$0")/queue/read_ahead_kb && shift 2 && exec "$@"
 """
+
+
+def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
+    """Random reads of 4 KiB from a file by several jobs: name -> fio's options, as on its command line.
+
+    Each job asks for TIMES the file's size, most blocks more than once. When it starts, the file is in the page cache.
+    `io.device_read_bytes` of a run is what fio took from the device (proc_pid_io(5) counts children once they have
+    ended), and `value` is what fio says: its "version", the "bytes" that it asked for, and its reads "per second".
+    OSError if there's no such file. NotMeasuredHere without fio, and if a job fails: O_DIRECT may not be known there.
+    """
+    if not shutil.which("fio"):
+        raise NotMeasuredHere("fio is not installed")
+
+    def warm(path: Path) -> None:
+        """Brings the file into the page cache, and fio itself."""
+        path.read_bytes()
+        subprocess.run(["fio", "--version"], check=True, stdout=subprocess.DEVNULL)
+
+    runs = compare({name: partial(_job, options) for name, options in jobs.items()}, Path(path), before=warm)
+    for name, run in runs.items():
+        if run.ended != "returned":
+            reason = (run.error or run.ended).strip().splitlines()[-1]
+            raise NotMeasuredHere(f"fio's job {name!r} ended with {reason}")
+    return runs
+
+
+def _job(options: str, path: Path) -> dict[str, str | int]:
+    command = ["fio", *OPTIONS.split(), f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}"]
+    done = subprocess.run([*command, *options.split()], cwd=path.parent, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[0])
+    report = json.loads(done.stdout[done.stdout.index("{") :])  # a note may come first
+    reads = report["jobs"][0]["read"]
+    return {"version": report["fio version"], "bytes": reads["io_bytes"], "per second": round(reads["iops"])}
 
 
 def by_read_ahead(function: Callable, path: str | os.PathLike[str], sizes: Sequence[int | str]) -> Comparison:
