@@ -66,7 +66,7 @@ Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, a
 
 def listed(folder: Path) -> Listing:
     """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble.
-    Raises OSError if the folder itself can't be listed."""
+    Raises CannotBeGraded if the folder itself can't be listed."""
     members: Listing = []
     waiting = [((), folder)]
     while waiting:
@@ -75,9 +75,9 @@ def listed(folder: Path) -> Listing:
             with os.scandir(path) as scanned:
                 entries = [entry for entry in scanned if not _junk(entry.name)]
         except OSError as error:
-            if not parts:
-                raise
             trouble = f"the folder cannot be read: {error.strerror}"
+            if not parts:
+                raise CannotBeGraded(trouble) from None
             members.append(((*parts, ""), File(parts, path, trouble=trouble)))
             continue
         members.append((parts, None))

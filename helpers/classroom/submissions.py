@@ -57,10 +57,7 @@ LAYOUTS = [  # of the path below the folder of the class; if two students have t
         ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
     )
 ]
-STARTS = [  # of a part of the path by which a system gives itself away, wherever it lies
-    re.compile(rf"(?:^|(?<=/)){pattern}", re.S) for pattern in (_MOODLE, r"submitted(?=/[^/]+/[^/]+/)")
-]
-CANVAS = re.compile(_CANVAS, re.S)
+MOODLE, CANVAS = re.compile(_MOODLE, re.S), re.compile(_CANVAS, re.S)
 NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded", "feedback", "solution"}  # its folders
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
@@ -115,8 +112,6 @@ def submissions(collected: Path) -> Iterator[Submission]:
             sorter.sort(_Tree(path.name, listed(path)))
         else:
             sorter.sort_zip(File((), path, of_class=True))
-    except OSError as error:
-        raise ValueError(f"{collected}: it cannot be read: {error.strerror}; {EXPECTED}") from None
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
     with ExitStack() as stack:
@@ -157,10 +152,6 @@ class _Owner:
     def hand_ins(self) -> list[_Upload]:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
-    @property
-    def trouble(self) -> str | None:
-        return next((upload.file.trouble for upload in self.uploads if upload.file.trouble), None)
-
     def named(self, name: str) -> dict[Parts, File]:
         """The student's files with this name, by their folder."""
         return {upload.file.parts[:-1]: upload.file for upload in self.uploads if upload.name == name}
@@ -186,11 +177,11 @@ class _Tree:
                 self.hand_ins[parts[:-1]].append(parts[-1])
             for depth in range(min(len(parts) - bool(file), MAX_DEPTH + 2)):
                 self.folders[parts[:depth]].add(parts[depth])
-            path = _path(parts, file)
-            for start in filter(None, (pattern.search(path) for pattern in STARTS)):
-                depth = path.count("/", 0, start.start())
-                self.starts.add(parts[: depth + 1])
-                self.above.update(parts[:above] for above in range(min(depth, MAX_DEPTH) + 1))
+            for depth, part in enumerate(parts[: MAX_DEPTH + 1]):
+                holds_assignments = part == SUBMITTED and depth + 2 < len(parts) - bool(file)
+                if holds_assignments or MOODLE.match(part):
+                    self.starts.add(parts[: depth + 1])
+                    self.above.update(parts[:above] for above in range(depth + 1))
 
     def depth(self, parts: Parts, file: File | None) -> int:
         """How many of the folders above a file, or of a folder's own parts, are the class's."""
@@ -202,8 +193,10 @@ class _Tree:
             return folder not in self.starts
         if folder[-1] in NBGRADER and (*folder[:-1], SUBMITTED) in self.starts:
             return False
-        beside = len(self.hand_ins[folder[:-1]]) + len(self.folders[folder[:-1]]) - 1
-        return self.has_several(folder, alone=not beside)
+        return self.has_several(folder, self.has_one(folder[:-1]))
+
+    def has_one(self, folder: Parts) -> bool:
+        return len(self.hand_ins[folder]) + len(self.folders[folder]) == 1
 
     def has_several(self, folder: Parts, alone: bool) -> bool:
         """True for a folder of several students, False for a student's. `alone` if there is nothing beside it."""
@@ -292,8 +285,7 @@ class _Sorter:
             inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
         except CannotBeGraded:
             return None
-        alone = len(tree.hand_ins[folder]) + len(tree.folders[folder]) == 1
-        if not inside.has_several(inside.root, alone):
+        if not inside.has_several(inside.root, tree.has_one(folder)):
             return None
         self.zips += [] if file.inside else [zipped]
         return inside
@@ -321,15 +313,12 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
         return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
 
     keyed: dict[str, _Owner] = {}
-    students = [one for one in owners if one.hand_ins or one.trouble or not one.key.startswith(".")]
-    for owner in sorted(students, key=precedence):
+    for owner in sorted((one for one in owners if one.hand_ins or not one.key.startswith(".")), key=precedence):
         key = printable(owner.key, KEY_LENGTH)
         if _is_changed(owner.key) or key in keyed:
             told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
-            digest = sha256(told_apart).hexdigest()
-            hashed = (
-                f"{(key or 'student')[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1)
-            )
+            digest, start = sha256(told_apart).hexdigest(), key or "student"
+            hashed = (f"{start[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1))
             key = next(candidate for candidate in hashed if candidate not in keyed)
         keyed[key] = owner
     return keyed
@@ -347,7 +336,8 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
-        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.uploads])
+        trouble = next((upload.file.trouble for upload in owner.uploads if upload.file.trouble), None)
+        why_not = trouble or _no_notebook([upload.name for upload in owner.uploads])
     elif len(hand_ins) > ZIP_ENTRIES:
         why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
@@ -359,15 +349,17 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
         timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
         when, seconds = _when(upload.file, timestamp, owner.layout, reader)
         stem = _stem(upload.name)
-        for order, hand_in, file in _in_upload(upload, predictions, reader):
-            order = (seconds, _version(stem), order, not hand_in.why_not, stem)
+        for hand_in, file in _in_upload(upload, predictions, reader):
+            inner = _stem(file.name)
+            in_zip = () if file is upload.file else (file.changed or 0.0, _version(inner), inner)
+            order = (seconds, _version(stem), in_zip, not hand_in.why_not, stem)
             yield order, replace(hand_in, when=when, late=upload.late), file
 
 
-def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[Candidate]:
+def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[tuple[HandIn, File]]:
     """The notebook, or all notebooks in the zip."""
     if not upload.name.lower().endswith(".zip"):
-        yield (0.0, 0, ""), _read(upload.file, upload.name, predictions, reader), upload.file
+        yield _read(upload.file, upload.name, predictions, reader), upload.file
         return
     try:
         with reader.holding(upload.file):
@@ -377,30 +369,27 @@ def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reade
             if not notebooks:
                 raise CannotBeGraded(_no_notebook([file.name for file in files]))
             for file in notebooks:
-                stem = _stem(file.name)
-                yield (file.changed or 0.0, _version(stem), stem), _read(file, file.name, inside, reader), file
+                yield _read(file, file.name, inside, reader), file
     except CannotBeGraded as error:
-        yield (0.0, 0, ""), _hand_in(upload.file, _numbered(upload.name), why_not=str(error)), upload.file
+        yield _hand_in(upload.file, _numbered(upload.name), why_not=str(error)), upload.file
 
 
 def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Reader) -> HandIn:
     lesson = _numbered(name)
     try:
         data = reader.read(file, NOTEBOOK_SIZE, "notebook")
+        if not data:
+            raise CannotBeGraded("the notebook is empty")
+        if not (lesson := lesson or _checked(data)):
+            raise CannotBeGraded("it has no exercise from any lesson")
     except CannotBeGraded as error:
         return _hand_in(file, lesson, why_not=str(error))
-    lesson = lesson or _checked(data)
-    edition, commit = _edition(data)
-    hand_in = _hand_in(file, lesson, digest=sha256(data).hexdigest(), edition=edition, commit=commit)
-    if not data:
-        return replace(hand_in, why_not="the notebook is empty")
-    if not lesson:
-        return replace(hand_in, why_not="it has no exercise from any lesson")
     beside = predictions.get(file.parts[:-1])
-    return replace(hand_in, predictions=_predicted(beside, lesson, reader) if beside else {})
+    predicted = _predicted(beside, lesson, reader) if beside else {}
+    return _hand_in(file, lesson, digest=sha256(data).hexdigest(), predictions=predicted, **_edition(data))
 
 
-def _hand_in(file: File, lesson: str = "", **more: str) -> HandIn:
+def _hand_in(file: File, lesson: str = "", **more: Any) -> HandIn:
     return HandIn("", lesson, printable("/".join(file.parts), 1_000), **more)
 
 
@@ -460,15 +449,15 @@ def _checked(notebook: bytes) -> str:
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
-def _edition(notebook: bytes) -> tuple[str, str]:
-    """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
+def _edition(notebook: bytes) -> dict[str, str]:
+    """The edition and the commit in a notebook's metadata; {} if they don't look like that."""
     found = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
     with suppress(ValueError, RecursionError):
         named = json.loads(found[-1]) if found else {}
         edition, commit = (named.get(name) for name in ("edition", "commit"))
         if _is_text(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
-            return edition, commit
-    return "", ""
+            return {"edition": edition, "commit": commit}
+    return {}
 
 
 def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
