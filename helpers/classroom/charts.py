@@ -22,16 +22,13 @@ from .lessons import Lesson, Question
 from .store import HandIn
 
 # From dark to light, to tell them apart in grey too; the hatches aren't those of memory.
-OUTCOMES = tuple(
-    Kind(*kind)
-    for kind in (
-        ("right", "#2c6e49", "#2c6e49", None),
-        ("half right", "#9cc3a5", "#2c6e49", "||"),
-        ("not yet", "#e3c567", "#8a6a00", "\\\\\\\\"),
-        ("not attempted", "#dedede", "#8a8a8a", "oo"),
-        ("not graded", "#ffffff", "#565656", "xxx"),
-        ("missing", "#ffffff", "#565656", None),
-    )
+OUTCOMES = (
+    Kind("right", "#2c6e49", "#2c6e49", None),
+    Kind("half right", "#9cc3a5", "#2c6e49", "||"),
+    Kind("not yet", "#e3c567", "#8a6a00", "\\\\\\\\"),
+    Kind("not attempted", "#dedede", "#8a8a8a", "oo"),
+    Kind("not graded", "#ffffff", "#565656", "xxx"),
+    Kind("missing", "#ffffff", "#565656", None),
 )
 LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = 32, 20, 40, 14, 15, 200, 27  # pixels; LABEL is the widest, SCALE the axis
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
@@ -155,9 +152,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
         lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
-        text += (
-            f"{len(numbers)} predictions, median {digits(median)}, half of them from {digits(low)} to {digits(high)}"
-        )
+        text += f"{len(numbers)} predictions, median {digits(median)}, "
+        text += f"half of them from {digits(low)} to {digits(high)}"
         if name in measured:
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")

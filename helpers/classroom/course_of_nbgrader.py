@@ -14,7 +14,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
@@ -25,18 +25,13 @@ from ..whole import regular_file
 from .course import TEMPLATES, Course
 from .store import Row, Store
 
-if TYPE_CHECKING:
-    from nbgrader.api import Gradebook
-    from nbgrader.apps.baseapp import NbGrader
-
 CONFIG = "nbgrader_config.py"
-NOT_INSTALLED = "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it"
 # nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it clears that part.
 NOTHING_TO_CLEAR = "\n# BEGIN SOLUTION: none. These two lines keep nbgrader from clearing the starter.\n# END SOLUTION"
 
 
 class NotReady(RuntimeError):
-    """nbgrader or its course isn't as it must be. The message says what is wrong, and what to do."""
+    """nbgrader, its course or this checkout isn't as it must be. The message says what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +58,6 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     Raises NotReady, and writes no notebook, if a different notebook is already there, if an exercise's cell isn't its
     starter, or if the course's settings would let nbgrader run students' code.
     """
-    if not find_spec("nbgrader"):
-        raise NotReady(NOT_INSTALLED)
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())
@@ -102,8 +95,8 @@ def put_scores(folder: Path, records: Store, course: Course) -> Put:
         for (student, lesson), answers in progress_bar(each, desc="writing scores", unit="submission"):
             name = assignment(lesson)
             stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
-            stamped = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError, ValueError, OverflowError), regular_file(stamped) as file:
+            at = _submitted(app, student, lesson) / "timestamp.txt"
+            with suppress(OSError, ValueError, OverflowError), regular_file(at) as file:
                 stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
@@ -171,11 +164,11 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------
-def _settings(folder: Path) -> "NbGrader":
+def _settings(folder: Path) -> Any:
     """nbgrader as it would start in this course, with every settings file that it would read. Raises NotReady if these
     would let it run students' code, lack another line of ours, or lead to another folder."""
     if not find_spec("nbgrader"):
-        raise NotReady(NOT_INSTALLED)
+        raise NotReady("nbgrader is not installed; `make class NBGRADER=…` and `make grade NBGRADER=…` install it")
     from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
     from nbgrader.converters import Autograde
@@ -206,12 +199,12 @@ def _settings(folder: Path) -> "NbGrader":
     return app
 
 
-def _submitted(app: "NbGrader", student: str, lesson: str) -> Path:
+def _submitted(app: Any, student: str, lesson: str) -> Path:
     return Path(app.coursedir.format_path(app.coursedir.submitted_directory, student, assignment(lesson)))
 
 
 @contextmanager
-def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
+def _gradebook(app: Any) -> Iterator[Any]:
     from nbgrader import api
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -233,7 +226,7 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
         raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {remedy}") from error
 
 
-def _check_cell(book: "Gradebook", key: str, course: Course) -> None:
+def _check_cell(book: Any, key: str, course: Course) -> None:
     from nbgrader.api import MissingEntry
 
     name = assignment(key.partition(".")[0])

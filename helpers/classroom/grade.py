@@ -33,36 +33,29 @@ from .store import Row, Store, store
 from .submissions import CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
-TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
+TIMEOUT_S = 300.0  # for each answer, on average; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 
 
-class Refused(Exception):
-    """Why nothing was graded, and what would help."""
-
-
 def grade(
-    collected: Path,
-    folder: Path,
-    *,
-    trusted: bool = False,
-    nbgrader: Path | None = None,
-    timeout: float = judge.TIMEOUT,
+    collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
 ) -> None:
-    """Grades the collected work, writes the results into `folder`, and prints what came of it.
+    """Grades the collected work, writes the results into `out`, and prints what came of it.
 
     `trusted`: without a sandbox, with the caller's rights. `nbgrader`: a course whose gradebook gets the scores, too.
     `timeout`: seconds for a student's function.
 
-    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse for an
-    error in the teacher's files; and NotReady, after everything else is written, if nbgrader's course isn't ready.
+    Raises CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError
+    for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (reason := sandbox.unavailable_reason()):
-        raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
-    about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
-    with store(folder) as records:
+        raise CannotBeGraded(
+            f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights."
+        )
+    about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
+    with store(out) as records:
         gradable = []
         with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
             for submission in submissions(collected):
@@ -78,7 +71,7 @@ def grade(
             again, _ = _to_do(records, [submission for submission, _ in together], trusted)
             bar.total += sum(len(exercises) for _, exercises in again)
             judges(1).judge_all([*alone, *again])
-        print(summary(records, about, write_all(records, about, folder, trusted=trusted)))
+        print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
             print(put_scores(nbgrader, records, about))
 
@@ -174,12 +167,15 @@ class _Judges:
             ) as process,
         ):
             self.running.add(process)
+            clock = threading.Timer(TIMEOUT_S * len(exercises), process.kill)
+            clock.start()
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
                     inbox.write(json.dumps(request).encode() + b"\n" + notebook)
-                while line := _line(process):
+                for line in process.stdout:
                     put(**json.loads(line))
             finally:
+                clock.cancel()
                 self.running.discard(process)
                 process.kill()
             complaints.seek(0)
@@ -192,18 +188,8 @@ class _Judges:
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
 
-def _line(process: subprocess.Popen) -> bytes:
-    """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
-    clock = threading.Timer(TIMEOUT_S, process.kill)
-    clock.start()
-    try:
-        return process.stdout.readline()
-    finally:
-        clock.cancel()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if nothing was graded, or nbgrader's gradebook got no scores."""
+def main() -> None:
+    """The command line. Exits with 1 if nothing was graded, or nbgrader's gradebook got no scores."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade students' work.")
     parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
     parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
@@ -214,23 +200,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
-        print("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/", file=sys.stderr)
-        return 1
+        sys.exit("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/")
     try:
         out = options.out or its_grades or GRADES
         grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
     except NotReady as error:
-        print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
-        return 1
-    except (Refused, OSError, ValueError) as error:
-        print(f"Nothing was graded: {error}", file=sys.stderr)
-        return 1
-    return 0
+        sys.exit(f"Graded, but nbgrader's gradebook has not changed. {error}")
+    except (CannotBeGraded, OSError, ValueError) as error:
+        sys.exit(f"Nothing was graded: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

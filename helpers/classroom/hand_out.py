@@ -12,7 +12,8 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -44,22 +45,18 @@ OF_A_LESSON = re.compile(r"(?:notebooks|exercises)/(\d\d)[_/]")
 LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
 
 
-class CannotHandOut(RuntimeError):
-    """Why no students' edition can be made, and what to do."""
-
-
 def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """Replaces build/class/ with the edition of these lessons ("02") and 00, or of all lessons: a folder, its zip, and
     the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was.
 
-    Raises CannotHandOut without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
+    Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
     """
     commit = edition().commit
     if not commit:
         reason = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
-        raise CannotHandOut(f"{reason} `git status` there says more. A copy of the files isn't enough: make a clone.")
+        raise NotReady(f"{reason} `git status` there says more. A copy of the files isn't enough: make a clone.")
     if (FOLDER / NAME / WORK).exists():
-        raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
+        raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)
     files = student_files(committed(commit), of, lessons)
     archive = zipped(files, of)
@@ -109,16 +106,13 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
 
 
 def _notebook(data: bytes, of: Edition, present: Collection[str]) -> bytes:
-    """The notebook with its edition, without links to lessons that aren't `there`, in the form that Jupyter stores."""
-
-    def link(match: re.Match) -> str:
-        return match[0] if match[2] in present else match[1]
-
+    """The notebook with its edition, and links only to lessons that are `present`, in the form that Jupyter stores."""
+    kept = partial(LINK.sub, lambda link: link[0] if link[2] in present else link[1])
     notebook = json.loads(data)
     notebook["metadata"]["zero_copy"] = {"edition": str(of), "commit": of.commit}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = [LINK.sub(link, line) for line in cell["source"]]
+            cell["source"] = [kept(line) for line in cell["source"]]
     return (json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -134,22 +128,20 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
     return buffer.getvalue()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if nothing was written."""
+def main() -> None:
+    """The command line. Exits with 1 if nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="the lessons' numbers, 02 03; all if you give none")
     parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write the source/ of an nbgrader course, too")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     try:
         print(*hand_out(options.lessons), sep="\n")
         if at := options.nbgrader:
             chosen = sorted((FOLDER / NAME / "notebooks").glob("*.ipynb"))
             print(*make_source(at, chosen, course(at / "grades")), sep="\n")
-    except (CannotHandOut, NotReady, ValueError, OSError) as error:
-        print(f"Nothing was written. {error}", file=sys.stderr)
-        return 1
-    return 0
+    except (NotReady, ValueError, OSError) as error:
+        sys.exit(f"Nothing was written. {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import psutil
 
+from ..edition import git
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
@@ -105,8 +106,9 @@ def as_given(task: Exercise, commit: str) -> Exercise:
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         return task
     path = (task.folder / "starter.py").relative_to(ROOT).as_posix()
-    git_show = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return replace(task, starter=git_show.stdout.decode()) if git_show.returncode == 0 else task
+    with suppress(OSError, subprocess.CalledProcessError):
+        return replace(task, starter=git("show", f"{commit}:{path}").decode())
+    return task
 
 
 def check_hash(task: Exercise) -> str:

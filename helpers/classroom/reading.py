@@ -44,7 +44,7 @@ JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini
 
 
 class CannotBeGraded(Exception):
-    """Why we can't read what a student handed in, in words for the student."""
+    """Why not, and what would help, in words for whoever can change it: the student, if it's about a hand-in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,15 +189,13 @@ class _LimitedReads:
         return self._file.read(size)
 
 
-def printable(text: str, most: int = 200) -> str:
-    """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
-    visible = (
-        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-        if unicodedata.category(c) != "Cf"
-    )
-    shown = unicodedata.normalize("NFC", " ".join("".join(visible).split()))
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+def one_line(text: str, most: int | None = None) -> str:
+    """Text for any page, table or terminal: no line breaks, control characters, surrogates, or characters that reverse
+    the text after them (UAX #9, "Explicit Directional Formatting"); cut to `most` characters."""
+    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
+    seen = (c if c.isprintable() else instead.get(unicodedata.category(c), "\N{REPLACEMENT CHARACTER}") for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 
 
 @contextmanager
@@ -210,7 +208,7 @@ def _in_words(what: str) -> Iterator[None]:
             LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
         ) from None
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError) as error:
-        raise CannotBeGraded(f"the zip is damaged ({printable(str(error)) or type(error).__name__})") from None
+        raise CannotBeGraded(f"the zip is damaged ({one_line(str(error), 200) or type(error).__name__})") from None
 
 
 def _too_large(what: str, size: str, limit: int) -> str:
@@ -250,4 +248,4 @@ def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
             name = name.encode("cp437").decode("utf-8")
     parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))
     outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in parts
-    return parts, OUTSIDE.format(printable(name, 60)) if outside else None
+    return parts, OUTSIDE.format(one_line(name, 60)) if outside else None

@@ -4,7 +4,7 @@ import ast
 import builtins
 import re
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
@@ -16,7 +16,7 @@ from ..teach.words import plain, short
 from ..units import in_words
 from .charts import MIN_ANSWERS, OUTCOMES, outcomes, pictures
 from .course import Course
-from .grades import Grade, strays
+from .grades import Grade
 from .grades import grades as joined
 from .lessons import exercise_title, lesson
 from .pages import number, one_line, page, text
@@ -57,15 +57,13 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
 
 def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, object]:
     by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
-    by_exercise: dict[str, list[Grade]] = {}
+    by_exercise: dict[str, list[Grade]] = defaultdict(list)
     for grade in grades:
-        by_exercise.setdefault(grade.exercise, []).append(grade)
+        by_exercise[grade.exercise].append(grade)
     handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
     settled = [answers for answers in handed_in if all(grade.is_settled for grade in answers)]
-    counts = {
-        f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
-        for key, answers in by_exercise.items()
-    }
+    titles = {key: exercise_title(key) for key in by_exercise}
+    counts = {f"{titles[key]} ({key})": Counter(one.standing for one in by_exercise[key]) for key in titles}
     drawn, too_few = pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
@@ -76,10 +74,7 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [
-            (key, exercise_title(key), answers, mistakes(answers)[:MOST_MISTAKES])
-            for key, answers in by_exercise.items()
-        ],
+        "exercises": [(key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),
         "too_few": ", ".join(too_few),
@@ -94,17 +89,14 @@ def _time(seconds: float) -> str:
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
     """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
     what the check said about one of them."""
-    by_cause: dict[str, Counter[str]] = {}
+    by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":
-            sentence = impersonal(grade.row.because, grade.exercise)
-            by_cause.setdefault(grade.row.cause, Counter())[sentence] += 1
-    common = []
-    for cause, sentences in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0])):
-        words = IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given"
-        commonest = min(sentences, key=lambda sentence: (-sentences[sentence], sentence))
-        common.append((words, sentences.total(), commonest))
-    return common
+            by_cause[grade.row.cause][impersonal(grade.row.because, grade.exercise)] += 1
+    return [
+        (IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given", said.total(), said.most_common(1)[0][0])
+        for cause, said in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0]))
+    ]
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
@@ -158,9 +150,9 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
     grades, folder = joined(records, course), written[0].parent
     counts = Counter(grade.standing for grade in grades if grade.exercise)
-    needs: dict[str, dict[str, dict[str, None]]] = {}
+    needs: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for need, line, of in _needs(grades, records, course):
-        needs.setdefault(need, {}).setdefault(one_line(line), {})[of] = None
+        needs[need][one_line(line)][of] = None
     return text(
         "graded.txt.j2",
         students=len({grade.student for grade in grades}),
@@ -174,10 +166,10 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
 
 def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[tuple[str, str, str]]:
     """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
-    names: dict[str, set[Student]] = {}
+    names: dict[str, set[Student]] = defaultdict(set)
     for grade in grades:
         who = _who(grade.student)
-        names.setdefault(one_line(grade.student.name).casefold(), set()).add(grade.student)
+        names[one_line(grade.student.name).casefold()].add(grade.student)
         if grade.outcome == "missing" and not grade.by_teacher:
             yield "missing", who, grade.lesson
         if not grade.is_settled:
@@ -194,7 +186,10 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
     for twins in names.values():
         if len(twins) > 1:
             yield "twins", ", ".join(sorted(map(_who, twins))), ""
-    yield from (("strays", line, "") for line in strays(records, course))
+    for student, exercise in course.overrides:
+        if student not in students:
+            line = f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
+            yield "strays", line, ""
 
 
 def _who(student: Student) -> str:

@@ -17,9 +17,7 @@ class Student:
     key: str  # tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
     name: str  # to show; may have any characters, and is escaped wherever it is shown
     email: str = ""  # if known
-    place: str = (
-        ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file": to send grades to
-    )
+    place: str = ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file"
 
 
 @dataclass(frozen=True)

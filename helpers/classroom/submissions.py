@@ -29,13 +29,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
+from os.path import splitext
 from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, printable
+from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, one_line
 from .store import HandIn, Student
 
 Parts = tuple[str, ...]  # of a path
@@ -45,18 +47,15 @@ _CANVAS = (
     r"(?P<place>(?:(?P<name>[^/]*?)_)??(?P<late>LATE_)?(?P<id>[0-9]+|anon_[0-9A-Za-z]+)"
     r"(?:_[0-9]+(?=_.)|(?=_(?:text|link)\.html\Z)))_(?P<file>[^/]+)"
 )
-LAYOUTS = [  # of the path below the folder of the class; if two students have the same key, the first keeps it
-    (layout, re.compile(pattern, re.S))
-    for layout, pattern in (
-        ("moodle", rf"(?P<place>{_MOODLE}[^/]*)/.*"),
-        ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
-        ("canvas", _CANVAS),
-        ("nbgrader", r"submitted/(?P<place>(?P<name>[^/]+))/.*"),
-        ("plain", r"(?P<place>(?P<name>[^/]+))/.*"),
-        ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
-        ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
-    )
-]
+LAYOUTS = (  # of the path below the folder of the class; if two students have the same key, the first keeps it
+    ("moodle", rf"(?P<place>{_MOODLE}[^/]*)/.*"),
+    ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
+    ("canvas", _CANVAS),
+    ("nbgrader", r"submitted/(?P<place>(?P<name>[^/]+))/.*"),
+    ("plain", r"(?P<place>(?P<name>[^/]+))/.*"),
+    ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
+    ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
+)
 MOODLE, CANVAS = re.compile(_MOODLE, re.S), re.compile(_CANVAS, re.S)
 NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded", "feedback", "solution"}  # its folders
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
@@ -119,11 +118,10 @@ def submissions(collected: Path) -> Iterator[Submission]:
             stack.enter_context(sorter.reader.holding(zipped))
         for key, owner in sorted(_keyed(sorter.owners.values()).items()):
             sorter.reader.left = STUDENT_SIZE
-            student = Student(key, printable(owner.name) or key, place=printable(owner.place))
-            by_lesson: dict[str, list[Candidate]] = defaultdict(list)
-            for candidate in sorted(_candidates(owner, sorter.reader), key=lambda one: one[0]):
-                by_lesson[candidate[1].lesson].append(candidate)
-            for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
+            student = Student(key, one_line(owner.name, KEY_LENGTH) or key, place=one_line(owner.place, KEY_LENGTH))
+            candidates = sorted(_candidates(owner, sorter.reader), key=lambda one: (one[1].lesson, one[0]))
+            for _, of_lesson in groupby(candidates, lambda one: one[1].lesson):
+                *others, (_, last, file) = of_lesson
                 hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
                 yield Submission(student, hand_in, file)
 
@@ -227,7 +225,7 @@ class _Tree:
             fits = {"nbgrader"}
         elif self.is_from_canvas(folder):
             fits.add("canvas")
-        matches = ((layout, pattern.fullmatch(path)) for layout, pattern in LAYOUTS if layout in fits)
+        matches = ((layout, re.fullmatch(pattern, path, re.S)) for layout, pattern in LAYOUTS if layout in fits)
         return next(((layout, match) for layout, match in matches if match), None)
 
 
@@ -242,11 +240,10 @@ class _Sorter:
     def sort_zip(self, zipped: File) -> None:
         """Sorts the zip that was collected: the class's; or a student's, with predictions beside the notebook."""
         self.zips.append(zipped)
-        members = self.reader.unzipped(zipped)
-        tree = _Tree(_stem(zipped.at.name), members)
-        if any(parts == (PREDICTIONS,) for parts, _ in members):
-            tree = _Tree(NUMBERED.sub("", _stem(zipped.at.name), count=1), members)
-            tree.starts.add(tree.root)
+        members, name = self.reader.unzipped(zipped), splitext(zipped.at.name)[0]
+        is_of_student = any(parts == (PREDICTIONS,) for parts, _ in members)
+        tree = _Tree(NUMBERED.sub("", name, count=1) if is_of_student else name, members)
+        tree.starts |= {tree.root} if is_of_student else set()
         self.sort(tree)
 
     def sort(self, tree: _Tree, at: Parts = ()) -> None:
@@ -266,7 +263,7 @@ class _Sorter:
                 key = named.get("id") or named["name"]
                 owner = _Owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
             elif file and file.trouble and path.rpartition("/")[0] in ("", SUBMITTED):
-                name, named = _stem(file.name), {}
+                name, named = splitext(file.name)[0], {}
                 owner = _Owner("plain", name, name, name, file.parts)
             else:
                 continue
@@ -282,7 +279,7 @@ class _Sorter:
         zipped = replace(file, of_class=True)
         self.reader.left = STUDENT_SIZE
         try:
-            inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
+            inside = _Tree(splitext(file.name)[0], self.reader.unzipped(zipped))
         except CannotBeGraded:
             return None
         if not inside.has_several(inside.root, tree.has_one(folder)):
@@ -301,20 +298,17 @@ def _is_hand_in(name: str) -> bool:
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key, without hidden folders that hold no notebook, such as `.git`.
-
-    A key that can't be printed, or that another student has, gets a hash after it. A key that only has to be put into
-    Unicode's normal form C, like names from macOS, gets no hash.
-    """
+    """The students by key, without hidden folders that hold no notebook, such as `.git`. A key that can't be printed, or
+    that another student has, gets a hash after it; not if it only has to be normalized, like names from macOS."""
 
     def precedence(owner: _Owner) -> tuple:
         layouts = [layout for layout, _ in LAYOUTS]
-        normalized = printable(owner.key, KEY_LENGTH) != owner.key
+        normalized = one_line(owner.key, KEY_LENGTH) != owner.key
         return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
 
     keyed: dict[str, _Owner] = {}
     for owner in sorted((one for one in owners if one.hand_ins or not one.key.startswith(".")), key=precedence):
-        key = printable(owner.key, KEY_LENGTH)
+        key = one_line(owner.key, KEY_LENGTH)
         if _is_changed(owner.key) or key in keyed:
             told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
             digest, start = sha256(told_apart).hexdigest(), key or "student"
@@ -325,7 +319,7 @@ def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
 
 
 def _is_changed(key: str) -> bool:
-    return not key or printable(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
+    return not key or one_line(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
@@ -348,9 +342,9 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     for upload in hand_ins:
         timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
         when, seconds = _when(upload.file, timestamp, owner.layout, reader)
-        stem = _stem(upload.name)
+        stem = splitext(upload.name)[0]
         for hand_in, file in _in_upload(upload, predictions, reader):
-            inner = _stem(file.name)
+            inner = splitext(file.name)[0]
             in_zip = () if file is upload.file else (file.changed or 0.0, _version(inner), inner)
             order = (seconds, _version(stem), in_zip, not hand_in.why_not, stem)
             yield order, replace(hand_in, when=when, late=upload.late), file
@@ -390,17 +384,13 @@ def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Read
 
 
 def _hand_in(file: File, lesson: str = "", **more: Any) -> HandIn:
-    return HandIn("", lesson, printable("/".join(file.parts), 1_000), **more)
+    return HandIn("", lesson, one_line("/".join(file.parts), 1_000), **more)
 
 
 def _no_notebook(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name, 60) for name in names[:SHOWN_NAMES])
+    shown = ", ".join(one_line(name, 60) for name in names[:SHOWN_NAMES])
     more = ", …" if len(names) > SHOWN_NAMES else ""
     return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
-
-
-def _stem(name: str) -> str:
-    return os.path.splitext(name)[0]
 
 
 def _version(stem: str) -> int:
