@@ -34,9 +34,6 @@ ADVICE = {
 }
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
-OUTSIDE = "it names a file outside the zip ({}); pack it again"
-LOCKED = "it is encrypted; hand it in without a password"
-PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -227,9 +224,10 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
     elif kind not in (0, stat.S_IFREG):
         trouble = LINK if kind == stat.S_IFLNK else SPECIAL
     elif entry.flag_bits & ENCRYPTED:
-        trouble = LOCKED
+        trouble = "it is encrypted; hand it in without a password"
     elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks it without a bound
-        trouble = PACKED.format(entry.compress_type)
+        how = f"a compression that we don't read (method {entry.compress_type})"
+        trouble = f"it uses {how}; pack it again as an ordinary zip"
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()
@@ -237,15 +235,11 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
 
 
 def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
-    """The parts of an entry's name; and a complaint if it leads out of the zip.
-
-    macOS writes names in UTF-8 without the flag for that, and zipfile reads them as code page 437, the old default
-    (APPNOTE.TXT, appendix D).
-    """
+    """The parts of an entry's name; and a complaint if it leads out of the zip."""
     name = entry.filename
-    if not entry.flag_bits & UTF_8:
+    if not entry.flag_bits & UTF_8:  # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))
     outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in parts
-    return parts, OUTSIDE.format(one_line(name, 60)) if outside else None
+    return parts, f"it names a file outside the zip ({one_line(name, 60)}); pack it again" if outside else None

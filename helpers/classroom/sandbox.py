@@ -76,7 +76,7 @@ def leave_keys() -> None:
 
 
 def _setting() -> str:
-    """Names the setting that forbids user namespaces, if it is a known setting."""
+    """Names the setting that forbids user namespaces, if it's a known one."""
     for name, forbids, allows in SETTINGS:
         file = Path("/proc/sys", *name.split("."))
         if file.exists() and file.read_text().strip() == forbids:
@@ -112,8 +112,8 @@ def _outside() -> tuple[str, ...]:
 
 
 class _Stop:
-    """Says why to stop the process that works in a folder. Raises OSError if this machine has no room left: nobody knows
-    which answer took it, because two are judged at a time."""
+    """Says why to stop the process that works in a folder. OSError if this machine has no room left: nobody knows which
+    answer took it, because two are judged at a time."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0

@@ -156,10 +156,8 @@ class _Owner:
 
 
 class _Tree:
-    """The files in a folder or a zip, and which of its folders hold several students' files.
-
-    Paths in it begin with the folder's own name, because that may be one of Moodle's or nbgrader's.
-    """
+    """The files in a folder or a zip, and which of its folders hold several students' files. Paths in it begin with the
+    folder's own name, because that may be one of Moodle's or nbgrader's."""
 
     def __init__(self, name: str, members: Listing):
         self.root = (name,)
@@ -298,8 +296,8 @@ def _is_hand_in(name: str) -> bool:
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key, without hidden folders that hold no notebook, such as `.git`. A key that can't be printed, or
-    that another student has, gets a hash after it; not if it only has to be normalized, like names from macOS."""
+    """The students by key, without hidden folders that hold no notebook, such as `.git`. A hash follows a key that another
+    student has, or that can't be printed; none if it only has to be normalized, like names from macOS."""
 
     def precedence(owner: _Owner) -> tuple:
         layouts = [layout for layout, _ in LAYOUTS]
@@ -400,10 +398,8 @@ def _version(stem: str) -> int:
 
 
 def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tuple[str, float]:
-    """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown.
-
-    Plain folders in a zip have only the seconds, which put a student's notebooks in order.
-    """
+    """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown. Plain
+    folders in a zip have only the seconds, which put a student's notebooks in order."""
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
         if timestamp:  # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
             words = reader.read(timestamp, 1_000).decode().split()
