@@ -43,10 +43,8 @@ def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     """One bar per row: how many students have each outcome of OUTCOMES."""
     shown = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
     ends = [f"{counts.get('right', 0)} of {sum(counts.values())}" for counts in rows.values()]
-    texts = []
-    for name, counts in rows.items():
-        parts = [f"{counts[kind.word]} {kind.word}" for kind in shown if counts.get(kind.word)]
-        texts.append(f"{name}: {', '.join(parts)}")
+    counted = {name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)] for name, n in rows.items()}
+    texts = [f"{name}: {', '.join(parts)}" for name, parts in counted.items()]
     with look():
         fig, _ = _bars(rows, {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends)
         return picture(fig, f"One bar per row, students by outcome. {'. '.join(texts)}.")
@@ -130,11 +128,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[str, float], caption: str) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`.
-
-    The axis reaches the measured number and the largest prediction that isn't an outlier (Tukey's fence: 1.5 times the
-    middle half above it), but at most FARTHEST times the largest median. The text says how many predictions lie beyond.
-    """
+    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`. The text
+    says how many predictions lie beyond the axis."""
     top, step = _axis([*answers.values()], [*measured.values()])
     fig, ax, tall = _rows(answers, HILL, SCALE)
     ax.set_xlim(-step / 2, top + step / 2)
@@ -172,7 +167,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
 
 
 def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
-    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few."""
+    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured and
+    the largest prediction that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median."""
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))

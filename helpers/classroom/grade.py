@@ -1,7 +1,7 @@
 """`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report.
 
-It keeps every verdict the moment it is known, so you can kill the grader and start it again. It judges no answer twice
-unless the notebook or its check has changed.
+You can kill it and start it again: it keeps each verdict at once, and judges no answer twice unless the notebook or its
+check has changed.
 """
 
 import argparse
@@ -42,10 +42,8 @@ TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 def grade(
     collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
 ) -> None:
-    """Grades the collected work, writes the results into `out`, and prints what came of it.
-
-    `trusted`: without a sandbox, with the caller's rights. `nbgrader`: a course whose gradebook gets the scores, too.
-    `timeout`: seconds for a student's function.
+    """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a student's function. Writes
+    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it.
 
     Raises CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError
     for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.

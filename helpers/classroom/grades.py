@@ -45,11 +45,9 @@ class Grade:
 
 
 def grades(records: Store, course: Course) -> list[Grade]:
-    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
-
-    Sorted by name, then by exercise; without exercises that are worth nothing. A hand-in of a lesson without exercises
-    gets a Grade too, so that none is lost.
-    """
+    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names,
+    except those that are worth nothing; sorted by name, then by exercise. A hand-in of a lesson without exercises gets
+    a Grade too, so that none is lost."""
     hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
     rows = {(row.student, row.exercise): row for row in records.rows()}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
@@ -73,7 +71,6 @@ def moment(when: str) -> datetime | None:
     with suppress(ValueError, OverflowError):
         found = datetime.fromisoformat(when)
         return found if found.tzinfo else found.astimezone()
-    return None
 
 
 def _students(records: Store, course: Course) -> list[Student]:

@@ -32,15 +32,11 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
-    """Writes these files from the store and the course into `folder`, and removes those of students who are gone.
-
-    Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
-    and course give the same bytes. With `trusted`, the report says that there was no sandbox.
-    """
+    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, old
+    or new, and no old file goes before all new ones are there. The same store and course give the same bytes. With
+    `trusted`, the report says that there was no sandbox."""
     grades = joined(records, course)
-    files = {"gradebook.csv": gradebook(grades), **moodle(grades, course)}
-    if table := canvas(grades):
-        files["canvas.csv"] = table
+    files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
     for student, answers in groupby(grades, lambda grade: grade.student):
         files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
     files["report.html"] = report(grades, records.hand_ins(), course, trusted=trusted).encode()
@@ -140,8 +136,8 @@ def canvas_user(grade: Grade) -> str | None:
     return next((found[1] for found in numbers if found and found[1] == grade.student.key.partition("-")[0]), None)
 
 
-def canvas(grades: Sequence[Grade]) -> bytes | None:
-    """The gradebook for Canvas's *Import*, an assignment for each lesson; None if nobody came from Canvas.
+def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
+    """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from Canvas.
 
     lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
@@ -149,7 +145,7 @@ def canvas(grades: Sequence[Grade]) -> bytes | None:
     """
     users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
     if not users:
-        return None
+        return {}
     sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
     names = sorted({name for student, name in sums if student in users})
     most = {name: most for (_, name), (_, most) in sums.items()}
@@ -160,22 +156,16 @@ def canvas(grades: Sequence[Grade]) -> bytes | None:
     for student, user in users.items():
         named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
         rows.append((named, user, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
-    return _csv(rows)
+    return {"canvas.csv": _csv(rows)}
 
 
 # --- both -----------------------------------------------------------------------------------------------------
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
     gave points."""
-    by_hand_in: dict[tuple, list[Grade]] = {}
-    for grade in grades:
-        if grade.exercise:
-            by_hand_in.setdefault((grade.student, grade.lesson), []).append(grade)
-    return [
-        (name, hand_in)
-        for (_, name), hand_in in by_hand_in.items()
-        if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
-    ]
+    exercises = [grade for grade in grades if grade.exercise]  # which are sorted by student and lesson
+    hand_ins = [list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))]
+    return [(of[0].lesson, of) for of in hand_ins if any(one.outcome != "missing" or one.by_teacher for one in of)]
 
 
 def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:

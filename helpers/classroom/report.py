@@ -37,6 +37,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
+    took = [figure(seconds) for figure in (sum, median, max)] if seconds else []
     editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
@@ -48,7 +49,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
         least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
-        took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
+        took=[in_words(time, "seconds") if time < 120 else f"{time / 60:.0f} minutes" for time in took],
         given=sum(grade.by_teacher for grade in grades),
         editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),
         reasons=reasons(grades, hand_ins),
@@ -81,10 +82,6 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     }
 
 
-def _time(seconds: float) -> str:
-    return in_words(seconds, "seconds") if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
 # --- what goes wrong, in words that give nobody away ----------------------------------------------------------
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
     """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
@@ -110,11 +107,8 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
 
 
 def impersonal(words: str, exercise: str = "") -> str:
-    """`words` without the parts that only a student can have written.
-
-    Drops the message of an error and the line of code after it. Elsewhere, it keeps words from our own sentences or the
-    exercise, Python's own names, and numbers of up to five digits; everything else becomes "…".
-    """
+    """`words` without an error's message and the line of code after it. Elsewhere it keeps words from our own sentences or
+    the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
 
     def shown(token: re.Match[str]) -> str:
         is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
@@ -126,9 +120,12 @@ def impersonal(words: str, exercise: str = "") -> str:
 
 @cache
 def _our_words(exercise: str) -> frozenset[str]:
-    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT]
-    for file in OURS:
-        texts += _strings(file)
+    texts = [
+        *dir(builtins),
+        *signal.Signals.__members__,
+        LEFT_OUT,
+        *(words for file in OURS for words in _strings(file)),
+    ]
     folder = folders.EXERCISES.joinpath(*exercise.split("."))
     if exercise and folder.exists():
         texts += _strings(folder / "check.py")
