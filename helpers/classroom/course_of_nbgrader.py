@@ -1,8 +1,8 @@
 """A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
 
 nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where nbgrader's own tests
-would have put theirs (auto_score, auto_comment). What a teacher types in formgrader has its own place (manual_score,
-manual_comment). We never touch that, and it counts before the verdict.
+would have put theirs (auto_score, auto_comment). We never touch what a teacher types in formgrader (manual_score,
+manual_comment), and it counts before the verdict.
 """
 
 import json
@@ -78,11 +78,9 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
 
 
 def put_scores(folder: Path, records: Store, course: Course) -> Put:
-    """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
-
-    Marks for the teacher ("needs manual grading") each answer that could not be graded, and each score that a teacher
-    typed before the check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something.
-    """
+    """Writes the score and verdict of every answer below submitted/ to the course's gradebook. Marks for the teacher
+    ("needs manual grading") each answer that could not be graded, and each score that a teacher typed before the
+    check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something."""
     app = _settings(folder)
     from nbgrader.utils import parse_utc
 
@@ -149,18 +147,17 @@ def _marked(lesson: Path, course: Course) -> str:
 
 def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
-    score = None if row.outcome == "not graded" else course.worth(row.exercise) * row.share
-    lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
-    lines = [f"{lead} {row.because}".strip()]
-    if row.figures:
-        lines.append(f"Measured: {' · '.join(row.figures)}")
     points, comment = course.override(row.student, row.exercise)
-    if points is not None:
-        score = points
-        lines.insert(0, f"{score:g} points, given by your teacher.")
-    if comment:
-        lines.insert(0, comment)
-    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
+    lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
+    lines = (
+        comment,
+        f"{points:g} points, given by your teacher." if points is not None else "",
+        f"{lead} {row.because}".strip(),
+        f"Measured: {' · '.join(row.figures)}" if row.figures else "",
+    )
+    if points is None and row.outcome != "not graded":
+        points = course.worth(row.exercise) * row.share
+    return points, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------

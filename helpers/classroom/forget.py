@@ -27,9 +27,9 @@ def forget(student: str, folder: Path) -> str:
         raise ValueError(f"{folder} holds no {FILE}; name the folder with the grades")
     with store(folder) as records:
         about = course(folder)
-        keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
-        names = dict.fromkeys(keys, "")  # "" for a student without a name
-        names |= {one.key: one.name for one in records.students()} | dict(about.students)
+        names = dict.fromkeys([entry.student for entry in (*records.hand_ins(), *records.rows())], "")  # by key
+        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.students()}
+        names |= about.students
         if student not in names:
             write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
             lower = {name.casefold(): key for key, name in names.items() if name}

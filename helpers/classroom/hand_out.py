@@ -1,10 +1,8 @@
 """The students' edition: the lessons as a folder and as a zip, without what is for their teacher only.
 
 It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
-files come from git as they were committed, their time in the zip is the day of the commit, and they are stored, not
-compressed, because two versions of zlib may compress the same bytes differently.
-
-It includes the quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
+files are stored, not compressed, because two versions of zlib may compress the same bytes differently. It includes the
+quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
 """
 
 import argparse
@@ -61,9 +59,8 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     files = student_files(committed(commit), of, lessons)
     archive = zipped(files, of)
     digest = sha256(archive).hexdigest()
-    edition_files = {f"{NAME}/{name}": data for name, data in files.items()}
-    edition_files |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
-    write_folder(FOLDER, edition_files)
+    beside = {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
+    write_folder(FOLDER, {f"{NAME}/{name}": data for name, data in files.items()} | beside)
     lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
         f"Lessons: {', '.join(sorted({match[1] for name in files if (match := OF_A_LESSON.match(name))}))}",

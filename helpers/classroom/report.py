@@ -7,7 +7,7 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from statistics import median
 
@@ -107,8 +107,8 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
 
 
 def impersonal(words: str, exercise: str = "") -> str:
-    """`words` without an error's message and the line of code after it. Elsewhere it keeps words from our own sentences or
-    the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
+    """`words` without an error's message and the line of code after it. Elsewhere it keeps words from our own sentences
+    or the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
 
     def shown(token: re.Match[str]) -> str:
         is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
@@ -120,12 +120,7 @@ def impersonal(words: str, exercise: str = "") -> str:
 
 @cache
 def _our_words(exercise: str) -> frozenset[str]:
-    texts = [
-        *dir(builtins),
-        *signal.Signals.__members__,
-        LEFT_OUT,
-        *(words for file in OURS for words in _strings(file)),
-    ]
+    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT, *chain.from_iterable(map(_strings, OURS))]
     folder = folders.EXERCISES.joinpath(*exercise.split("."))
     if exercise and folder.exists():
         texts += _strings(folder / "check.py")
