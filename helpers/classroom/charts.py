@@ -36,7 +36,6 @@ MEASURED = {"color": INK, "linewidth": 2.4}
 MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
 LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
-OTHERS = "something else"
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
@@ -82,7 +81,7 @@ def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture 
     if measured:
         counts.setdefault(measured, chosen[measured])
     if others := total - sum(counts.values()):
-        counts[OTHERS] = others
+        counts["something else"] = others
     answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
     by, ends = f"{answered} by {total}", []
     for name, count in counts.items():
@@ -167,8 +166,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
 
 
 def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
-    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured and
-    the largest prediction that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median."""
+    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured
+    and the largest prediction that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median."""
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
@@ -181,8 +180,7 @@ def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
 
 # --- their rows -----------------------------------------------------------------------------------------------
 def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
-    """A figure below its legend, with a row for each label, counted from the top; and the part of a row that is `tall`
-    pixels high."""
+    """A figure below its legend, with a row for each label, from the top; and the part of a row that `tall` pixels are."""
     lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]
     row = max([tall, *(LINE * len(label) for label in lines)]) + GAP
     height = LEGEND + foot + row * len(lines)

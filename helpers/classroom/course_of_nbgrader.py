@@ -134,14 +134,8 @@ def _marked(lesson: Path, course: Course) -> str:
         if "".join(cell["source"]) != exercise(key).cell:
             raise NotReady(f"{lesson}: the cell of {key} is not its starter, and students would get what is in it")
         cell["source"] = (exercise(key).cell + NOTHING_TO_CLEAR).splitlines(keepends=True)
-        cell["metadata"]["nbgrader"] = {
-            "schema_version": 3,
-            "grade_id": grade_id(key),
-            "grade": True,
-            "solution": True,
-            "locked": False,
-            "points": course.worth(key),
-        }
+        mark = {"grade": True, "solution": True, "locked": False, "points": course.worth(key)}
+        cell["metadata"]["nbgrader"] = {"schema_version": 3, "grade_id": grade_id(key), **mark}
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 

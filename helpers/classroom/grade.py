@@ -37,6 +37,9 @@ TIMEOUT_S = 300.0  # for each answer, on average; a check's own limits are far b
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
+Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
+check = cache(lambda key: judge.check_hash(exercise(key)))  # of an exercise
+runs_alone = cache(lambda key: exercise(key).alone)
 
 
 def grade(
@@ -49,9 +52,7 @@ def grade(
     for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (reason := sandbox.unavailable_reason()):
-        raise CannotBeGraded(
-            f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights."
-        )
+        raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(out) as records:
         gradable = []
@@ -72,9 +73,6 @@ def grade(
         print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
             print(put_scores(nbgrader, records, about))
-
-
-Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
 def _bar(line: str, **options: Any) -> tqdm:
@@ -102,25 +100,13 @@ def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tu
     return together, alone
 
 
-@cache
-def check(key: str) -> str:
-    return judge.check_hash(exercise(key))
-
-
-@cache
-def runs_alone(key: str) -> bool:
-    return exercise(key).alone
-
-
 class _Judges:
-    """Processes that judge, one for each notebook, `at_once` of them at a time. An answer that is slow when judged
-    `alone` is slow by itself."""
+    """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone` is slow by itself."""
 
     def __init__(self, records: Store, trusted: bool, timeout: float, done: Callable[[], object], at_once: int):
         self.records, self.trusted, self.timeout, self.done, self.at_once = records, trusted, timeout, done, at_once
         self.alone, self.over = at_once == 1, False
-        self.lock = threading.Lock()
-        self.running: set[subprocess.Popen] = set()
+        self.lock, self.running = threading.Lock(), set()
 
     def judge_all(self, work: Iterable[Work]) -> None:
         """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives this."""
@@ -157,13 +143,9 @@ class _Judges:
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
         request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
-        command, pipe = [sys.executable, "-m", "helpers.classroom.judge"], subprocess.PIPE
-        with (
-            tempfile.TemporaryFile() as complaints,
-            subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=complaints, cwd=ROOT, start_new_session=True
-            ) as process,
-        ):
+        command = [sys.executable, "-m", "helpers.classroom.judge"]
+        how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "start_new_session": True}
+        with tempfile.TemporaryFile() as complaints, subprocess.Popen(command, stderr=complaints, **how) as process:
             self.running.add(process)
             clock = threading.Timer(TIMEOUT_S * len(exercises), process.kill)
             clock.start()
@@ -192,12 +174,8 @@ def main() -> None:
     parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
     parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
     parser.add_argument("--trust", action="store_true", help="no sandbox: students' code runs with your rights")
-    parser.add_argument(
-        "--nbgrader", type=path_of, metavar="COURSE", help="grade what nbgrader collected, and give it the scores"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
-    )
+    parser.add_argument("--nbgrader", type=path_of, metavar="COURSE", help="a course to grade, and to give scores to")
+    parser.add_argument("--timeout", type=float, default=judge.TIMEOUT, help="seconds for a function (%(default).0f)")
     options = parser.parse_args()
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"

@@ -51,8 +51,9 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """
     commit = edition().commit
     if not commit:
-        reason = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
-        raise NotReady(f"{reason} `git status` there says more. A copy of the files isn't enough: make a clone.")
+        raise NotReady(
+            f"git finds no commit in {ROOT}: try `git status`. A copy of the files isn't enough: make a clone."
+        )
     if (FOLDER / NAME / WORK).exists():
         raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)

@@ -97,8 +97,7 @@ def _questions(sources: list[str]) -> Iterator[Question]:
 
 
 def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
-    """The value of an expression made of constants and known names, or the keys if it is a dict; None if only running
-    it could tell."""
+    """The value of an expression of constants and known names, or a dict's keys; None if only running it could tell."""
     match value:
         case ast.Name(name):
             return assigned.get(name)

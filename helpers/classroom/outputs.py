@@ -161,8 +161,7 @@ def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
 
 # --- both -----------------------------------------------------------------------------------------------------
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
-    """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
-    gave points."""
+    """The lesson and the grades of each hand-in with exercises, and of a missing one if the teacher gave it points."""
     exercises = [grade for grade in grades if grade.exercise]  # which are sorted by student and lesson
     hand_ins = [list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))]
     return [(of[0].lesson, of) for of in hand_ins if any(one.outcome != "missing" or one.by_teacher for one in of)]

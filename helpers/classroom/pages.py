@@ -51,18 +51,8 @@ def text(template: str, **values: object) -> str:
 def feedback(grades: Sequence[Grade], course: Course) -> str:
     """The page for the student with these grades, in the order of the lessons."""
     name = one_line(grades[0].student.name)
-    return page(
-        "feedback.html.j2",
-        f"Feedback for {name}",
-        course,
-        name=name,
-        grades=grades,
-        lessons=[(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)],
-        badge=words.badge,
-        title=exercise_title,
-        when=moment,
-        hint=_hint,
-    )
+    lessons = [(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)]
+    return page("feedback.html.j2", f"Feedback for {name}", course, name=name, grades=grades, lessons=lessons)
 
 
 def _hint(grade: Grade) -> str:
@@ -73,3 +63,6 @@ def _hint(grade: Grade) -> str:
     if grade.outcome == "not yet":
         return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
     return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
+
+
+_ENVIRONMENT.globals |= {"badge": words.badge, "title": exercise_title, "when": moment, "hint": _hint}

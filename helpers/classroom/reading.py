@@ -28,10 +28,7 @@ ZIP_NAMES_SIZE = 1 * MiB  # the list of names at the end of a student's zip, whi
 CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
 STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
-ADVICE = {
-    "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
-    "zip": "hand in the notebook alone",
-}
+CLEAR, ALONE = "clear its outputs (Edit > Clear All Outputs) and hand in again", "hand in the notebook alone"
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
@@ -109,7 +106,7 @@ class Reader:
                 if data.tell() > limit:
                     raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
                 if self.left < 0:
-                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ADVICE['zip']}")
+                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ALONE}")
         return data.getvalue()
 
     @contextmanager
@@ -138,7 +135,7 @@ class Reader:
             members: Listing = []
             entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
             if len(entries) > ZIP_ENTRIES and not zipped.of_class:
-                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
+                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ALONE}")
             for entry in entries:
                 parts, outside = _place(entry)
                 if outside and not zipped.of_class:
@@ -163,9 +160,7 @@ class Reader:
                     stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
             else:
                 with _in_words(what):
-                    stream = stack.enter_context(
-                        open(file.at, "rb", opener=lambda path, how: os.open(path, how | NO_LINK))
-                    )
+                    stream = stack.enter_context(open(file.at, "rb", opener=lambda at, how: os.open(at, how | NO_LINK)))
                     status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise CannotBeGraded(SPECIAL)
@@ -182,7 +177,7 @@ class _LimitedReads:
 
     def read(self, size: int = -1) -> bytes:
         if size > self._limit:
-            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ADVICE['zip']}")
+            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ALONE}")
         return self._file.read(size)
 
 
@@ -201,15 +196,14 @@ def _in_words(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CannotBeGraded(
-            LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
-        ) from None
+        why = LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
+        raise CannotBeGraded(why) from None
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError) as error:
         raise CannotBeGraded(f"the zip is damaged ({one_line(str(error), 200) or type(error).__name__})") from None
 
 
 def _too_large(what: str, size: str, limit: int) -> str:
-    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {ADVICE.get(what, ADVICE['zip'])}"
+    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {CLEAR if what == 'notebook' else ALONE}"
 
 
 def _junk(name: str) -> bool:
@@ -226,8 +220,7 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
     elif entry.flag_bits & ENCRYPTED:
         trouble = "it is encrypted; hand it in without a password"
     elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks it without a bound
-        how = f"a compression that we don't read (method {entry.compress_type})"
-        trouble = f"it uses {how}; pack it again as an ordinary zip"
+        trouble = f"it uses a compression that we don't read (method {entry.compress_type}); pack it as an ordinary zip"
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()

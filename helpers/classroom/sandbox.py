@@ -138,8 +138,7 @@ class _Stop:
 
 
 def _taken(folder: Path) -> tuple[int, int]:
-    """How many files are below a folder (counting stops when there are too many), and their bytes on the disk. Raises
-    OSError if a folder can't be listed."""
+    """How many files are below a folder (it stops at too many), and their bytes on the disk. OSError if it can't list."""
     files, size, left = 0, 0, [folder]
     while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:

@@ -84,8 +84,7 @@ class Store:
             columns = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
             for column in fields(kind):  # an older edition's table lacks the last ones
                 if column.name not in columns:
-                    default = json.dumps(column.default)
-                    connection.execute(f"alter table {table} add {column.name} default '{default}'")
+                    connection.execute(f"alter table {table} add {column.name} default '{json.dumps(column.default)}'")
 
     def keep(self, *things: Student | HandIn | Row) -> None:
         """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""

@@ -302,11 +302,8 @@ def _is_changed(key: str) -> bool:
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
-Candidate = tuple[tuple, HandIn, File]  # what sorts it: the last counts; and where its notebook is
-
-
-def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
-    """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
+def _candidates(owner: _Owner, reader: Reader) -> Iterator[tuple[tuple, HandIn, File]]:
+    """All notebooks that a student handed in, each after what sorts it: the last counts. Or one that says `why_not`."""
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
         trouble = next((upload.file.trouble for upload in owner.uploads if upload.file.trouble), None)
@@ -397,9 +394,7 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
 
 
 # --- what is in a notebook, without parsing all of it ---------------------------------------------------------
-@cache
-def _lessons() -> frozenset[str]:
-    return frozenset(key[:2] for key in keys())
+_lessons = cache(lambda: {key[:2] for key in keys()})
 
 
 def _numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
