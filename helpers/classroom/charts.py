@@ -180,7 +180,7 @@ def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
 
 # --- their rows -----------------------------------------------------------------------------------------------
 def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
-    """A figure below its legend, with a row for each label, from the top; and the part of a row that `tall` pixels are."""
+    """A figure below its legend, with a row for each label, from the top; and what part of a row `tall` pixels are."""
     lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]
     row = max([tall, *(LINE * len(label) for label in lines)]) + GAP
     height = LEGEND + foot + row * len(lines)

@@ -49,11 +49,8 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
 
     Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
     """
-    commit = edition().commit
-    if not commit:
-        raise NotReady(
-            f"git finds no commit in {ROOT}: try `git status`. A copy of the files isn't enough: make a clone."
-        )
+    if not (commit := edition().commit):
+        raise NotReady(f"git finds no commit in {ROOT}: see `git status`. It takes a clone, not a copy of the files.")
     if (FOLDER / NAME / WORK).exists():
         raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)
