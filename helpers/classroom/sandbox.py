@@ -138,7 +138,7 @@ class _Stop:
 
 
 def _taken(folder: Path) -> tuple[int, int]:
-    """How many files a folder has (it stops at too many), and their bytes on the disk. OSError if one can't be listed."""
+    """How many files a folder has (it stops at too many), and their bytes on the disk. OSError if it can't list one."""
     files, size, left = 0, 0, [folder]
     while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
