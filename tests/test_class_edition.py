@@ -107,7 +107,7 @@ def test_somebody_s_work_is_not_replaced(tmp_path: Path, monkeypatch: pytest.Mon
     own = tmp_path / "class" / NAME / "my_lessons" / "02.ipynb"
     own.parent.mkdir(parents=True)
     own.write_text("mine")
-    with pytest.raises(hand_out.CannotHandOut, match="my_lessons is somebody's work"):
+    with pytest.raises(hand_out.NotReady, match="my_lessons is somebody's work"):
         hand_out.hand_out()
     assert own.read_text() == "mine"
 

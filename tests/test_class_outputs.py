@@ -22,7 +22,7 @@ from test_handouts import dense, lone_page, words_of
 
 from helpers.classroom import charts, forget, lessons
 from helpers.classroom.course import Course, course
-from helpers.classroom.grades import Grade, grades, strays
+from helpers.classroom.grades import Grade, grades
 from helpers.classroom.outputs import file_name, write_all
 from helpers.classroom.pages import number, one_line
 from helpers.classroom.report import impersonal, summary
@@ -144,9 +144,6 @@ def test_the_teacher_has_the_last_word(tmp_path: Path):
         ("right", 10, False, "Good."),
         ("right", 0, True, ""),
     ]
-    with store(tmp_path) as known:
-        (stray,) = strays(known, said)
-    assert "'nobody'" in stray and "02.report" in stray
 
 
 @pytest.mark.parametrize(
@@ -168,7 +165,7 @@ def test_the_gradebook_holds_every_answer(out: Path):
     assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03")])
     assert {row["name"] for row in rows} >= {
         "'=HYPERLINK(\"http://192.0.2.1\")", "'@everyone", "Semikolon;'=1+1", "Zeile Umbruch", "Tabea", "山田 太郎",
-        "gnorw Bidimann", "? Halbpaar"
+        "gnorw Bidimann", "\N{REPLACEMENT CHARACTER} Halbpaar"
     }  # fmt: skip
     with store(out) as known:
         wanted = {(one.student, one.exercise): one.outcome for one in known.rows()}

@@ -13,7 +13,7 @@ from test_judge import notebook
 
 from helpers.classroom import grade as grading
 from helpers.classroom import judge, sandbox
-from helpers.classroom.grade import Refused, grade
+from helpers.classroom.grade import CannotBeGraded, grade
 from helpers.classroom.store import Row, store
 from helpers.folders import ROOT
 from helpers.teach import exercise
@@ -181,7 +181,7 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
     with store(out), pytest.raises(BlockingIOError, match="in use by another grader"):
         grade(collected(ada=RIGHT), out, trusted=True)
     monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "there is no bwrap")
-    with pytest.raises(Refused, match=r"(?s)there is no bwrap.*TRUST=yes"):
+    with pytest.raises(CannotBeGraded, match=r"(?s)there is no bwrap.*TRUST=yes"):
         grade(collected(ada=RIGHT), tmp_path / "another")
     assert not (tmp_path / "another").exists()
 

@@ -22,16 +22,13 @@ from .lessons import Lesson, Question
 from .store import HandIn
 
 # From dark to light, to tell them apart in grey too; the hatches aren't those of memory.
-OUTCOMES = tuple(
-    Kind(*kind)
-    for kind in (
-        ("right", "#2c6e49", "#2c6e49", None),
-        ("half right", "#9cc3a5", "#2c6e49", "||"),
-        ("not yet", "#e3c567", "#8a6a00", "\\\\\\\\"),
-        ("not attempted", "#dedede", "#8a8a8a", "oo"),
-        ("not graded", "#ffffff", "#565656", "xxx"),
-        ("missing", "#ffffff", "#565656", None),
-    )
+OUTCOMES = (
+    Kind("right", "#2c6e49", "#2c6e49", None),
+    Kind("half right", "#9cc3a5", "#2c6e49", "||"),
+    Kind("not yet", "#e3c567", "#8a6a00", "\\\\\\\\"),
+    Kind("not attempted", "#dedede", "#8a8a8a", "oo"),
+    Kind("not graded", "#ffffff", "#565656", "xxx"),
+    Kind("missing", "#ffffff", "#565656", None),
 )
 LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = 32, 20, 40, 14, 15, 200, 27  # pixels; LABEL is the widest, SCALE the axis
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
@@ -39,17 +36,14 @@ MEASURED = {"color": INK, "linewidth": 2.4}
 MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
 LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
-OTHERS = "something else"
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     """One bar per row: how many students have each outcome of OUTCOMES."""
     shown = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
     ends = [f"{counts.get('right', 0)} of {sum(counts.values())}" for counts in rows.values()]
-    texts = []
-    for name, counts in rows.items():
-        parts = [f"{counts[kind.word]} {kind.word}" for kind in shown if counts.get(kind.word)]
-        texts.append(f"{name}: {', '.join(parts)}")
+    counted = {name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)] for name, n in rows.items()}
+    texts = [f"{name}: {', '.join(parts)}" for name, parts in counted.items()]
     with look():
         fig, _ = _bars(rows, {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends)
         return picture(fig, f"One bar per row, students by outcome. {'. '.join(texts)}.")
@@ -87,7 +81,7 @@ def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture 
     if measured:
         counts.setdefault(measured, chosen[measured])
     if others := total - sum(counts.values()):
-        counts[OTHERS] = others
+        counts["something else"] = others
     answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
     by, ends = f"{answered} by {total}", []
     for name, count in counts.items():
@@ -133,11 +127,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[str, float], caption: str) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`.
-
-    The axis reaches the measured number and the largest prediction that isn't an outlier (Tukey's fence: 1.5 times the
-    middle half above it), but at most FARTHEST times the largest median. The text says how many predictions lie beyond.
-    """
+    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`. The text
+    says how many predictions lie beyond the axis."""
     top, step = _axis([*answers.values()], [*measured.values()])
     fig, ax, tall = _rows(answers, HILL, SCALE)
     ax.set_xlim(-step / 2, top + step / 2)
@@ -155,9 +146,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
         lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
-        text += (
-            f"{len(numbers)} predictions, median {digits(median)}, half of them from {digits(low)} to {digits(high)}"
-        )
+        text += f"{len(numbers)} predictions, median {digits(median)}, "
+        text += f"half of them from {digits(low)} to {digits(high)}"
         if name in measured:
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")
@@ -176,7 +166,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
 
 
 def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
-    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few."""
+    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured
+    and the largest prediction that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median."""
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
@@ -189,8 +180,7 @@ def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
 
 # --- their rows -----------------------------------------------------------------------------------------------
 def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
-    """A figure below its legend, with a row for each label, counted from the top; and the part of a row that is `tall`
-    pixels high."""
+    """A figure below its legend, with a row for each label, from the top; and what part of a row `tall` pixels are."""
     lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]
     row = max([tall, *(LINE * len(label) for label in lines)]) + GAP
     height = LEGEND + foot + row * len(lines)

@@ -17,10 +17,6 @@ GRADES = ROOT / "classroom" / "grades"  # unless the teacher names another folde
 CLASS, OVERRIDES = "class.toml", "overrides.toml"
 
 
-class BadCourse(ValueError):
-    """One of the teacher's files has a bad value. The message names the file, the value, and what would be right."""
-
-
 @dataclass(frozen=True)
 class Course:
     title: str = "Zero copy, measured"  # for pages
@@ -39,7 +35,7 @@ class Course:
 
 def course(folder: Path) -> Course:
     """Reads the course from the files in this folder. Writes those that aren't there yet, with every line explained and
-    commented out. Raises BadCourse if a value can't be right."""
+    commented out. Raises ValueError, which names the file and the value, if a value can't be right."""
     for name in (CLASS, OVERRIDES):
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,9 +44,9 @@ def course(folder: Path) -> Course:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         _only(table, {"title", "points", "due", "students"})
-        points, due, students = (_of(table, name, dict, {}) for name in ("points", "due", "students"))
+        points, due, students = (_of(table, name, {}) for name in ("points", "due", "students"))
         about = Course(
-            title=_of(table, "title", str, Course.title),
+            title=_of(table, "title", Course.title),
             points={nearest(key, keys(), "exercise"): _points(key, number) for key, number in points.items()},
             due={key: _moment(key, when) for key, when in due.items()},
             students={key: str(name) for key, name in students.items()},
@@ -66,7 +62,7 @@ def course(folder: Path) -> Course:
             overrides[str(entry["student"]), exercise] = points, str(entry.get("comment", ""))
         return replace(about, overrides=overrides)
     except ValueError as error:
-        raise BadCourse(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
 
 
 def path_of(name: str) -> Path:
@@ -79,11 +75,9 @@ def _only(table: Mapping[str, Any], allowed: set[str]) -> None:
         raise ValueError(f"unknown {unknown[0]!r}; there are: {', '.join(sorted(allowed))}")
 
 
-def _of(table: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    value = table.get(name, default)
-    if not isinstance(value, kind):
-        wanted = "a table" if kind is dict else "text in quotes"
-        raise ValueError(f"{name} is {value!r}; it must be {wanted}")
+def _of(table: Mapping[str, Any], name: str, default: str | dict) -> Any:
+    if not isinstance(value := table.get(name, default), type(default)):
+        raise ValueError(f"{name} is {value!r}; it must be {'a table' if default == {} else 'text in quotes'}")
     return value
 
 

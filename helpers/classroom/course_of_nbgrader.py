@@ -1,8 +1,8 @@
 """A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
 
 nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where nbgrader's own tests
-would have put theirs (auto_score, auto_comment). What a teacher types in formgrader has its own place (manual_score,
-manual_comment). We never touch that, and it counts before the verdict.
+would have put theirs (auto_score, auto_comment). We never touch what a teacher types in formgrader (manual_score,
+manual_comment), and it counts before the verdict.
 """
 
 import json
@@ -14,7 +14,7 @@ from datetime import datetime
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
@@ -25,18 +25,13 @@ from ..whole import regular_file
 from .course import TEMPLATES, Course
 from .store import Row, Store
 
-if TYPE_CHECKING:
-    from nbgrader.api import Gradebook
-    from nbgrader.apps.baseapp import NbGrader
-
 CONFIG = "nbgrader_config.py"
-NOT_INSTALLED = "nbgrader is not installed here; `make class NBGRADER=…` and `make grade NBGRADER=…` install it"
 # nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it clears that part.
 NOTHING_TO_CLEAR = "\n# BEGIN SOLUTION: none. These two lines keep nbgrader from clearing the starter.\n# END SOLUTION"
 
 
 class NotReady(RuntimeError):
-    """nbgrader or its course isn't as it must be. The message says what is wrong, and what to do."""
+    """nbgrader, its course or this checkout isn't as it must be. The message says what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +55,9 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     """Writes source/02_copy_a_big_file/02_copy_a_big_file.ipynb for each of these lessons, and nbgrader_config.py if
     there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points.
 
-    Raises NotReady, and writes no notebook, if a different notebook is already there, if an exercise's cell isn't its
-    starter, or if the course's settings would let nbgrader run students' code.
+    Raises NotReady, and writes no notebook, if there is a different one, if an exercise's cell isn't its starter, or if
+    the course's settings would let nbgrader run students' code.
     """
-    if not find_spec("nbgrader"):
-        raise NotReady(NOT_INSTALLED)
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())
@@ -85,11 +78,9 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
 
 
 def put_scores(folder: Path, records: Store, course: Course) -> Put:
-    """Writes the score and verdict of every answer below submitted/ to the course's gradebook.
-
-    Marks for the teacher ("needs manual grading") each answer that could not be graded, and each score that a teacher
-    typed before the check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something.
-    """
+    """Writes the score and verdict of every answer below submitted/ to the course's gradebook. Marks for the teacher
+    ("needs manual grading") each answer that could not be graded, and each score that a teacher typed before the
+    check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something."""
     app = _settings(folder)
     from nbgrader.utils import parse_utc
 
@@ -102,8 +93,8 @@ def put_scores(folder: Path, records: Store, course: Course) -> Put:
         for (student, lesson), answers in progress_bar(each, desc="writing scores", unit="submission"):
             name = assignment(lesson)
             stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
-            stamped = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError, ValueError, OverflowError), regular_file(stamped) as file:
+            at = _submitted(app, student, lesson) / "timestamp.txt"
+            with suppress(OSError, ValueError, OverflowError), regular_file(at) as file:
                 stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
@@ -143,39 +134,32 @@ def _marked(lesson: Path, course: Course) -> str:
         if "".join(cell["source"]) != exercise(key).cell:
             raise NotReady(f"{lesson}: the cell of {key} is not its starter, and students would get what is in it")
         cell["source"] = (exercise(key).cell + NOTHING_TO_CLEAR).splitlines(keepends=True)
-        cell["metadata"]["nbgrader"] = {
-            "schema_version": 3,
-            "grade_id": grade_id(key),
-            "grade": True,
-            "solution": True,
-            "locked": False,
-            "points": course.worth(key),
-        }
+        mark = {"grade": True, "solution": True, "locked": False, "points": course.worth(key)}
+        cell["metadata"]["nbgrader"] = {"schema_version": 3, "grade_id": grade_id(key), **mark}
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
 def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start an HTML tag."""
-    score = None if row.outcome == "not graded" else course.worth(row.exercise) * row.share
-    lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
-    lines = [f"{lead} {row.because}".strip()]
-    if row.figures:
-        lines.append(f"Measured: {' · '.join(row.figures)}")
     points, comment = course.override(row.student, row.exercise)
-    if points is not None:
-        score = points
-        lines.insert(0, f"{score:g} points, given by your teacher.")
-    if comment:
-        lines.insert(0, comment)
-    return score, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(lines))
+    lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(row.outcome, f"{row.outcome.capitalize()}:")
+    lines = (
+        comment,
+        f"{points:g} points, given by your teacher." if points is not None else "",
+        f"{lead} {row.because}".strip(),
+        f"Measured: {' · '.join(row.figures)}" if row.figures else "",
+    )
+    if points is None and row.outcome != "not graded":
+        points = course.worth(row.exercise) * row.share
+    return points, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
 
 
 # --- nbgrader itself ----------------------------------------------------------------------------------------
-def _settings(folder: Path) -> "NbGrader":
+def _settings(folder: Path) -> Any:
     """nbgrader as it would start in this course, with every settings file that it would read. Raises NotReady if these
     would let it run students' code, lack another line of ours, or lead to another folder."""
     if not find_spec("nbgrader"):
-        raise NotReady(NOT_INSTALLED)
+        raise NotReady("nbgrader is not installed; `make class NBGRADER=…` and `make grade NBGRADER=…` install it")
     from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
     from nbgrader.converters import Autograde
@@ -206,12 +190,12 @@ def _settings(folder: Path) -> "NbGrader":
     return app
 
 
-def _submitted(app: "NbGrader", student: str, lesson: str) -> Path:
+def _submitted(app: Any, student: str, lesson: str) -> Path:
     return Path(app.coursedir.format_path(app.coursedir.submitted_directory, student, assignment(lesson)))
 
 
 @contextmanager
-def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
+def _gradebook(app: Any) -> Iterator[Any]:
     from nbgrader import api
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -233,7 +217,7 @@ def _gradebook(app: "NbGrader") -> Iterator["Gradebook"]:
         raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {remedy}") from error
 
 
-def _check_cell(book: "Gradebook", key: str, course: Course) -> None:
+def _check_cell(book: Any, key: str, course: Course) -> None:
     from nbgrader.api import MissingEntry
 
     name = assignment(key.partition(".")[0])

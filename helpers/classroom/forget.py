@@ -5,36 +5,38 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
 from ..folders import write_whole
-from .course import CLASS, GRADES, OVERRIDES, BadCourse, course, path_of
+from .course import CLASS, GRADES, OVERRIDES, course, path_of
 from .outputs import write_all, written
 from .pages import one_line, text
 from .store import FILE, store
 
 
-class Unknown(LookupError):
-    """There is no data on this student. The message names those whose key or name is close."""
-
-
 def forget(student: str, folder: Path) -> str:
     """Deletes what the store, class.toml and overrides.toml in `folder` hold under this key, and what was written from
-    that. Returns a report of it. Raises Unknown, BadCourse, or BlockingIOError while somebody grades."""
+    that. Returns a report of it. Raises ValueError, which names the students whose key or name is close, if there is no
+    data on this one, or for an error in those files; BlockingIOError while somebody grades."""
+    if not student:
+        raise ValueError("Say who: make forget STUDENT=…, the key in the first column of gradebook.csv")
+    if not (folder / FILE).exists():
+        raise ValueError(f"{folder} holds no {FILE}; name the folder with the grades")
     with store(folder) as records:
         about = course(folder)
-        keys = [entry.student for entry in (*records.hand_ins(), *records.rows())] + [key for key, _ in about.overrides]
-        names = dict.fromkeys(keys, "")  # "" for a student without a name
-        names |= {one.key: one.name for one in records.students()} | dict(about.students)
+        names = dict.fromkeys([entry.student for entry in (*records.hand_ins(), *records.rows())], "")  # by key
+        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.students()}
+        names |= about.students
         if student not in names:
             write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
             lower = {name.casefold(): key for key, name in names.items() if name}
             keys = get_close_matches(student, names, n=3)
             keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
             near = " or ".join(_called(key, names[key]) for key in dict.fromkeys(keys))
-            raise Unknown(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
+            raise ValueError(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
         files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
         before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
@@ -89,10 +91,9 @@ def _cut(toml: str, student: str) -> str:
 
 def _parsed(toml: str) -> dict:
     """{} if it isn't TOML."""
-    try:
+    with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(toml)
-    except tomllib.TOMLDecodeError:
-        return {}
+    return {}
 
 
 def _mentions(words: list[str], folder: Path) -> Iterator[str]:
@@ -109,15 +110,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
-    if not options.student:
-        print("Say who: make forget STUDENT=…, the key in the first column of gradebook.csv", file=sys.stderr)
-        return 1
-    if not (options.out / FILE).exists():
-        print(f"{options.out} holds no {FILE}; name the folder with the grades", file=sys.stderr)
-        return 1
     try:
         print(forget(options.student, options.out))
-    except (Unknown, BadCourse, BlockingIOError) as error:
+    except (ValueError, BlockingIOError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

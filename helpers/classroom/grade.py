@@ -1,7 +1,7 @@
 """`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report.
 
-It keeps every verdict the moment it is known, so you can kill the grader and start it again. It judges no answer twice
-unless the notebook or its check has changed.
+You can kill it and start it again: it keeps each verdict at once, and judges no answer twice unless the notebook or its
+check has changed.
 """
 
 import argparse
@@ -33,36 +33,28 @@ from .store import Row, Store, store
 from .submissions import CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
-TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
+TIMEOUT_S = 300.0  # for each answer, on average; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
-
-
-class Refused(Exception):
-    """Why nothing was graded, and what would help."""
+Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
+check = cache(lambda key: judge.check_hash(exercise(key)))  # of an exercise
+runs_alone = cache(lambda key: exercise(key).alone)
 
 
 def grade(
-    collected: Path,
-    folder: Path,
-    *,
-    trusted: bool = False,
-    nbgrader: Path | None = None,
-    timeout: float = judge.TIMEOUT,
+    collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
 ) -> None:
-    """Grades the collected work, writes the results into `folder`, and prints what came of it.
+    """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a student's function. Writes
+    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it.
 
-    `trusted`: without a sandbox, with the caller's rights. `nbgrader`: a course whose gradebook gets the scores, too.
-    `timeout`: seconds for a student's function.
-
-    Raises Refused if there can be no sandbox; BlockingIOError if another grader works in that folder; BadCourse for an
-    error in the teacher's files; and NotReady, after everything else is written, if nbgrader's course isn't ready.
+    Raises CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError
+    for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.
     """
     if not trusted and (reason := sandbox.unavailable_reason()):
-        raise Refused(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then runs with your rights.")
-    about, line = course(folder), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
-    with store(folder) as records:
+        raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
+    about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
+    with store(out) as records:
         gradable = []
         with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
             for submission in submissions(collected):
@@ -78,12 +70,9 @@ def grade(
             again, _ = _to_do(records, [submission for submission, _ in together], trusted)
             bar.total += sum(len(exercises) for _, exercises in again)
             judges(1).judge_all([*alone, *again])
-        print(summary(records, about, write_all(records, about, folder, trusted=trusted)))
+        print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
             print(put_scores(nbgrader, records, about))
-
-
-Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 
 
 def _bar(line: str, **options: Any) -> tqdm:
@@ -111,25 +100,13 @@ def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tu
     return together, alone
 
 
-@cache
-def check(key: str) -> str:
-    return judge.check_hash(exercise(key))
-
-
-@cache
-def runs_alone(key: str) -> bool:
-    return exercise(key).alone
-
-
 class _Judges:
-    """Processes that judge, one for each notebook, `at_once` of them at a time. An answer that is slow when judged
-    `alone` is slow by itself."""
+    """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone` is slow by itself."""
 
     def __init__(self, records: Store, trusted: bool, timeout: float, done: Callable[[], object], at_once: int):
         self.records, self.trusted, self.timeout, self.done, self.at_once = records, trusted, timeout, done, at_once
         self.alone, self.over = at_once == 1, False
-        self.lock = threading.Lock()
-        self.running: set[subprocess.Popen] = set()
+        self.lock, self.running = threading.Lock(), set()
 
     def judge_all(self, work: Iterable[Work]) -> None:
         """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives this."""
@@ -166,20 +143,19 @@ class _Judges:
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
         request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
-        command, pipe = [sys.executable, "-m", "helpers.classroom.judge"], subprocess.PIPE
-        with (
-            tempfile.TemporaryFile() as complaints,
-            subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=complaints, cwd=ROOT, start_new_session=True
-            ) as process,
-        ):
+        command = [sys.executable, "-m", "helpers.classroom.judge"]
+        how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "start_new_session": True}
+        with tempfile.TemporaryFile() as complaints, subprocess.Popen(command, stderr=complaints, **how) as process:
             self.running.add(process)
+            clock = threading.Timer(TIMEOUT_S * len(exercises), process.kill)
+            clock.start()
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
                     inbox.write(json.dumps(request).encode() + b"\n" + notebook)
-                while line := _line(process):
+                for line in process.stdout:
                     put(**json.loads(line))
             finally:
+                clock.cancel()
                 self.running.discard(process)
                 process.kill()
             complaints.seek(0)
@@ -192,45 +168,27 @@ class _Judges:
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
 
-def _line(process: subprocess.Popen) -> bytes:
-    """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
-    clock = threading.Timer(TIMEOUT_S, process.kill)
-    clock.start()
-    try:
-        return process.stdout.readline()
-    finally:
-        clock.cancel()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if nothing was graded, or nbgrader's gradebook got no scores."""
+def main() -> None:
+    """The command line. Exits with 1 if nothing was graded, or nbgrader's gradebook got no scores."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade students' work.")
     parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
     parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
     parser.add_argument("--trust", action="store_true", help="no sandbox: students' code runs with your rights")
-    parser.add_argument(
-        "--nbgrader", type=path_of, metavar="COURSE", help="grade what nbgrader collected, and give it the scores"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=judge.TIMEOUT, help="seconds for a student's function (%(default).0f)"
-    )
-    options = parser.parse_args(arguments)
+    parser.add_argument("--nbgrader", type=path_of, metavar="COURSE", help="a course to grade, and to give scores to")
+    parser.add_argument("--timeout", type=float, default=judge.TIMEOUT, help="seconds for a function (%(default).0f)")
+    options = parser.parse_args()
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
     if not collected:
-        print("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/", file=sys.stderr)
-        return 1
+        sys.exit("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/")
     try:
         out = options.out or its_grades or GRADES
         grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
     except NotReady as error:
-        print(f"Graded, but nbgrader's gradebook has not changed. {error}", file=sys.stderr)
-        return 1
-    except (Refused, OSError, ValueError) as error:
-        print(f"Nothing was graded: {error}", file=sys.stderr)
-        return 1
-    return 0
+        sys.exit(f"Graded, but nbgrader's gradebook has not changed. {error}")
+    except (CannotBeGraded, OSError, ValueError) as error:
+        sys.exit(f"Nothing was graded: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -8,9 +8,6 @@ from ..teach.exercise_files import keys
 from .course import Course
 from .store import HandIn, Outcome, Row, Store, Student
 
-NOT_YET_GRADED = "this has not been graded yet. `make grade` does it."
-NO_EXERCISES = "this lesson has no exercises."
-
 
 @dataclass(frozen=True)
 class Grade:
@@ -48,11 +45,9 @@ class Grade:
 
 
 def grades(records: Store, course: Course) -> list[Grade]:
-    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names.
-
-    Sorted by name, then by exercise; without exercises that are worth nothing. A hand-in of a lesson without exercises
-    gets a Grade too, so that none is lost.
-    """
+    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names,
+    except those that are worth nothing; sorted by name, then by exercise. A hand-in of a lesson without exercises gets
+    a Grade too, so that none is lost."""
     hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
     rows = {(row.student, row.exercise): row for row in records.rows()}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
@@ -64,22 +59,11 @@ def grades(records: Store, course: Course) -> list[Grade]:
     joined = []
     for student in _students(records, course):
         for lesson, names in exercises.items():
-            hand_in = hand_ins.get((student.key, lesson))
-            for exercise in names or ([""] if hand_in else []):
+            hand_in = hand_ins.get((student.key, lesson), HandIn(student.key, lesson, ""))
+            for exercise in names or ([""] if hand_in.file else []):
                 if course.worth(exercise) or course.override(student.key, exercise)[0] is not None:
-                    row = rows.get((student.key, exercise))
-                    joined.append(_grade(student, lesson, exercise, hand_in, row, course))
+                    joined.append(_grade(student, exercise, hand_in, rows.get((student.key, exercise)), course))
     return joined
-
-
-def strays(records: Store, course: Course) -> list[str]:
-    """A line for each override that has no effect, because its student isn't known."""
-    students = {student.key for student in _students(records, course)}
-    return [
-        f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
-        for student, exercise in course.overrides
-        if student not in students
-    ]
 
 
 def moment(when: str) -> datetime | None:
@@ -87,7 +71,6 @@ def moment(when: str) -> datetime | None:
     with suppress(ValueError, OverflowError):
         found = datetime.fromisoformat(when)
         return found if found.tzinfo else found.astimezone()
-    return None
 
 
 def _students(records: Store, course: Course) -> list[Student]:
@@ -99,27 +82,16 @@ def _students(records: Store, course: Course) -> list[Student]:
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
 
 
-def _grade(
-    student: Student, lesson: str, exercise: str, hand_in: HandIn | None, row: Row | None, course: Course
-) -> Grade:
-    if hand_in is None:
+def _grade(student: Student, exercise: str, hand_in: HandIn, row: Row | None, course: Course) -> Grade:
+    if not hand_in.file:
         row = Row(student.key, exercise, "missing")
     elif hand_in.why_not or not exercise:
-        row = Row(student.key, exercise, "not graded", hand_in.why_not or NO_EXERCISES)
+        row = Row(student.key, exercise, "not graded", hand_in.why_not or "this lesson has no exercises.")
     elif row is None or row.digest != hand_in.digest:
-        row = Row(student.key, exercise, "not graded", NOT_YET_GRADED)
-    hand_in = hand_in or HandIn(student.key, lesson, "")
+        row = Row(student.key, exercise, "not graded", "this has not been graded yet. `make grade` does it.")
     most = course.worth(exercise) if exercise else 0.0
     points, comment = course.override(student.key, exercise)
-    due, came = course.due.get(lesson), moment(hand_in.when)
-    return Grade(
-        student,
-        exercise,
-        hand_in,
-        row,
-        points=most * row.share if points is None else points,
-        most=most,
-        comment=comment,
-        by_teacher=points is not None,
-        late=hand_in.late or bool(due and came and came > due),
-    )
+    due, came = course.due.get(hand_in.lesson), moment(hand_in.when)
+    late, by_teacher = hand_in.late or bool(due and came and came > due), points is not None
+    points = points if by_teacher else most * row.share
+    return Grade(student, exercise, hand_in, row, points, most, comment, by_teacher, late)

@@ -1,10 +1,8 @@
 """The students' edition: the lessons as a folder and as a zip, without what is for their teacher only.
 
 It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
-files come from git as they were committed, their time in the zip is the day of the commit, and they are stored, not
-compressed, because two versions of zlib may compress the same bytes differently.
-
-It includes the quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
+files are stored, not compressed, because two versions of zlib may compress the same bytes differently. It includes the
+quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
 """
 
 import argparse
@@ -12,7 +10,8 @@ import json
 import re
 import sys
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -44,29 +43,22 @@ OF_A_LESSON = re.compile(r"(?:notebooks|exercises)/(\d\d)[_/]")
 LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
 
 
-class CannotHandOut(RuntimeError):
-    """Why no students' edition can be made, and what to do."""
-
-
 def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """Replaces build/class/ with the edition of these lessons ("02") and 00, or of all lessons: a folder, its zip, and
     the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was.
 
-    Raises CannotHandOut without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
+    Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
     """
-    commit = edition().commit
-    if not commit:
-        reason = f"An edition holds what git has committed, and git finds no commit in {ROOT}."
-        raise CannotHandOut(f"{reason} `git status` there says more. A copy of the files isn't enough: make a clone.")
+    if not (commit := edition().commit):
+        raise NotReady(f"git finds no commit in {ROOT}: see `git status`. It takes a clone, not a copy of the files.")
     if (FOLDER / NAME / WORK).exists():
-        raise CannotHandOut(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
+        raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
     of = Edition(edition().day, commit)
     files = student_files(committed(commit), of, lessons)
     archive = zipped(files, of)
     digest = sha256(archive).hexdigest()
-    edition_files = {f"{NAME}/{name}": data for name, data in files.items()}
-    edition_files |= {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
-    write_folder(FOLDER, edition_files)
+    beside = {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
+    write_folder(FOLDER, {f"{NAME}/{name}": data for name, data in files.items()} | beside)
     lines = [
         f"{FOLDER / NAME}.zip: edition {of}, {len(files)} files, {in_words(len(archive), 'bytes')}",
         f"Lessons: {', '.join(sorted({match[1] for name in files if (match := OF_A_LESSON.match(name))}))}",
@@ -109,16 +101,13 @@ def student_files(tree: Mapping[str, bytes], of: Edition, lessons: Collection[st
 
 
 def _notebook(data: bytes, of: Edition, present: Collection[str]) -> bytes:
-    """The notebook with its edition, without links to lessons that aren't `there`, in the form that Jupyter stores."""
-
-    def link(match: re.Match) -> str:
-        return match[0] if match[2] in present else match[1]
-
+    """The notebook with its edition, and links only to lessons that are `present`, in the form that Jupyter stores."""
+    kept = partial(LINK.sub, lambda link: link[0] if link[2] in present else link[1])
     notebook = json.loads(data)
     notebook["metadata"]["zero_copy"] = {"edition": str(of), "commit": of.commit}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = [LINK.sub(link, line) for line in cell["source"]]
+            cell["source"] = [kept(line) for line in cell["source"]]
     return (json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -134,22 +123,20 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
     return buffer.getvalue()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns 1 if nothing was written."""
+def main() -> None:
+    """The command line. Exits with 1 if nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="the lessons' numbers, 02 03; all if you give none")
     parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write the source/ of an nbgrader course, too")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     try:
         print(*hand_out(options.lessons), sep="\n")
         if at := options.nbgrader:
             chosen = sorted((FOLDER / NAME / "notebooks").glob("*.ipynb"))
             print(*make_source(at, chosen, course(at / "grades")), sep="\n")
-    except (CannotHandOut, NotReady, ValueError, OSError) as error:
-        print(f"Nothing was written. {error}", file=sys.stderr)
-        return 1
-    return 0
+    except (NotReady, ValueError, OSError) as error:
+        sys.exit(f"Nothing was written. {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,8 +1,8 @@
 """Judges the answers in one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
 
-It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. If
-reading the notebook goes wrong, that ends this process and not the grader. If it takes too long, SIGPROF ends the
-process, because nothing else interrupts Python's compiler.
+It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. A
+notebook that can't be read ends this process, not the grader; one that takes too long, by SIGPROF, because nothing else
+interrupts Python's compiler.
 """
 
 import hashlib
@@ -15,12 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import psutil
 
+from ..edition import git
 from ..folders import ROOT
 from ..measure.child import tie_to_the_parent
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
@@ -48,8 +49,7 @@ def main() -> None:
     tie_to_the_parent()
     sandbox.leave_keys()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         request = json.loads(sys.stdin.buffer.readline())
         notebook = sys.stdin.buffer.read()
         if hasattr(select, "poll"):  # poll(2) on a pipe's end: did the grader die before this was tied to it?
@@ -87,8 +87,8 @@ def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout
     except NotCarried as error:
         return {"outcome": "not graded", "because": str(error), "cause": NOT_CARRIED}
     except Exception as error:
-        reason = short(f"its cells cannot be read: {type(error).__name__}: {error}", 400)
-        return {"outcome": "not graded", "because": reason}
+        why = f"its cells cannot be read: {type(error).__name__}: {error}"
+        return {"outcome": "not graded", "because": short(why, 400)}
     if reason:
         return {"outcome": "not yet", "because": reason, "cause": "not-python"}
     if attempt is None:
@@ -105,8 +105,9 @@ def as_given(task: Exercise, commit: str) -> Exercise:
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         return task
     path = (task.folder / "starter.py").relative_to(ROOT).as_posix()
-    git_show = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True)
-    return replace(task, starter=git_show.stdout.decode()) if git_show.returncode == 0 else task
+    with suppress(OSError, subprocess.CalledProcessError):
+        return replace(task, starter=git("show", f"{commit}:{path}").decode())
+    return task
 
 
 def check_hash(task: Exercise) -> str:

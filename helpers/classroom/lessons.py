@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -51,9 +52,9 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     title = next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
-    measured, questions = _measured(executed / path.name), []
-    for asked in _questions(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]):
-        questions.append(replace(asked, measured=_in_unit(measured.get(asked.key), asked.unit)))
+    measured = _measured(executed / path.name)
+    asked = _questions(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"])
+    questions = [replace(one, measured=_in_unit(measured.get(one.key), one.unit)) for one in asked]
     for quiz in quizzes(number):
         names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
         right = next(letter for letter, choice in quiz.lettered if choice.right)
@@ -64,10 +65,8 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
 @cache
 def exercise(key: str) -> Exercise | None:
     """None if this edition no longer has the exercise."""
-    try:
+    with suppress(ValueError):
         return exercise_of(key)
-    except ValueError:
-        return None
 
 
 def exercise_title(key: str) -> str:
@@ -98,8 +97,7 @@ def _questions(sources: list[str]) -> Iterator[Question]:
 
 
 def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
-    """The value of an expression made of constants and known names, or the keys if it is a dict; None if only running
-    it could tell."""
+    """The value of an expression of constants and known names, or a dict's keys; None if only running it could tell."""
     match value:
         case ast.Name(name):
             return assigned.get(name)
@@ -116,10 +114,8 @@ def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
 # --- the measurements -----------------------------------------------------------------------------------------
 def _measured(path: Path) -> dict[str, Any]:
     """The measurements that a run put beside its predictions, by key: see `Prediction.beside`. Sizes are in bytes."""
-    if not path.exists():
-        return {}
     measured = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else ():
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
             if "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte

@@ -1,15 +1,17 @@
 """Writes what a teacher gets from grading into one folder: gradebook.csv, feedback and report.html for people, and the
 files that Moodle and Canvas import."""
 
+import codecs
 import csv
 import io
 import re
 import unicodedata
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ..folders import write_whole
 from ..teach.words import inline, plain
@@ -24,24 +26,17 @@ from .store import Store
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
 COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
            "seconds", "edition")  # fmt: skip
-MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, of a folder or a file
+MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, in a path
 CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
-    """Writes these files from the store and the course into `folder`, and removes those of students who are gone.
-
-    Each file is complete at any moment, old or new, and no old file goes before all new files are there. The same store
-    and course give the same bytes. With `trusted`, the report says that there was no sandbox.
-    """
+    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, old
+    or new, and no old file goes before all new ones are there. The same store and course give the same bytes. With
+    `trusted`, the report says that there was no sandbox."""
     grades = joined(records, course)
-    files = {"gradebook.csv": gradebook(grades)}
-    for name, worksheet in moodle(grades).items():
-        files[f"moodle/{name}.csv"] = worksheet.encode()
-        files[f"moodle/{name}-feedback.zip"] = moodle_feedback(name, grades, course)
-    if table := canvas(grades):
-        files["canvas.csv"] = table.encode()
+    files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
     for student, answers in groupby(grades, lambda grade: grade.student):
         files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
     files["report.html"] = report(grades, records.hand_ins(), course, trusted=trusted).encode()
@@ -60,8 +55,7 @@ def written(folder: Path) -> set[Path]:
 
 
 def file_name(name: str, key: str) -> str:
-    """A name for a student's file, of letters, digits and hyphens: at most 40 characters from the student's name, and 8
-    that tell apart students of the same name."""
+    """For a student's file: up to 40 letters, digits and hyphens, and 8 that tell apart students of the same name."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     short = re.sub(r"[^a-z0-9]+", "-", letters)[:40].strip("-") or "student"
     return f"{short}-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
@@ -76,7 +70,7 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
          g.comment, f"{g.row.seconds:.1f}", g.hand_in.edition)
         for g in grades
     ]  # fmt: skip
-    return _csv([COLUMNS, *rows]).encode("utf-8-sig")
+    return codecs.BOM_UTF8 + _csv([COLUMNS, *rows])
 
 
 def cell(value: object) -> str:
@@ -88,54 +82,35 @@ def cell(value: object) -> str:
 
 
 # --- Moodle ---------------------------------------------------------------------------------------------------
-def moodle_place(grade: Grade) -> tuple[str, str] | None:
-    """The hand-in's folder in Moodle's download, and the participant's number in its name; None if it has none.
-
-    Each assignment numbers its participants anew (table assign_user_mapping), so the number belongs to the lesson: a
-    student who handed in nothing has none.
-    """
-    if not grade.hand_in.file:
-        return None
-    for part in (*PurePosixPath(grade.hand_in.file).parts, grade.student.place):
-        if match := MOODLE.match(part):
-            return one_line(match[0]), match[1]
-    return None
-
-
-def moodle(grades: Iterable[Grade]) -> dict[str, str]:
-    """A grading worksheet for each lesson that came from Moodle: "02" -> CSV.
+def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
+    """For each lesson that came from Moodle, a grading worksheet, and a zip of the students' pages for that lesson.
 
     *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
     Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. The columns' names are those
     of an English Moodle. It skips empty grades, grades above the assignment's maximum, and students who have a grade,
     unless "Allow updating records that have been modified more recently in Moodle" is ticked.
+
+    *Upload multiple feedback files in a zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the
+    number in a folder's name. Each assignment numbers its participants anew (table assign_user_mapping), so the number
+    belongs to the lesson: a student who handed in nothing has none.
     """
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
             "Feedback comments")  # fmt: skip
-    tables: dict[str, list[Sequence[str]]] = {}
+    tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
     for name, hand_in in _by_hand_in(grades):
-        if place := moodle_place(hand_in[0]):
-            student, (points, most) = hand_in[0].student, _sums(hand_in)
+        student, file = hand_in[0].student, hand_in[0].hand_in.file
+        if file and (place := MOODLE.search(f"{file}/{student.place}")):
+            points, most = _sums(hand_in)
             row = (f"Participant {place[1]}", student.name, student.email, points, most, "", _comments(hand_in))
-            tables.setdefault(name, [head]).append(row)
-    return {name: _csv(rows) for name, rows in tables.items()}
-
-
-def moodle_feedback(name: str, grades: Sequence[Grade], course: Course) -> bytes:
-    """A zip for *Upload multiple feedback files in a zip*: each student's page for a lesson, in the hand-in's folder.
-
-    mod/assign/feedback/file/importziplib.php finds the participant by the number in the folder's name.
-    """
-    pages = {}
-    for _, of_student in groupby((grade for grade in grades if grade.lesson == name), lambda grade: grade.student):
-        answers = list(of_student)
-        if place := moodle_place(answers[0]):
-            pages[place[0]] = feedback(answers, course)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for folder, page in sorted(pages.items()):
-            archive.writestr(zipfile.ZipInfo(f"{folder}/{name}.html"), page, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+            tables[name].append(row)
+            pages[name][one_line(place[0])] = feedback(hand_in, course)
+    for name, rows in tables.items():
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for folder, page in sorted(pages[name].items()):
+                archive.writestr(zipfile.ZipInfo(f"{folder}/{name}.html"), page, zipfile.ZIP_DEFLATED)
+        files |= {f"moodle/{name}.csv": _csv(rows), f"moodle/{name}-feedback.zip": buffer.getvalue()}
+    return files
 
 
 def _comments(hand_in: Sequence[Grade]) -> str:
@@ -157,14 +132,12 @@ def canvas_user(grade: Grade) -> str | None:
 
     It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
     """
-    for part in (PurePosixPath(grade.hand_in.file).name, grade.student.place):
-        if (match := CANVAS.fullmatch(part)) and grade.student.key.partition("-")[0] == match[1]:
-            return match[1]
-    return None
+    numbers = map(CANVAS.fullmatch, (grade.hand_in.file.rpartition("/")[2], grade.student.place))
+    return next((found[1] for found in numbers if found and found[1] == grade.student.key.partition("-")[0]), None)
 
 
-def canvas(grades: Sequence[Grade]) -> str | None:
-    """The gradebook for Canvas's *Import*, an assignment for each lesson; None if nobody came from Canvas.
+def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
+    """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from Canvas.
 
     lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
@@ -172,7 +145,7 @@ def canvas(grades: Sequence[Grade]) -> str | None:
     """
     users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
     if not users:
-        return None
+        return {}
     sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
     names = sorted({name for student, name in sums if student in users})
     most = {name: most for (_, name), (_, most) in sums.items()}
@@ -183,22 +156,15 @@ def canvas(grades: Sequence[Grade]) -> str | None:
     for student, user in users.items():
         named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
         rows.append((named, user, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
-    return _csv(rows)
+    return {"canvas.csv": _csv(rows)}
 
 
 # --- both -----------------------------------------------------------------------------------------------------
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
-    """The lesson and the grades of each hand-in that has exercises, and of each missing hand-in to which the teacher
-    gave points."""
-    by_hand_in: dict[tuple, list[Grade]] = {}
-    for grade in grades:
-        if grade.exercise:
-            by_hand_in.setdefault((grade.student, grade.lesson), []).append(grade)
-    return [
-        (name, hand_in)
-        for (_, name), hand_in in by_hand_in.items()
-        if any(grade.outcome != "missing" or grade.by_teacher for grade in hand_in)
-    ]
+    """The lesson and the grades of each hand-in with exercises, and of a missing one if the teacher gave it points."""
+    exercises = [grade for grade in grades if grade.exercise]  # which are sorted by student and lesson
+    hand_ins = [list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))]
+    return [(of[0].lesson, of) for of in hand_ins if any(one.outcome != "missing" or one.by_teacher for one in of)]
 
 
 def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
@@ -208,7 +174,7 @@ def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
     return number(points) if settled else "", number(sum(grade.most for grade in hand_in))
 
 
-def _csv(rows: Iterable[Sequence[object]]) -> str:
+def _csv(rows: Iterable[Sequence[object]]) -> bytes:
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    return text.getvalue().encode()

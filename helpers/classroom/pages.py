@@ -1,7 +1,6 @@
 """Pages and texts from templates that escape everything, and the page of feedback for each student."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -13,17 +12,9 @@ from ..teach import words
 from .course import TEMPLATES, Course
 from .grades import Grade, moment
 from .lessons import exercise, exercise_title, lesson
+from .reading import one_line
 
 HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
-# Unicode's embeddings, overrides and isolates reverse the text after them: UAX #9, "Explicit Directional Formatting".
-TURNS_AROUND = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks, control characters, surrogates, or characters that reverse the text after them."""
-    text = text.encode("utf-8", "replace").decode()
-    visible = "".join(" " if char.isspace() or unicodedata.category(char) == "Cc" else char for char in text)
-    return " ".join(visible.translate(dict.fromkeys(map(ord, TURNS_AROUND))).split())
 
 
 def number(value: float) -> str:
@@ -60,18 +51,8 @@ def text(template: str, **values: object) -> str:
 def feedback(grades: Sequence[Grade], course: Course) -> str:
     """The page for the student with these grades, in the order of the lessons."""
     name = one_line(grades[0].student.name)
-    return page(
-        "feedback.html.j2",
-        f"Feedback for {name}",
-        course,
-        name=name,
-        grades=grades,
-        lessons=[(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)],
-        badge=words.badge,
-        title=exercise_title,
-        when=moment,
-        hint=_hint,
-    )
+    lessons = [(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)]
+    return page("feedback.html.j2", f"Feedback for {name}", course, name=name, grades=grades, lessons=lessons)
 
 
 def _hint(grade: Grade) -> str:
@@ -82,3 +63,6 @@ def _hint(grade: Grade) -> str:
     if grade.outcome == "not yet":
         return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
     return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
+
+
+_ENVIRONMENT.globals |= {"badge": words.badge, "title": exercise_title, "when": moment, "hint": _hint}

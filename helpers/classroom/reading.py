@@ -28,15 +28,9 @@ ZIP_NAMES_SIZE = 1 * MiB  # the list of names at the end of a student's zip, whi
 CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
 STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
-ADVICE = {
-    "notebook": "clear its outputs (Edit > Clear All Outputs) and hand in again",
-    "zip": "hand in the notebook alone",
-}
+CLEAR, ALONE = "clear its outputs (Edit > Clear All Outputs) and hand in again", "hand in the notebook alone"
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
-OUTSIDE = "it names a file outside the zip ({}); pack it again"
-LOCKED = "it is encrypted; hand it in without a password"
-PACKED = "it uses a compression that we don't read (method {}); pack it again as an ordinary zip"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -44,7 +38,7 @@ JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini
 
 
 class CannotBeGraded(Exception):
-    """Why we can't read what a student handed in, in words for the student."""
+    """Why not, and what would help, in words for whoever can change it: the student, if it's about a hand-in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +60,7 @@ Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, a
 
 def listed(folder: Path) -> Listing:
     """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble.
-    Raises OSError if the folder itself can't be listed."""
+    Raises CannotBeGraded if the folder itself can't be listed."""
     members: Listing = []
     waiting = [((), folder)]
     while waiting:
@@ -75,9 +69,9 @@ def listed(folder: Path) -> Listing:
             with os.scandir(path) as scanned:
                 entries = [entry for entry in scanned if not _junk(entry.name)]
         except OSError as error:
-            if not parts:
-                raise
             trouble = f"the folder cannot be read: {error.strerror}"
+            if not parts:
+                raise CannotBeGraded(trouble) from None
             members.append(((*parts, ""), File(parts, path, trouble=trouble)))
             continue
         members.append((parts, None))
@@ -112,7 +106,7 @@ class Reader:
                 if data.tell() > limit:
                     raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
                 if self.left < 0:
-                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ADVICE['zip']}")
+                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ALONE}")
         return data.getvalue()
 
     @contextmanager
@@ -141,7 +135,7 @@ class Reader:
             members: Listing = []
             entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
             if len(entries) > ZIP_ENTRIES and not zipped.of_class:
-                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ADVICE['zip']}")
+                raise CannotBeGraded(f"the zip has {len(entries):,} files; {ALONE}")
             for entry in entries:
                 parts, outside = _place(entry)
                 if outside and not zipped.of_class:
@@ -166,9 +160,7 @@ class Reader:
                     stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
             else:
                 with _in_words(what):
-                    stream = stack.enter_context(
-                        open(file.at, "rb", opener=lambda path, how: os.open(path, how | NO_LINK))
-                    )
+                    stream = stack.enter_context(open(file.at, "rb", opener=lambda at, how: os.open(at, how | NO_LINK)))
                     status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise CannotBeGraded(SPECIAL)
@@ -185,19 +177,17 @@ class _LimitedReads:
 
     def read(self, size: int = -1) -> bytes:
         if size > self._limit:
-            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ADVICE['zip']}")
+            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ALONE}")
         return self._file.read(size)
 
 
-def printable(text: str, most: int = 200) -> str:
-    """Text for any page, table or terminal: one line, no marks that change its direction, cut to `most` characters."""
-    visible = (
-        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-        if unicodedata.category(c) != "Cf"
-    )
-    shown = unicodedata.normalize("NFC", " ".join("".join(visible).split()))
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+def one_line(text: str, most: int | None = None) -> str:
+    """Text for any page, table or terminal: no line breaks, control characters, surrogates, or characters that reverse
+    the text after them (UAX #9, "Explicit Directional Formatting"); cut to `most` characters."""
+    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
+    seen = (c if c.isprintable() else instead.get(unicodedata.category(c), "\N{REPLACEMENT CHARACTER}") for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 
 
 @contextmanager
@@ -206,15 +196,14 @@ def _in_words(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CannotBeGraded(
-            LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
-        ) from None
+        why = LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
+        raise CannotBeGraded(why) from None
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError) as error:
-        raise CannotBeGraded(f"the zip is damaged ({printable(str(error)) or type(error).__name__})") from None
+        raise CannotBeGraded(f"the zip is damaged ({one_line(str(error), 200) or type(error).__name__})") from None
 
 
 def _too_large(what: str, size: str, limit: int) -> str:
-    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {ADVICE.get(what, ADVICE['zip'])}"
+    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {CLEAR if what == 'notebook' else ALONE}"
 
 
 def _junk(name: str) -> bool:
@@ -229,9 +218,9 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
     elif kind not in (0, stat.S_IFREG):
         trouble = LINK if kind == stat.S_IFLNK else SPECIAL
     elif entry.flag_bits & ENCRYPTED:
-        trouble = LOCKED
+        trouble = "it is encrypted; hand it in without a password"
     elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks it without a bound
-        trouble = PACKED.format(entry.compress_type)
+        trouble = f"it uses a compression that we don't read (method {entry.compress_type}); pack it as an ordinary zip"
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()
@@ -239,15 +228,11 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
 
 
 def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
-    """The parts of an entry's name; and a complaint if it leads out of the zip.
-
-    macOS writes names in UTF-8 without the flag for that, and zipfile reads them as code page 437, the old default
-    (APPNOTE.TXT, appendix D).
-    """
+    """The parts of an entry's name; and a complaint if it leads out of the zip."""
     name = entry.filename
-    if not entry.flag_bits & UTF_8:
+    if not entry.flag_bits & UTF_8:  # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))
     outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in parts
-    return parts, OUTSIDE.format(printable(name, 60)) if outside else None
+    return parts, f"it names a file outside the zip ({one_line(name, 60)}); pack it again" if outside else None

@@ -4,10 +4,10 @@ import ast
 import builtins
 import re
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from statistics import median
 
@@ -16,7 +16,7 @@ from ..teach.words import plain, short
 from ..units import in_words
 from .charts import MIN_ANSWERS, OUTCOMES, outcomes, pictures
 from .course import Course
-from .grades import Grade, strays
+from .grades import Grade
 from .grades import grades as joined
 from .lessons import exercise_title, lesson
 from .pages import number, one_line, page, text
@@ -37,6 +37,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
+    took = [figure(seconds) for figure in (sum, median, max)] if seconds else []
     editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
@@ -48,7 +49,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
         least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
-        took=[_time(figure(seconds)) for figure in (sum, median, max)] if seconds else (),
+        took=[in_words(time, "seconds") if time < 120 else f"{time / 60:.0f} minutes" for time in took],
         given=sum(grade.by_teacher for grade in grades),
         editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),
         reasons=reasons(grades, hand_ins),
@@ -57,15 +58,13 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
 
 def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, object]:
     by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
-    by_exercise: dict[str, list[Grade]] = {}
+    by_exercise: dict[str, list[Grade]] = defaultdict(list)
     for grade in grades:
-        by_exercise.setdefault(grade.exercise, []).append(grade)
+        by_exercise[grade.exercise].append(grade)
     handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
     settled = [answers for answers in handed_in if all(grade.is_settled for grade in answers)]
-    counts = {
-        f"{exercise_title(key)} ({key})": Counter(grade.standing for grade in answers)
-        for key, answers in by_exercise.items()
-    }
+    titles = {key: exercise_title(key) for key in by_exercise}
+    counts = {f"{titles[key]} ({key})": Counter(one.standing for one in by_exercise[key]) for key in titles}
     drawn, too_few = pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
@@ -76,35 +75,25 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [
-            (key, exercise_title(key), answers, mistakes(answers)[:MOST_MISTAKES])
-            for key, answers in by_exercise.items()
-        ],
+        "exercises": [(key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
         "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),
         "too_few": ", ".join(too_few),
     }
 
 
-def _time(seconds: float) -> str:
-    return in_words(seconds, "seconds") if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
 # --- what goes wrong, in words that give nobody away ----------------------------------------------------------
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
     """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
     what the check said about one of them."""
-    by_cause: dict[str, Counter[str]] = {}
+    by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":
-            sentence = impersonal(grade.row.because, grade.exercise)
-            by_cause.setdefault(grade.row.cause, Counter())[sentence] += 1
-    common = []
-    for cause, sentences in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0])):
-        words = IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given"
-        commonest = min(sentences, key=lambda sentence: (-sentences[sentence], sentence))
-        common.append((words, sentences.total(), commonest))
-    return common
+            by_cause[grade.row.cause][impersonal(grade.row.because, grade.exercise)] += 1
+    return [
+        (IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given", said.total(), said.most_common(1)[0][0])
+        for cause, said in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0]))
+    ]
 
 
 def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
@@ -118,11 +107,8 @@ def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[s
 
 
 def impersonal(words: str, exercise: str = "") -> str:
-    """`words` without the parts that only a student can have written.
-
-    Drops the message of an error and the line of code after it. Elsewhere, it keeps words from our own sentences or the
-    exercise, Python's own names, and numbers of up to five digits; everything else becomes "…".
-    """
+    """`words` without an error's message and the line of code after it. Elsewhere it keeps words from our own sentences
+    or the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
 
     def shown(token: re.Match[str]) -> str:
         is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
@@ -134,9 +120,7 @@ def impersonal(words: str, exercise: str = "") -> str:
 
 @cache
 def _our_words(exercise: str) -> frozenset[str]:
-    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT]
-    for file in OURS:
-        texts += _strings(file)
+    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT, *chain.from_iterable(map(_strings, OURS))]
     folder = folders.EXERCISES.joinpath(*exercise.split("."))
     if exercise and folder.exists():
         texts += _strings(folder / "check.py")
@@ -158,9 +142,9 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
     grades, folder = joined(records, course), written[0].parent
     counts = Counter(grade.standing for grade in grades if grade.exercise)
-    needs: dict[str, dict[str, dict[str, None]]] = {}
+    needs: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for need, line, of in _needs(grades, records, course):
-        needs.setdefault(need, {}).setdefault(one_line(line), {})[of] = None
+        needs[need][one_line(line)][of] = None
     return text(
         "graded.txt.j2",
         students=len({grade.student for grade in grades}),
@@ -174,10 +158,10 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
 
 def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[tuple[str, str, str]]:
     """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
-    names: dict[str, set[Student]] = {}
+    names: dict[str, set[Student]] = defaultdict(set)
     for grade in grades:
         who = _who(grade.student)
-        names.setdefault(one_line(grade.student.name).casefold(), set()).add(grade.student)
+        names[one_line(grade.student.name).casefold()].add(grade.student)
         if grade.outcome == "missing" and not grade.by_teacher:
             yield "missing", who, grade.lesson
         if not grade.is_settled:
@@ -194,7 +178,10 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
     for twins in names.values():
         if len(twins) > 1:
             yield "twins", ", ".join(sorted(map(_who, twins))), ""
-    yield from (("strays", line, "") for line in strays(records, course))
+    for student, exercise in course.overrides:
+        if student not in students:
+            line = f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
+            yield "strays", line, ""
 
 
 def _who(student: Student) -> str:

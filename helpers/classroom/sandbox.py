@@ -58,14 +58,12 @@ def fence(folder: Path) -> Fence:
 def unavailable_reason() -> str | None:
     """Tries to make a sandbox. Returns why that didn't work, and what would help; None if it worked."""
     if sys.platform != "linux":
-        needs = "a sandbox needs Linux with bubblewrap"
-        return f"{needs}, and this is {sys.platform}; grade in a virtual machine with Linux"
+        return f"a sandbox needs Linux, and this is {sys.platform}; grade in a virtual machine with Linux"
     if os.geteuid() == 0:
         return "no limit on processes holds for root; grade as an ordinary user"
-    if not shutil.which("bwrap"):
-        return "there is no bwrap; install the package bubblewrap (`sudo apt install bubblewrap`)"
-    if not shutil.which("prlimit"):
-        return "there is no prlimit; install the package util-linux"
+    for tool, package in (("bwrap", "bubblewrap"), ("prlimit", "util-linux")):
+        if not shutil.which(tool):
+            return f"there is no {tool}; install the package {package} (`sudo apt install {package}`)"
     reason = why_no_start((*_outside(), *INSIDE))
     return f"bwrap could not make a sandbox ({reason}). {_setting()}" if reason else None
 
@@ -78,7 +76,7 @@ def leave_keys() -> None:
 
 
 def _setting() -> str:
-    """Names the setting that forbids user namespaces, if it is a known setting."""
+    """Names the setting that forbids user namespaces, if it's a known one."""
     for name, forbids, allows in SETTINGS:
         file = Path("/proc/sys", *name.split("."))
         if file.exists() and file.read_text().strip() == forbids:
@@ -113,12 +111,9 @@ def _outside() -> tuple[str, ...]:
     return tuple(options)
 
 
-class NoRoom(OSError):
-    """The machine itself ran out of room. Nobody knows which answer did it: two are judged at a time."""
-
-
 class _Stop:
-    """Says why to stop the process that works in a folder. Raises NoRoom if this machine has no room left."""
+    """Says why to stop the process that works in a folder. OSError if this machine has no room left: nobody knows which
+    answer took it, because two are judged at a time."""
 
     def __init__(self, folder: Path):
         self.folder, self.due = folder, 0.0
@@ -134,17 +129,16 @@ class _Stop:
             return HID
         if files > MAX_FILES or size > MAX_DISK:
             return "wrote too much"
-        if (free := shutil.disk_usage(self.folder).free) < self.disk:
-            raise NoRoom(f"the disk filled up while the function worked: {in_words(free, 'bytes')} were left")
-        if (free := psutil.virtual_memory().available) < self.memory:
-            raise NoRoom(f"memory ran out while the function worked: {in_words(free, 'bytes')} were left")
+        disk, memory = shutil.disk_usage(self.folder).free, psutil.virtual_memory().available
+        for free, least, full in ((disk, self.disk, "the disk filled up"), (memory, self.memory, "memory ran out")):
+            if free < least:
+                raise OSError(f"{full} while the function worked: {in_words(free, 'bytes')} were left")
         self.due = time.monotonic() + POLL_S
         return None
 
 
 def _taken(folder: Path) -> tuple[int, int]:
-    """How many files are below a folder (counting stops when there are too many), and their bytes on the disk. Raises
-    OSError if a folder can't be listed."""
+    """How many files a folder has (it stops at too many), and their bytes on the disk. OSError if it can't list one."""
     files, size, left = 0, 0, [folder]
     while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:

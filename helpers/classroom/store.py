@@ -17,9 +17,7 @@ class Student:
     key: str  # tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
     name: str  # to show; may have any characters, and is escaped wherever it is shown
     email: str = ""  # if known
-    place: str = (
-        ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file": to send grades to
-    )
+    place: str = ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file"
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,7 @@ class Store:
             columns = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
             for column in fields(kind):  # an older edition's table lacks the last ones
                 if column.name not in columns:
-                    default = json.dumps(column.default)
-                    connection.execute(f"alter table {table} add {column.name} default '{default}'")
+                    connection.execute(f"alter table {table} add {column.name} default '{json.dumps(column.default)}'")
 
     def keep(self, *things: Student | HandIn | Row) -> None:
         """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""

@@ -3,7 +3,7 @@
 Everything here is data: nothing is executed, extracted or parsed as a notebook, and no name becomes a path. If there is
 something wrong with a hand-in, its `why_not` says so; the others go on.
 
-LAYOUTS reads from a file's path whose it is. A student's file may be a zip: `hand_in` puts predictions.json into it.
+A file's path tells whose it is. A student's file may be a zip: `hand_in` puts predictions.json into it.
 
 Moodle    `First Last_1234567_assignsubmission_file_/…`, or the file's name in place of "/" (mod/assign/classes/
           downloader.php). The number is the student's in this one assignment (table assign_user_mapping).
@@ -22,20 +22,22 @@ import os
 import re
 import time
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
+from itertools import groupby
+from os.path import splitext
 from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, printable
+from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, one_line
 from .store import HandIn, Student
 
 Parts = tuple[str, ...]  # of a path
@@ -45,22 +47,14 @@ _CANVAS = (
     r"(?P<place>(?:(?P<name>[^/]*?)_)??(?P<late>LATE_)?(?P<id>[0-9]+|anon_[0-9A-Za-z]+)"
     r"(?:_[0-9]+(?=_.)|(?=_(?:text|link)\.html\Z)))_(?P<file>[^/]+)"
 )
-LAYOUTS = [  # of the path below the folder of the class; if two students have the same key, the first keeps it
-    (layout, re.compile(pattern, re.S))
-    for layout, pattern in (
-        ("moodle", rf"(?P<place>{_MOODLE}[^/]*)/.*"),
-        ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
-        ("canvas", _CANVAS),
-        ("nbgrader", r"submitted/(?P<place>(?P<name>[^/]+))/.*"),
-        ("plain", r"(?P<place>(?P<name>[^/]+))/.*"),
-        ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
-        ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
-    )
-]
-STARTS = [  # of a part of the path by which a system gives itself away, wherever it lies
-    re.compile(rf"(?:^|(?<=/)){pattern}", re.S) for pattern in (_MOODLE, r"submitted(?=/[^/]+/[^/]+/)")
-]
-CANVAS = re.compile(_CANVAS, re.S)
+FILES = (  # of students, in a folder of the class
+    ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
+    ("canvas", _CANVAS),
+    ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
+    ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
+)
+LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # if two students have the same key, the first keeps it
+MOODLE, CANVAS = re.compile(_MOODLE, re.S), re.compile(_CANVAS, re.S)
 NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded", "feedback", "solution"}  # its folders
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
@@ -100,23 +94,24 @@ class Submission(NamedTuple):
 
 
 def submissions(collected: Path) -> Iterator[Submission]:
-    """Each student x lesson with a hand-in, once, sorted by the students' keys.
+    """Each student x lesson with a hand-in, once, sorted by the students' keys. None is kept in memory.
 
-    A notebook is read when its turn comes, and isn't kept. The last notebook that a student handed in for a lesson
-    counts: by time, if that is known, then by the number that Canvas or a browser put after its name, then by name.
-    The first raises FileNotFoundError if `collected` doesn't exist; ValueError if it is neither a folder nor a zip.
+    The last notebook that a student handed in for a lesson counts: by time, if that is known, then by the number that
+    Canvas or a browser put after its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and
+    ValueError if it is neither a folder nor a zip.
     """
-    path = Path(os.path.realpath(collected))
+    path, sorter = Path(os.path.realpath(collected)), _Sorter()
     if not path.exists():
         raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
-    sorter = _Sorter()
     try:
         if path.is_dir():
-            sorter.sort(_Tree(path.name, listed(path)))
+            root = _Folder.of(path.name, listed(path))
         else:
-            sorter.sort_zip(File((), path, of_class=True))
-    except OSError as error:
-        raise ValueError(f"{collected}: it cannot be read: {error.strerror}; {EXPECTED}") from None
+            sorter.zips = [File((), path, of_class=True)]
+            root = _Folder.of(splitext(path.name)[0], sorter.reader.unzipped(sorter.zips[0]))
+            if any(file.name == PREDICTIONS for file in root.files):  # a student's, as `hand_in` makes it
+                root.name, root.is_a_system_s = NUMBERED.sub("", root.name, count=1), True
+        sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
     with ExitStack() as stack:
@@ -124,11 +119,10 @@ def submissions(collected: Path) -> Iterator[Submission]:
             stack.enter_context(sorter.reader.holding(zipped))
         for key, owner in sorted(_keyed(sorter.owners.values()).items()):
             sorter.reader.left = STUDENT_SIZE
-            student = Student(key, printable(owner.name) or key, place=printable(owner.place))
-            by_lesson: dict[str, list[Candidate]] = defaultdict(list)
-            for candidate in sorted(_candidates(owner, sorter.reader), key=lambda one: one[0]):
-                by_lesson[candidate[1].lesson].append(candidate)
-            for _, (*others, (_, last, file)) in sorted(by_lesson.items()):
+            student = Student(key, one_line(owner.name, KEY_LENGTH) or key, place=one_line(owner.place, KEY_LENGTH))
+            candidates = sorted(_candidates(owner, sorter.reader), key=lambda one: (one[1].lesson, one[0]))
+            for _, of_lesson in groupby(candidates, lambda one: one[1].lesson):
+                *others, (_, last, file) = of_lesson
                 hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
                 yield Submission(student, hand_in, file)
 
@@ -157,61 +151,60 @@ class _Owner:
     def hand_ins(self) -> list[_Upload]:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
-    @property
-    def trouble(self) -> str | None:
-        return next((upload.file.trouble for upload in self.uploads if upload.file.trouble), None)
-
     def named(self, name: str) -> dict[Parts, File]:
         """The student's files with this name, by their folder."""
         return {upload.file.parts[:-1]: upload.file for upload in self.uploads if upload.name == name}
 
 
-class _Tree:
-    """The files in a folder or a zip, and which of its folders hold several students' files.
+@dataclass(eq=False)
+class _Folder:
+    """A folder or a zip, and what lies in it; `at` is its place below the collected folder."""
 
-    Paths in it begin with the folder's own name, because that may be one of Moodle's or nbgrader's.
-    """
+    name: str
+    at: Parts = ()
+    files: list[File] = field(default_factory=list)
+    folders: dict[str, "_Folder"] = field(default_factory=dict)
 
-    def __init__(self, name: str, members: Listing):
-        self.root = (name,)
-        self.members = [((name, *parts), file) for parts, file in members]
-        self.hand_ins: dict[Parts, list[str]] = defaultdict(list)  # in each folder
-        self.folders: dict[Parts, set[str]] = defaultdict(set)  # in each folder
-        self.starts: set[Parts] = set()  # where a part of the path gives Moodle or nbgrader away
-        self.above: set[Parts] = set()  # the folders above those
-        self.is_of_class = cache(self._is_of_class)
-        self.is_from_canvas = cache(lambda folder: any(map(CANVAS.fullmatch, self.hand_ins[folder])))
-        for parts, file in self.members:
-            if file and _is_hand_in(parts[-1]):
-                self.hand_ins[parts[:-1]].append(parts[-1])
-            for depth in range(min(len(parts) - bool(file), MAX_DEPTH + 2)):
-                self.folders[parts[:depth]].add(parts[depth])
-            path = _path(parts, file)
-            for start in filter(None, (pattern.search(path) for pattern in STARTS)):
-                depth = path.count("/", 0, start.start())
-                self.starts.add(parts[: depth + 1])
-                self.above.update(parts[:above] for above in range(min(depth, MAX_DEPTH) + 1))
+    @classmethod
+    def of(cls, name: str, members: Listing, at: Parts = ()) -> "_Folder":
+        """Files that lie deeper than MAX_DEPTH count as files of the folder at that depth."""
+        root = cls(name, at)
+        for parts, file in members:
+            folder = root
+            for part in parts[: len(parts) - bool(file)][: MAX_DEPTH + 1]:
+                folder = folder.folders.setdefault(part, cls(part, (*folder.at, part)))
+            folder.files += [file] if file else []
+        return root
 
-    def depth(self, parts: Parts, file: File | None) -> int:
-        """How many of the folders above a file, or of a folder's own parts, are the class's."""
-        most = min(len(parts) - bool(file), MAX_DEPTH + 1)
-        return next((n for n in range(most) if not self.is_of_class(parts[: n + 1])), most)
+    @cached_property
+    def hand_ins(self) -> list[str]:
+        return [file.name for file in self.files if _is_hand_in(file.name)]
 
-    def _is_of_class(self, folder: Parts) -> bool:
-        if folder == self.root:
-            return folder not in self.starts
-        if folder[-1] in NBGRADER and (*folder[:-1], SUBMITTED) in self.starts:
-            return False
-        beside = len(self.hand_ins[folder[:-1]]) + len(self.folders[folder[:-1]]) - 1
-        return self.has_several(folder, alone=not beside)
+    @property
+    def holds_folders(self) -> bool:
+        return bool(self.folders) and not self.hand_ins
 
-    def has_several(self, folder: Parts, alone: bool) -> bool:
-        """True for a folder of several students, False for a student's. `alone` if there is nothing beside it."""
-        if folder in self.starts:
-            return False
-        if folder in self.above:
-            return True
-        if hand_ins := self.hand_ins[folder]:
+    @property
+    def all_files(self) -> list[File]:
+        return [*(file for folder in self.folders.values() for file in folder.all_files), *self.files]
+
+    @cached_property
+    def is_a_system_s(self) -> bool:
+        """Is it a hand-in as Moodle names it, or the folder of all hand-ins in nbgrader?"""
+        holds_assignments = any(folder.folders for folder in self.folders.values())
+        return bool(MOODLE.match(self.name)) or (self.name == SUBMITTED and holds_assignments)
+
+    @cached_property
+    def holds_a_system_s(self) -> bool:
+        folders = any(folder.is_a_system_s or folder.holds_a_system_s for folder in self.folders.values())
+        return folders or any(MOODLE.match(file.name) for file in self.files)
+
+    def has_several(self, beside: "_Folder") -> bool:
+        """True for a folder of several students, False for a student's; `beside` holds it, and what lies beside it."""
+        if self.is_a_system_s or self.holds_a_system_s:
+            return not self.is_a_system_s
+        alone = len(beside.hand_ins) + len(beside.folders) == 1
+        if hand_ins := self.hand_ins:
             users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
             if all(users) and (alone or len(set(users)) > 1):
                 return True
@@ -220,22 +213,8 @@ class _Tree:
             unnumbered = len(hand_ins) > 1 and not any(map(_numbered, hand_ins))
             return alone and (unnumbered or len(set(zips)) < len(zips))
         if alone:
-            names = self.folders[folder]
-            return not all(_numbered(name, LESSON) and not self._holds_folders((*folder, name)) for name in names)
-        return bool(_numbered(folder[-1], LESSON)) and self._holds_folders(folder)
-
-    def _holds_folders(self, folder: Parts) -> bool:
-        return bool(self.folders[folder]) and not self.hand_ins[folder]
-
-    def matched(self, folder: Parts, path: str) -> tuple[str, re.Match] | None:
-        """The layout of a path below one of the class's folders, and what its pattern finds."""
-        fits = {"moodle", "plain"}
-        if (*folder, SUBMITTED) in self.starts and path.partition("/")[0] in NBGRADER:
-            fits = {"nbgrader"}
-        elif self.is_from_canvas(folder):
-            fits.add("canvas")
-        matches = ((layout, pattern.fullmatch(path)) for layout, pattern in LAYOUTS if layout in fits)
-        return next(((layout, match) for layout, match in matches if match), None)
+            return any(one.holds_folders or not _numbered(one.name, LESSON) for one in self.folders.values())
+        return bool(_numbered(self.name, LESSON)) and self.holds_folders
 
 
 class _Sorter:
@@ -246,62 +225,52 @@ class _Sorter:
         self.zips: list[File] = []
         self.owners: dict[tuple[str, str, str], _Owner] = {}
 
-    def sort_zip(self, zipped: File) -> None:
-        """Sorts the zip that was collected: the class's; or a student's, with predictions beside the notebook."""
-        self.zips.append(zipped)
-        members = self.reader.unzipped(zipped)
-        tree = _Tree(_stem(zipped.at.name), members)
-        if any(parts == (PREDICTIONS,) for parts, _ in members):
-            tree = _Tree(NUMBERED.sub("", _stem(zipped.at.name), count=1), members)
-            tree.starts.add(tree.root)
-        self.sort(tree)
-
-    def sort(self, tree: _Tree, at: Parts = ()) -> None:
-        """Gives each file to its owner. The tree lies `at` this place below the collected folder."""
-        for parts, file in tree.members:
-            depth = tree.depth(parts, file)
-            path = _path(parts[depth:], file)
-            if match := path and tree.matched(parts[:depth], path):
-                layout, found = match
-                if layout == "plain" and "/" not in path and (inside := self._class_zip(file, tree, parts[:depth])):
-                    if not file.inside:
-                        self.sort(inside, file.parts)
-                        continue
-                    file = replace(file, trouble=ZIP_IN_ZIP)
-                named = found.groupdict()
-                end = depth + 1 + path.count("/", 0, found.start("place"))
-                key = named.get("id") or named["name"]
-                owner = _Owner(layout, key, named["name"] or key, named["place"], (*at, *parts[1:end]))
-            elif file and file.trouble and path.rpartition("/")[0] in ("", SUBMITTED):
-                name, named = _stem(file.name), {}
-                owner = _Owner("plain", name, name, name, file.parts)
+    def sort(self, folder: _Folder, layout: str = "") -> None:
+        """Gives each file in a folder of the class to its owner. With a `layout`, each folder in it is a student's."""
+        patterns = [both for both in FILES if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))]
+        for file in folder.files:
+            matches = ((kind, re.fullmatch(pattern, file.name, re.S)) for kind, pattern in patterns)
+            kind, found = next((both for both in matches if both[1]), ("plain", None))
+            if found and kind == "plain" and (inside := self._class_zip(file, folder)):
+                if not file.inside:
+                    self.sort(inside)
+                    continue
+                file = replace(file, trouble=ZIP_IN_ZIP)
+            if found or file.trouble:
+                stem = splitext(file.name)[0]
+                named = found.groupdict() if found else {"name": stem, "place": stem}
+                upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
+                self._give(kind, file.parts, [upload], **named)
+        is_course = not layout and SUBMITTED in folder.folders and folder.folders[SUBMITTED].is_a_system_s
+        for one in folder.folders.values():
+            if is_course and one.name in NBGRADER:
+                if one.name == SUBMITTED:
+                    self.sort(one, "nbgrader")
+            elif not layout and len(one.at) <= MAX_DEPTH and one.has_several(folder):
+                self.sort(one)
             else:
-                continue
-            # students who share a key but not a name are two
-            owner = self.owners.setdefault((owner.layout, owner.key, owner.name), owner)
-            if file:
-                owner.uploads.append(_Upload(file, named.get("file") or file.name, bool(named.get("late"))))
+                found = None if layout else MOODLE.match(one.name)
+                named = found.groupdict() if found else {"name": one.name}
+                uploads = [_Upload(file, file.name, False) for file in one.all_files]
+                self._give(layout or ("moodle" if found else "plain"), one.at, uploads, place=one.name, **named)
 
-    def _class_zip(self, file: File, tree: _Tree, folder: Parts) -> _Tree | None:
+    def _give(self, layout: str, at: Parts, uploads: list[_Upload], name: str, place: str, id: str = "") -> None:
+        key = id or name
+        owner = _Owner(layout, key, name or key, place, at)
+        # students who share a key but not a name are two
+        self.owners.setdefault((layout, key, owner.name), owner).uploads.extend(uploads)
+
+    def _class_zip(self, file: File, beside: _Folder) -> _Folder | None:
         """What is in a zip of several students' files; None for any other file in a folder of the class."""
         if not file.name.lower().endswith(".zip"):
             return None
-        zipped = replace(file, of_class=True)
-        self.reader.left = STUDENT_SIZE
-        try:
-            inside = _Tree(_stem(file.name), self.reader.unzipped(zipped))
-        except CannotBeGraded:
-            return None
-        alone = len(tree.hand_ins[folder]) + len(tree.folders[folder]) == 1
-        if not inside.has_several(inside.root, alone):
-            return None
-        self.zips += [] if file.inside else [zipped]
-        return inside
-
-
-def _path(parts: Parts, file: File | None) -> str:
-    """A path as the patterns expect it: a folder's ends in "/"."""
-    return "/".join(parts) + ("/" if parts and not file else "")
+        zipped, self.reader.left = replace(file, of_class=True), STUDENT_SIZE
+        with suppress(CannotBeGraded):
+            inside = _Folder.of(splitext(file.name)[0], self.reader.unzipped(zipped), file.parts)
+            if inside.has_several(beside):
+                self.zips += [] if file.inside else [zipped]
+                return inside
+        return None
 
 
 def _is_hand_in(name: str) -> bool:
@@ -309,45 +278,36 @@ def _is_hand_in(name: str) -> bool:
 
 
 def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key, without hidden folders that hold no notebook, such as `.git`.
-
-    A key that can't be printed, or that another student has, gets a hash after it. A key that only has to be put into
-    Unicode's normal form C, like names from macOS, gets no hash.
-    """
+    """The students by key, without hidden folders that hold no notebook, such as `.git`. A hash follows a key that
+    can't be printed, or that another student has; none if it only has to be normalized, like names from macOS."""
 
     def precedence(owner: _Owner) -> tuple:
-        layouts = [layout for layout, _ in LAYOUTS]
-        normalized = printable(owner.key, KEY_LENGTH) != owner.key
-        return _is_changed(owner.key), layouts.index(owner.layout), normalized, owner.key, owner.name
+        normalized = one_line(owner.key, KEY_LENGTH) != owner.key
+        return _is_changed(owner.key), LAYOUTS.index(owner.layout), normalized, owner.key, owner.name
 
     keyed: dict[str, _Owner] = {}
-    students = [one for one in owners if one.hand_ins or one.trouble or not one.key.startswith(".")]
-    for owner in sorted(students, key=precedence):
-        key = printable(owner.key, KEY_LENGTH)
+    for owner in sorted((one for one in owners if one.hand_ins or not one.key.startswith(".")), key=precedence):
+        key = one_line(owner.key, KEY_LENGTH)
         if _is_changed(owner.key) or key in keyed:
             told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
-            digest = sha256(told_apart).hexdigest()
-            hashed = (
-                f"{(key or 'student')[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1)
-            )
+            digest, start = sha256(told_apart).hexdigest(), key or "student"
+            hashed = (f"{start[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1))
             key = next(candidate for candidate in hashed if candidate not in keyed)
         keyed[key] = owner
     return keyed
 
 
 def _is_changed(key: str) -> bool:
-    return not key or printable(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
+    return not key or one_line(key, KEY_LENGTH) != unicodedata.normalize("NFC", key)
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
-Candidate = tuple[tuple, HandIn, File]  # what sorts it: the last counts; and where its notebook is
-
-
-def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
-    """All notebooks that a student handed in. If there is none, yields one whose `why_not` says so."""
+def _candidates(owner: _Owner, reader: Reader) -> Iterator[tuple[tuple, HandIn, File]]:
+    """All notebooks that a student handed in, each after what sorts it: the last counts. Or one that says `why_not`."""
     hand_ins, why_not = owner.hand_ins, ""
     if not hand_ins:
-        why_not = owner.trouble or _no_notebook([upload.name for upload in owner.uploads])
+        trouble = next((upload.file.trouble for upload in owner.uploads if upload.file.trouble), None)
+        why_not = trouble or _no_notebook([upload.name for upload in owner.uploads])
     elif len(hand_ins) > ZIP_ENTRIES:
         why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
@@ -358,60 +318,54 @@ def _candidates(owner: _Owner, reader: Reader) -> Iterator[Candidate]:
     for upload in hand_ins:
         timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
         when, seconds = _when(upload.file, timestamp, owner.layout, reader)
-        stem = _stem(upload.name)
-        for order, hand_in, file in _in_upload(upload, predictions, reader):
-            order = (seconds, _version(stem), order, not hand_in.why_not, stem)
+        stem = splitext(upload.name)[0]
+        for hand_in, file in _in_upload(upload, predictions, reader):
+            inner = splitext(file.name)[0]
+            in_zip = () if file is upload.file else (file.changed or 0.0, _version(inner), inner)
+            order = (seconds, _version(stem), in_zip, not hand_in.why_not, stem)
             yield order, replace(hand_in, when=when, late=upload.late), file
 
 
-def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[Candidate]:
+def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[tuple[HandIn, File]]:
     """The notebook, or all notebooks in the zip."""
     if not upload.name.lower().endswith(".zip"):
-        yield (0.0, 0, ""), _read(upload.file, upload.name, predictions, reader), upload.file
+        yield _read(upload.file, upload.name, predictions, reader), upload.file
         return
     try:
         with reader.holding(upload.file):
             files = [file for _, file in reader.unzipped(upload.file) if file]
-            notebooks = [file for file in files if file.name.lower().endswith(".ipynb")]
             inside = {file.parts[:-1]: file for file in files if file.name == PREDICTIONS}
-            if not notebooks:
+            if not (notebooks := [file for file in files if file.name.lower().endswith(".ipynb")]):
                 raise CannotBeGraded(_no_notebook([file.name for file in files]))
             for file in notebooks:
-                stem = _stem(file.name)
-                yield (file.changed or 0.0, _version(stem), stem), _read(file, file.name, inside, reader), file
+                yield _read(file, file.name, inside, reader), file
     except CannotBeGraded as error:
-        yield (0.0, 0, ""), _hand_in(upload.file, _numbered(upload.name), why_not=str(error)), upload.file
+        yield _hand_in(upload.file, _numbered(upload.name), why_not=str(error)), upload.file
 
 
 def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Reader) -> HandIn:
     lesson = _numbered(name)
     try:
         data = reader.read(file, NOTEBOOK_SIZE, "notebook")
+        if not data:
+            raise CannotBeGraded("the notebook is empty")
+        if not (lesson := lesson or _checked(data)):
+            raise CannotBeGraded("it has no exercise from any lesson")
     except CannotBeGraded as error:
         return _hand_in(file, lesson, why_not=str(error))
-    lesson = lesson or _checked(data)
-    edition, commit = _edition(data)
-    hand_in = _hand_in(file, lesson, digest=sha256(data).hexdigest(), edition=edition, commit=commit)
-    if not data:
-        return replace(hand_in, why_not="the notebook is empty")
-    if not lesson:
-        return replace(hand_in, why_not="it has no exercise from any lesson")
     beside = predictions.get(file.parts[:-1])
-    return replace(hand_in, predictions=_predicted(beside, lesson, reader) if beside else {})
+    predicted = _predicted(beside, lesson, reader) if beside else {}
+    return _hand_in(file, lesson, digest=sha256(data).hexdigest(), predictions=predicted, **_edition(data))
 
 
-def _hand_in(file: File, lesson: str = "", **more: str) -> HandIn:
-    return HandIn("", lesson, printable("/".join(file.parts), 1_000), **more)
+def _hand_in(file: File, lesson: str = "", **more: Any) -> HandIn:
+    return HandIn("", lesson, one_line("/".join(file.parts), 1_000), **more)
 
 
 def _no_notebook(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name, 60) for name in names[:SHOWN_NAMES])
+    shown = ", ".join(one_line(name, 60) for name in names[:SHOWN_NAMES])
     more = ", …" if len(names) > SHOWN_NAMES else ""
     return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
-
-
-def _stem(name: str) -> str:
-    return os.path.splitext(name)[0]
 
 
 def _version(stem: str) -> int:
@@ -421,10 +375,8 @@ def _version(stem: str) -> int:
 
 
 def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tuple[str, float]:
-    """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown.
-
-    Plain folders in a zip have only the seconds, which put a student's notebooks in order.
-    """
+    """When the file was handed in, as ISO 8601 with a zone, and in seconds since 1970; "" and 0.0 if unknown. Plain
+    folders in a zip have only the seconds, which put a student's notebooks in order."""
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
         if timestamp:  # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
             words = reader.read(timestamp, 1_000).decode().split()
@@ -442,9 +394,7 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
 
 
 # --- what is in a notebook, without parsing all of it ---------------------------------------------------------
-@cache
-def _lessons() -> frozenset[str]:
-    return frozenset(key[:2] for key in keys())
+_lessons = cache(lambda: {key[:2] for key in keys()})
 
 
 def _numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
@@ -460,15 +410,15 @@ def _checked(notebook: bytes) -> str:
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
-def _edition(notebook: bytes) -> tuple[str, str]:
-    """The edition and the commit in a notebook's metadata; "" for both if they don't look like that."""
+def _edition(notebook: bytes) -> dict[str, str]:
+    """The edition and the commit in a notebook's metadata; {} if they don't look like that."""
     found = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
     with suppress(ValueError, RecursionError):
         named = json.loads(found[-1]) if found else {}
         edition, commit = (named.get(name) for name in ("edition", "commit"))
         if _is_text(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
-            return edition, commit
-    return "", ""
+            return {"edition": edition, "commit": commit}
+    return {}
 
 
 def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
