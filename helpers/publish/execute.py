@@ -30,6 +30,7 @@ from ..whole import alone
 
 CELL_TIMEOUT = 600  # seconds
 SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
+READ = {".py", ".toml", ".mplstyle", ".rs", ".md", ".json", ".csv"}  # kinds of files that a lesson may read
 
 
 class LessonFailed(Exception):
@@ -117,21 +118,20 @@ def kernel(folder: Path) -> AsyncKernelManager:
 
 @contextmanager
 def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
-    """The largest number in the list is the most anonymous memory that the kernel and all its descendants had at one
-    moment, in bytes.
+    """Bytes of anonymous memory that the kernel and all its descendants had together, every SAMPLED_EVERY seconds.
 
-    The sum over the processes of resident minus shared, proc_pid_statm(5). Pages lent by the page cache don't count;
-    pages shared by a fork count in each process. Where the system doesn't report "shared" (macOS, Windows), it is the
-    sum of resident memory. It is sampled, and misses shorter peaks.
+    Resident minus shared, proc_pid_statm(5): pages lent by the page cache don't count; pages shared by a fork count in
+    each process. Where the system doesn't report "shared" (macOS, Windows), it is resident memory.
     """
     samples, over = [0], threading.Event()
 
     def sample() -> None:
         while not over.wait(SAMPLED_EVERY):
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.Error):  # one of them has just ended
                 if pid := getattr(manager.provisioner, "pid", None):
                     kernel = psutil.Process(pid)
-                    samples.append(sum(map(_anonymous, (kernel, *kernel.children(recursive=True)))))
+                    each = [process.memory_info() for process in (kernel, *kernel.children(recursive=True))]
+                    samples.append(sum(memory.rss - getattr(memory, "shared", 0) for memory in each))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
@@ -142,26 +142,14 @@ def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
         thread.join()
 
 
-def _anonymous(process: psutil.Process) -> int:
-    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-        memory = process.memory_info()
-        return memory.rss - getattr(memory, "shared", 0)
-    return 0
-
-
 def _key(lesson: Path) -> str:
-    """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
-    version."""
-    inputs = [
-        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml", ".mplstyle")),
-        *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
-        *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
-        *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
-        DATA / "claims.toml",
-        *sorted(path for path in RECORDED.rglob("*") if path.is_file()),
-    ]
+    """A hash of the lesson, all that it may read, and the Python version."""
+    folders = (ROOT / "helpers", ROOT / "notebooks" / "rust", EXERCISES / lesson.name[:2], RECORDED)
+    files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READ)
+    inputs = (path for path in files if "target" not in path.relative_to(ROOT).parts)  # without what cargo leaves
     digest = hashlib.sha256(sys.version.encode())
-    for name, path in (("lesson", lesson), *((path.relative_to(ROOT).as_posix(), path) for path in inputs)):
+    for path in (lesson, DATA / "claims.toml", *inputs):
+        name = "lesson" if path == lesson else path.relative_to(ROOT).as_posix()
         digest.update(f"\0{name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

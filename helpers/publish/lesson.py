@@ -38,12 +38,12 @@ class Lesson:
     """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
 
     name: str
-    number: str
     title: str
-    minutes: int
-    question: str
-    objectives: tuple[str, ...]
     notebook: NotebookNode
+    number: str = ""
+    minutes: int = 0
+    question: str = ""
+    objectives: tuple[str, ...] = ()
 
     @property
     def page(self) -> str:
@@ -84,7 +84,7 @@ def appendix(path: Path) -> Lesson:
     """A page from an executed notebook that is no lesson: it has a title, and none of a lesson's opening."""
     notebook = nbformat.read(path, as_version=4)
     title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-    return Lesson(path.stem, number="", title=title, minutes=0, question="", objectives=(), notebook=notebook)
+    return Lesson(path.stem, title, notebook)
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
@@ -117,12 +117,19 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
-    _open(tree)
+    if title := tree.find("h1"):
+        title.decompose()
+    for line in [line for cell in tree.select(".prose")[:2] for line in cell.find_all(["p", "li"])]:
+        if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
+            line.decompose()  # the page has its own line of neighbours
     if edition == "instructor":
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            _after(box).insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
+            cell = box.find_parent(attrs={"data-cell": True})  # its starter and its verdict come after it
+            while (following := cell.find_next_sibling()) and following.css.match(".starter, :has(.zc-verdict)"):
+                cell = following
+            cell.insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif edition == "worksheet":
         _set_apart(tree)
     elif quizzes := tree.select(".zc-quiz"):
@@ -192,14 +199,12 @@ def _code(source: str, language: str = "ipython3") -> str:
 
 def _shown(output: NotebookNode) -> str:
     """An output as HTML, from the richest form in its bundle that needs no script."""
-    if output.output_type == "stream":
-        return f'<pre class="output" tabindex="0">{ansi2html(output.text)}</pre>' if output.text.strip() else ""
     data = output.get("data", {})
     if "text/html" in data:
         html = alone(data["text/html"])
         return f'<div class="output">{html}</div>' if html else ""
-    text = data.get("text/plain", "")
-    return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text else ""
+    text = output.get("text") or data.get("text/plain", "")
+    return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text.strip() else ""
 
 
 _EXPORTER = TemplateExporter(
@@ -224,35 +229,11 @@ def _tree(template: str, **values: object) -> BeautifulSoup:
 # --- what the editions do to the tree ---------------------------------------------------------------------
 
 
-def _open(tree: BeautifulSoup) -> None:
-    """Removes what the page's header and footer already show: the title, and the line of neighbours."""
-    if title := tree.find("h1"):
-        title.decompose()
-    for cell in tree.select(".prose")[:2]:
-        for line in cell.find_all(["p", "li"]):
-            if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
-                line.decompose()
-
-
-def _after(box: Tag) -> Tag:
-    """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
-    cell = box.find_parent(attrs={"data-cell": True})
-    while (following := cell.find_next_sibling()) and (
-        "starter" in following.get("class", ()) or following.select_one(".zc-verdict")
-    ):
-        cell = following
-    return cell
-
-
-ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
-
-
 def _set_apart(tree: BeautifulSoup) -> None:
     """Moves the measurements, and the quizzes' answers, to the end of the page, and leaves their numbers behind."""
     items = []
     for cell in tree.select(".run"):
-        results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
-        if results:
+        if results := cell.select(":scope > .output:not(:has(.zc-predict, .zc-exercise, .zc-verdict))"):
             results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
             heading = cell.find_previous(["h2", "h3"])
             moved = [_taken(output) for output in results]

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
 from ..units import MiB, in_words
+from ..whole import check_room
 from . import inside
 from .source import Source
 from .words import badge, inline, plain, short
@@ -36,7 +36,6 @@ CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends o
 HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
 READABLE = "Leave files and folders where the check finds them, and readable: mode 644 for a file, 755 for a folder."
 BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
-NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no writer
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +90,8 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
 
 @dataclass(frozen=True)
 class Fence:
-    """How an untrusted function is sandboxed. By default it isn't: at home, students run their own code.
-
-    command  what the process is started through, given the paths that it may have besides its folder
-    stop     see `Options`
-    """
+    """How an untrusted function is sandboxed: the `command` that starts its process, given the paths that it may have
+    besides its folder, and `stop` of `Options`. By default it isn't: at home, students run their own code."""
 
     command: Callable[..., tuple[str, ...]] = lambda *shared: ()
     stop: Callable[[], str | None] = lambda: None
@@ -174,10 +170,7 @@ class Attempt:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
         no chunk's multiple. OSError if the disk has no room for it, a copy, and its twin."""
         size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
-        free = shutil.disk_usage(self.folder).free
-        if free < 3 * size:
-            needed, there = in_words(3 * size, "bytes"), in_words(free, "bytes")
-            raise OSError(f"it needs {needed} in {self.folder.parent}, and {there} are free")
+        check_room(self.folder, 3 * size, "it")
         seed = secrets.randbelow(2**32)
         path = random_file(self.folder / name, size, seed=seed)
         self._handed_out[path] = _HandedOut(path.stat().st_mode, size, seed=seed)
@@ -336,7 +329,9 @@ def must_be_readable(folder: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> BinaryIO:
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
+    """Follows no link, and waits for no writer."""
+    safely = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely))
 
 
 def held(pid: int, folder: Path) -> set[str]:
