@@ -25,16 +25,12 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
-from .lesson import Edition, HandoutError, Lesson, appendix, body, box_tables, filled, markdown, output_problems, read
+from .lesson import HandoutError, Lesson, appendix, body, box_tables, filled, markdown, output_problems, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
 APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
-LABELS: dict[Edition, str] = {
-    "student": "Student edition",
-    "worksheet": "Worksheet",
-    "instructor": "Instructor edition",
-}
+LABELS = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")

@@ -44,13 +44,13 @@ class Exercise:
 
     key: str
     folder: Path = field(repr=False)
-    title: str
-    minutes: int
-    size: int
     prompt: str
     hints: tuple[Hint, Hint]
     starter: str
     solution_source: str | None
+    title: str
+    minutes: int
+    size: int
 
     @property
     def name(self) -> str:
@@ -98,10 +98,18 @@ class Exercise:
     ) -> Verdict:
         """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
         work in that folder."""
-        size = units.size(self.size if size is None else size)
+        size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):
-                verdict = self._judged(source, size, timeout, fence)
+                judge = exercise_files.check(self.folder).judge
+                with folders.room("check") as folder, must_be_readable(folder):
+                    students, own = folder / "student", folder / "judge"
+                    students.mkdir()
+                    own.mkdir()
+                    attempt = Attempt(source, size, timeout, students, own, fence(students))
+                    verdict = judge(attempt)
+                if not isinstance(verdict, Verdict):
+                    raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
             else:
                 do = "Fill in" if does_nothing(self._starter_code()) else "Change"
                 verdict = Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
@@ -113,7 +121,8 @@ class Exercise:
             why = f"the check could not be made: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
             verdict = Verdict("not yet", why, cause="not-checked")
         figures = tuple(short(figure, 100) for figure in verdict.figures)
-        return replace(verdict, because=short(verdict.because), figures=figures)
+        judged, recording = _elsewhere(source), attempt and attempt.recording
+        return replace(verdict, because=short(verdict.because), figures=figures, judged=judged, recording=recording)
 
     @property
     def attempts(self) -> int:
@@ -202,28 +211,13 @@ class Exercise:
             raise NotYet("runs-nothing", why)
         return source
 
-    def _judged(self, source: Source, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
-        judge, attempt = exercise_files.check(self.folder).judge, None
-        try:
-            with folders.room("check") as folder, must_be_readable(folder):
-                students, own = folder / "student", folder / "judge"
-                students.mkdir()
-                own.mkdir()
-                attempt = Attempt(source, size, timeout, students, own, fence(students))
-                verdict = judge(attempt)
-                if not isinstance(verdict, Verdict):
-                    raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
-        except NotYet as slip:
-            verdict = slip.verdict
-        return replace(verdict, judged=_elsewhere(source), recording=attempt.recording)
 
-
-def _elsewhere(source: Source) -> str:
+def _elsewhere(source: Source | None) -> str:
     """Which of the kernel's cells was judged, if it isn't the one that runs."""
     shell = running_shell()
-    running = f"<In [{running_cell(shell)}]>" if shell else source.file
-    is_other = source.file.startswith("<In ") and source.file != running
-    return f"`{source.name}` of cell {source.file[4:-1]}" if is_other else ""
+    if not (shell and source and source.file.startswith("<In ")) or source.file == f"<In [{running_cell(shell)}]>":
+        return ""
+    return f"`{source.name}` of cell {source.file[4:-1]}"
 
 
 def exercise(key: str) -> Exercise:
@@ -234,16 +228,10 @@ def exercise(key: str) -> Exercise:
 def read(folder: Path) -> Exercise:
     """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
+    key, hints = f"{folder.parent.name}.{folder.name}", exercise_files.hints(folder)
     starter = exercise_files.source(folder / "starter.py")
-    return Exercise(
-        key=f"{folder.parent.name}.{folder.name}",
-        folder=folder,
-        **front,
-        prompt=prompt,
-        hints=exercise_files.hints(folder),
-        starter=starter,
-        solution_source=exercise_files.solution(folder, exercise_files.asked_for(starter)),
-    )
+    solution = exercise_files.solution(folder, exercise_files.asked_for(starter))
+    return Exercise(key, folder, prompt, hints, starter, solution, **front)
 
 
 def exercises() -> tuple[Exercise, ...]:

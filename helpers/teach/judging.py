@@ -24,7 +24,7 @@ from ..measure import Recording, cache, maps, sampler
 from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
-from ..units import MiB, in_words
+from ..units import MiB, in_unit, in_words
 from ..whole import check_room
 from . import inside
 from .source import Source
@@ -208,10 +208,10 @@ class Attempt:
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
-        if run.ended == "returned" and run.error:
-            raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
-        if run.ended == "returned":
+        if run.ended == "returned" and not run.error:
             return run
+        if run.ended == "returned":
+            raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "timed out":
             why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
             raise NotYet("still-running", why)
@@ -279,15 +279,11 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     Raises NotYet("too-much-memory", …, half=half) if it didn't.
     """
     own, limit = own_memory(run), in_words(budget, "bytes")
-    calls = None if run.io.read_calls is None else run.io.read_calls + run.io.write_calls
-    figures = (
-        f"{in_words(own, 'bytes')} anonymous at its peak (budget {limit})" if own is not None else "",
-        f"{in_words(run.peak.file, 'bytes')} file-backed" if run.peak.file is not None else "",
-        f"{in_words(run.heap_peak, 'bytes')} on the heap" if run.heap_peak is not None else "",
-        f"{calls:,} call{'s' if calls != 1 else ''}" if calls is not None else "",
-        in_words(run.wall, "seconds"),
-    )
-    figures = tuple(figure for figure in figures if figure)
+    sizes = {f"anonymous at its peak (budget {limit})": own, "file-backed": run.peak.file, "on the heap": run.heap_peak}
+    figures = [f"{in_words(size, 'bytes')} {what}" for what, size in sizes.items() if size is not None]
+    if run.io.read_calls is not None:
+        figures.append(in_unit(run.io.read_calls + run.io.write_calls, "calls"))
+    figures = (*figures, in_words(run.wall, "seconds"))
     if own is not None:
         peak, took = own, f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
     else:
