@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from bs4 import BeautifulSoup, NavigableString, Tag
 from nbformat.v4 import new_markdown_cell
 
@@ -25,7 +26,7 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
-from .lesson import HandoutError, Lesson, appendix, body, box_tables, filled, markdown, output_problems, read
+from .lesson import HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
@@ -63,7 +64,8 @@ def handouts(
     Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. `own_code` is the page
     "Measure your own code", executed too. Raises HandoutError with a list of all problems.
     """
-    lessons, own = [read(path) for path in notebooks], appendix(own_code)
+    lessons, own = [read(path) for path in notebooks], nbformat.read(own_code, as_version=4)
+    own = Lesson(own_code.stem, own.cells[0].source.partition("\n")[0].removeprefix("# "), own)
     if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
         raise HandoutError("\n".join(problems))  # the checks below could only repeat them
     terms = read_terms()

@@ -35,7 +35,8 @@ class HandoutError(Exception):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
+    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs. An
+    appendix has only the first three."""
 
     name: str
     title: str
@@ -68,23 +69,11 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
         wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
-    question = question.find("p") or question if question.name == "blockquote" else question
-    return Lesson(
-        name=path.stem,
-        number=path.stem[:2],
-        title=re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip()),
-        minutes=int(minutes[1]),
-        question=question.decode_contents(),
-        objectives=tuple(item.decode_contents() for item in objectives),
-        notebook=notebook,
-    )
-
-
-def appendix(path: Path) -> Lesson:
-    """A page from an executed notebook that is no lesson: it has a title, and none of a lesson's opening."""
-    notebook = nbformat.read(path, as_version=4)
-    title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-    return Lesson(path.stem, title, notebook)
+    question = question.find("p") or question
+    title = re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip())
+    objectives = tuple(item.decode_contents() for item in objectives)
+    question = question.decode_contents()
+    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, objectives)
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:

@@ -38,8 +38,8 @@ for runs_there in (inside, owners):
 class Exercise:
     """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
 
-    size             bytes of data that the check works on
     solution_source  None in an edition for a class, where only the teacher has it
+    size             bytes of data that the check works on
     """
 
     key: str
@@ -79,9 +79,7 @@ class Exercise:
 
     def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
         """Judges the function on `size` bytes (the exercise's own size by default) and within `timeout` seconds.
-
-        Whatever the function does, the answer is a Verdict.
-        """
+        Whatever the function does, the answer is a Verdict."""
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
@@ -137,24 +135,21 @@ class Exercise:
     def hint(self) -> Said:
         """The next hint, at each call."""
         given = _hints_given.get(self.key, 0)
-        if given >= len(self.hints):
+        if given == len(self.hints):
             then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S
             return _said(f"Those were all the hints. {then}")
-        _hints_given[self.key] = given + 1
-        left = len(self.hints) - given - 1
+        number = _hints_given[self.key] = given + 1
         last = "The next step is the solution." if self.solution_source else f"That was the last. {TEACHER_S}"
-        after = f"{left} more to come." if left else last
-        return _said(f"**Hint {given + 1} of {len(self.hints)}.** {self.hints[given].text} ({after})")
+        after = "1 more to come." if number == 1 else last
+        return _said(f"**Hint {number} of 2.** {self.hints[given].text} ({after})")
 
     def solution(self, now: bool = False) -> Said:
         """A solution, once you have tried; `now=True` shows it at once."""
         if self.solution_source is None:
             return _said(TEACHER_S)
         if not (now or self.attempts):
-            return _said(
-                "Try first: one check is enough, and getting it wrong teaches more than reading it. "
-                f'If you want it now: `exercise("{self.key}").solution(now=True)`.'
-            )
+            first = "Try first: one check is enough, and getting it wrong teaches more than reading it."
+            return _said(f'{first} If you want it now: `exercise("{self.key}").solution(now=True)`.')
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 
     def reset(self) -> Said:
@@ -169,10 +164,8 @@ class Exercise:
     def is_attempt(self, code: CodeType | None) -> bool:
         """Is it more than the starter, and than `...`, `pass`, a docstring or `raise NotImplementedError`? None stands
         for what isn't a `def`."""
-        if code is None:
-            return True
-        is_stub = does_nothing(code) or code.co_names == ("NotImplementedError",)
-        return not (is_stub or is_same(code, self._starter_code()))
+        stub = code and (does_nothing(code) or code.co_names == ("NotImplementedError",))
+        return not code or not (stub or is_same(code, self._starter_code()))
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""

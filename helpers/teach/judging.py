@@ -11,10 +11,11 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -31,6 +32,7 @@ from .source import Source
 from .words import badge, inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
+LEADS = {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}
 CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
 HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
@@ -55,17 +57,13 @@ class Verdict:
     half: str = ""
     judged: str = ""
 
-    @property
-    def lead(self) -> str:
-        return {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}[self.outcome]
-
     def __repr__(self) -> str:
         measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
         judged = f"\nJudged: {plain(self.judged)}" if self.judged else ""
-        return f"{self.lead} {plain(self.because)}{measured}{judged}"
+        return f"{LEADS[self.outcome]} {plain(self.because)}{measured}{judged}"
 
     def _repr_html_(self) -> str:
-        text = f"<p>{badge(self.outcome, self.lead)} {inline(self.because)}</p>"
+        text = f"<p>{badge(self.outcome, LEADS[self.outcome])} {inline(self.because)}</p>"
         measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
         judged = f"<p>Judged: {inline(self.judged)}</p>" if self.judged else ""
         return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}{judged}</div>'
@@ -183,18 +181,16 @@ class Attempt:
 
     def hand_out(self, path: Path) -> None:
         """From now on, a run that changes this file, or any file in this folder, raises NotYet."""
-        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-        for file in files:
+        for file in filter(Path.is_file, (path, *path.rglob("*"))):
             self._handed_out[file] = _HandedOut(file.stat().st_mode, file.stat().st_size, digest(file))
 
     def unharmed(self) -> None:
         """Raises NotYet("source-gone") or NotYet("source-changed") if a file that was handed out isn't as it was."""
         for path, made in self._handed_out.items():
             name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
-            try:
+            now = None
+            with suppress(FileNotFoundError, NotADirectoryError):
                 now = path.lstat()
-            except (FileNotFoundError, NotADirectoryError):
-                now = None
             if not now or not stat.S_ISREG(now.st_mode):
                 instead = ", and something else lies in its place" if now else ""
                 raise NotYet("source-gone", f"{name} is gone{instead}. It must still be there, unchanged.")
@@ -263,10 +259,8 @@ def kinds_are_told_apart() -> bool:
 
 
 def own_memory(run: Recording) -> int | None:
-    """Peak bytes of anonymous and shared memory together: what only this process can give back. None if not measured.
-
-    Where kinds can't be told apart it's None; for a run stopped at its memory limit, all that is resident.
-    """
+    """Peak bytes of anonymous and shared memory together: what only this process can give back. Where kinds can't be
+    told apart it's None; for a run stopped at its memory limit, all that is resident."""
     if run.anonymous is None:
         return run.peak.resident if run.ended == "memory limit" else None
     return max(0, int((run.anonymous + run.shared).max(initial=0)))
@@ -353,16 +347,14 @@ def is_cold(path: Path) -> bool:
 
 def first_difference(path: Path, other: Path) -> int | None:
     """The first byte at which two files differ, or one of them ends; None if they're equal. NotYet as by `opened`."""
-    at = 0
     with opened(path) as first, opened(other) as second:
-        while True:
+        for at in count(step=MiB):
             a, b = first.read(MiB), second.read(MiB)
             if a != b:
                 least = min(len(a), len(b))
                 return at + next((i for i in range(least) if a[i] != b[i]), least)
             if not a:
                 return None
-            at += len(a)
 
 
 # --- values ---------------------------------------------------------------------------------------------------
@@ -377,14 +369,12 @@ def right_for_each(
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Asks the student's function about each case, all in one fresh process and in random order; `done` is said if all
-    answers are right.
+    answers are right. The first fault is raised, as "for `who` `does[kind]`: …", with its `half` if all faults have the
+    same: nobody guesses it in every case.
 
     cases  kind -> the function's arguments, which travel by value
     fault  fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the
            answer is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr
-
-    The first fault is raised, as "for `who` `does[kind]`: …". Its `half` counts if it's that of all faults: nobody
-    guesses it in every case.
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)

@@ -12,13 +12,12 @@ from typing import Any, Literal
 import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
-from ..units import SIZES, MiB, digits, in_unit
+from ..units import NOT_MEASURED, SIZES, MiB, digits, in_unit
 from . import state
 from .words import Said, inline, plain
 
 FILE = "predictions"
 LATE = "late"  # by key: [] once the measurement was shown, [value] for a prediction made after that
-NONE_YET = "no prediction yet"
 AFTERWARDS = "late: made after the measurement was shown"
 _BLANK = (
     '<span role="img" aria-label="blank to write on" '
@@ -125,7 +124,7 @@ class Prediction(Lasting):
         """The line that says what is kept: "kept: 256 MiB"."""
         value = self.value
         if value is None:
-            return NONE_YET
+            return "no prediction yet"
         numbers = (f"{name} {in_unit(number, self.unit)}".strip() for name, number in self._numbers.items())
         places = (f"{place}. {name}" for place, name in enumerate(value, 1)) if isinstance(value, list) else ()
         text = value if isinstance(value, str) else ", ".join((*numbers, *places))
@@ -155,8 +154,9 @@ class Prediction(Lasting):
     def _repr_html_(self) -> str:
         value, numbers = self.value, self._numbers
         if self.kind in NUMBERS:
-            labels = {name: f"{inline(name)}: " if name else "" for name in self.names}
-            below = "".join(f"<p>{label}{self._filled(numbers.get(name))}</p>" for name, label in labels.items())
+            shown = dict.fromkeys(self.names, f"{_BLANK} {escape(self.unit)}".rstrip())
+            shown |= {name: f"<strong>{escape(in_unit(numbers[name], self.unit))}</strong>" for name in numbers}
+            below = "".join(f"<p>{f'{inline(name)}: ' if name else ''}{text}</p>" for name, text in shown.items())
         elif self.kind == "choice":
             items = "".join(f"<li>{'☑' if name == value else '☐'} {inline(name)}</li>" for name in self.names)
             below = f'<ul style="list-style:none;padding-left:0">{items}</ul>'
@@ -165,12 +165,6 @@ class Prediction(Lasting):
             below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
         below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
         return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
-
-    def _filled(self, number: float | None) -> str:
-        """The number, or a blank, and the unit."""
-        if number is not None:
-            return f"<strong>{escape(in_unit(number, self.unit))}</strong>"
-        return f"{_BLANK} {escape(self.unit)}" if self.unit else _BLANK
 
     # --- numbers and words ----------------------------------------------------------------------------------
     def _checked(self, value: Any) -> Value | None:
@@ -189,16 +183,15 @@ class Prediction(Lasting):
         return number and 0 <= value <= (sys.float_info.max if self.most is None else self.most)
 
     def _measured(self, number: float | None) -> str:
-        return "not measured here" if number is None else in_unit(number / SIZES.get(self.unit, 1), self.unit)
+        return NOT_MEASURED if number is None else in_unit(number / SIZES.get(self.unit, 1), self.unit)
 
     def _number_beside(self, name: str, guess: float | None, measured: float | None) -> str:
         of = f" for {name}" if name else ""
         if guess is None:
             return f"No prediction yet{of}. Measured: {self._measured(measured)}."
-        if measured is None:
-            return f"You predicted {in_unit(guess, self.unit)}{of}; it is not measured here."
-        result = f"{self._measured(measured)}{self._apart(guess, measured)}"
-        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {result}."
+        apart = "" if measured is None else self._apart(guess, measured)
+        came = f"{'it is' if measured is None else 'measured'} {self._measured(measured)}{apart}"
+        return f"You predicted {in_unit(guess, self.unit)}{of}; {came}."
 
     def _beside(self, measured: Any) -> str:
         guess, result = self.value, f"{measured}"
