@@ -74,14 +74,9 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
     """Executes the notebook in place, in `folder`. Returns the seconds, and the peak memory in bytes."""
     started: list[NotebookNode] = []
     with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _peak(manager := kernel(Path(scratch))) as peak:
-        client = NotebookClient(
-            notebook,
-            km=manager,
-            timeout=CELL_TIMEOUT,
-            extra_arguments=["--log-level=ERROR"],
-            resources={"metadata": {"path": str(folder)}},
-            on_cell_start=lambda cell, cell_index: started.append(cell),
-        )
+        client = NotebookClient(notebook, manager, timeout=CELL_TIMEOUT, extra_arguments=["--log-level=ERROR"])
+        client.resources = {"metadata": {"path": str(folder)}}
+        client.on_cell_start = lambda cell, cell_index: started.append(cell)
         (Path(scratch) / "state").mkdir()
         environment = os.environ | {
             "ZERO_COPY_STRICT": "1",
@@ -107,10 +102,8 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
 
 
 def kernel(folder: Path) -> AsyncKernelManager:
-    """A kernel on this interpreter, not started yet; its sockets are in `folder`.
-
-    Not on TCP: Jupyter first looks for free ports, then takes them, so one of two kernels that start at once may die.
-    """
+    """A kernel on this interpreter, not started yet; its sockets are in `folder`. Not on TCP: Jupyter first looks for
+    free ports, then takes them, so one of two kernels that start at once may die."""
     sockets = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
     # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
     return AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **sockets)

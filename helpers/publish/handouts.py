@@ -89,17 +89,10 @@ def handouts(
             pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
         bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
         for before, lesson, after in zip([None, *lessons], bar, [*lessons[1:], None], strict=False):
-            pages[f"{edition}/{lesson.page}"] = filled(
-                "lesson.html.j2",
-                page=lesson.page,
-                title=f"{lesson.number} {lesson.title}",
-                running=f"{lesson.number}  {lesson.title}",
-                lesson=lesson,
-                body=_linked(body(lesson, edition, exercise), lessons, terms),
-                previous=before,
-                next=after,
-                **seal,
-            )
+            names = {"title": f"{lesson.number} {lesson.title}", "running": f"{lesson.number}  {lesson.title}"}
+            values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
+            linked = _linked(body(lesson, edition, exercise), lessons, terms)
+            pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})

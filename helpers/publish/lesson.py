@@ -54,9 +54,7 @@ class Lesson:
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """Reads a lesson from its executed notebook, and puts each teachers' note, from `notes`/<name>.md, after its cell.
-
-    Raises HandoutError if the opening isn't complete, or if there is no cell for a note.
-    """
+    Raises HandoutError if the opening isn't complete, or if there is no cell for a note."""
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
     text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and "teacher" not in _tags(cell)]
@@ -77,10 +75,8 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
-    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text.
-
-    A heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text.
-    """
+    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text. A
+    heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
         at, note = len(notebook.cells) - 1, note.strip()
@@ -97,10 +93,8 @@ def _tags(cell: NotebookNode) -> Sequence[str]:
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
-    """The lesson's cells as a tree, without the title, which is in the page's header.
-
-    `exercise` finds an exercise by its key; only the instructor edition calls it.
-    """
+    """The lesson's cells as a tree, without what the page's header has: the title, and the line of neighbours.
+    `exercise` finds an exercise by its key; only the instructor edition calls it."""
     notebook = lesson.notebook.copy()
     if edition != "instructor":
         notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
@@ -110,7 +104,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         title.decompose()
     for line in [line for cell in tree.select(".prose")[:2] for line in cell.find_all(["p", "li"])]:
         if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
-            line.decompose()  # the page has its own line of neighbours
+            line.decompose()
     if edition == "instructor":
         for details in tree.find_all("details"):
             details["open"] = ""
@@ -151,9 +145,6 @@ def output_problems(lesson: Lesson) -> list[str]:
                 continue
             found.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
     return found
-
-
-# --- cells to HTML ----------------------------------------------------------------------------------------
 
 
 class _Renderer(IPythonRenderer):
@@ -213,9 +204,6 @@ def filled(template: str, **values: object) -> str:
 
 def _tree(template: str, **values: object) -> BeautifulSoup:
     return BeautifulSoup(filled(template, **values), "html.parser")
-
-
-# --- what the editions do to the tree ---------------------------------------------------------------------
 
 
 def _set_apart(tree: BeautifulSoup) -> None:

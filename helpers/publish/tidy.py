@@ -36,10 +36,8 @@ class NotTidied(ValueError):
 
 
 def tidy(path: str | os.PathLike, check: bool = False) -> bool:
-    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone: was it in another?
-
-    NotTidied if the file isn't a notebook or a cell still has no name; OSError, as reading and writing do.
-    """
+    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone: was it in another? NotTidied
+    if the file isn't a notebook or a cell still has no name; OSError, as reading and writing do."""
     with regular_file(path) as file:
         before = file.read()
     try:

@@ -252,7 +252,6 @@ class _HandedOut:
         return digest(path) == self.digest if self.seed is None else is_random_file(path, self.size, self.seed)
 
 
-# --- memory ---------------------------------------------------------------------------------------------------
 def kinds_are_told_apart() -> bool:
     """Can this machine measure anonymous, file-backed and shared memory separately?"""
     return sampler.choose() is not sampler.Portable
@@ -267,11 +266,9 @@ def own_memory(run: Recording) -> int | None:
 
 
 def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
-    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
-
-    Where kinds of memory can't be told apart, the heap counter stands in, which sees only what Python allocates.
-    Raises NotYet("too-much-memory", …, half=half) if it didn't.
-    """
+    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far. Raises
+    NotYet("too-much-memory", …, half=half) if it didn't. Where kinds of memory can't be told apart, the heap counter
+    stands in, which sees only what Python allocates."""
     own, limit = own_memory(run), in_words(budget, "bytes")
     sizes = {f"anonymous at its peak (budget {limit})": own, "file-backed": run.peak.file, "on the heap": run.heap_peak}
     figures = [f"{in_words(size, 'bytes')} {what}" for what, size in sizes.items() if size is not None]
@@ -291,7 +288,6 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
 
 
-# --- files ----------------------------------------------------------------------------------------------------
 def opened(path: Path) -> BinaryIO:
     """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
@@ -357,7 +353,6 @@ def first_difference(path: Path, other: Path) -> int | None:
                 return None
 
 
-# --- values ---------------------------------------------------------------------------------------------------
 def right_for_each(
     attempt: Attempt,
     cases: Mapping[str, tuple],
@@ -404,7 +399,6 @@ def is_a_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) < 2.0**1000  # excludes nan and inf
 
 
-# --- quizzes --------------------------------------------------------------------------------------------------
 def on_a_file(answer: Callable[[Path], int | None]) -> Callable[[], int | None]:
     """A quiz's answer that needs a small file, which exists while the answer is found."""
 

@@ -72,21 +72,15 @@ class Prediction(Lasting):
         return value if isinstance(value, dict) else {"": value} if isinstance(value, float) else {}
 
     def keep(self, value: Value | None) -> None:
-        """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets.
-
-        Raises ValueError for a value that doesn't answer this question.
-        """
+        """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets. Raises
+        ValueError for a value that doesn't answer this question."""
         late, answer = self._after is not None, self._checked(value)
         if value is not None and answer is None:
             number = f"a number from 0{' up' if self.most is None else f' to {in_unit(self.most, self.unit)}'}"
             names = ", ".join(self.names)
-            wanted = {
-                "number": number,
-                "numbers": f"{number} for each of {names}",
-                "choice": f"one of {names}",
-                "order": f"all of {names}, each once, in order",
-            }
-            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {wanted[self.kind]}")
+            wanted = {"number": number, "numbers": f"{number} for each of {names}", "choice": f"one of {names}"}
+            wanted = wanted.get(self.kind, f"all of {names}, each once, in order")
+            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {wanted}")
         if answer != self.value:
             if late:
                 on_disk = state.keep(LATE, self.key, [] if answer is None else [answer])
@@ -97,10 +91,8 @@ class Prediction(Lasting):
         self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
-        """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit.
-
-        From now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report.
-        """
+        """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit. From
+        now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report."""
         if self.kind == "numbers" and not isinstance(measured, Mapping):
             raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
         shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
@@ -112,7 +104,6 @@ class Prediction(Lasting):
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
         return Said(text, f'<p class="zc-beside" {data}>{html}</p>')
 
-    # --- how it is shown ----------------------------------------------------------------------------------
     def __repr__(self) -> str:
         lines = [plain(self.question)]
         if self.kind in ("choice", "order"):
@@ -166,7 +157,6 @@ class Prediction(Lasting):
         below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
         return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
 
-    # --- numbers and words ----------------------------------------------------------------------------------
     def _checked(self, value: Any) -> Value | None:
         """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""
         if self.kind in NUMBERS:
@@ -257,7 +247,6 @@ def predict(
     return Prediction(key, question, kind, unit if kind in NUMBERS else "", names, most)
 
 
-# --- as inputs ------------------------------------------------------------------------------------------------
 def _inputs(prediction: Prediction) -> list[widgets.Widget]:
     """Text inputs for numbers, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
     value, names, style = prediction.value, prediction.names, {"description_width": "initial"}
@@ -287,10 +276,8 @@ def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
 
 
 def _read(text: str, unit: str) -> float | None:
-    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing.
-
-    A comma may only stand between thousands: "0,5" is refused, not taken for 5.
-    """
+    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing. A comma may only
+    stand between thousands: "0,5" is refused, not taken for 5."""
     if not text.strip():
         return None
     parts = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
