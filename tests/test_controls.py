@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from test_lessons import each_lesson
 
 from helpers.teach.claims import Known, asserted_in, claims
-from helpers.teach.controls import Noticed, found, tried
+from helpers.teach.controls import PLAIN, Noticed, tried
 
 CELL = """
 taken = {way: size / 100 for way, size in runs.items()}
@@ -49,8 +49,7 @@ def test_a_control_that_changes_nothing_or_raises_says_so_and_the_kernels_names_
 
 
 def test_what_was_tried_can_be_read_from_an_output(noticed: Noticed):
-    bundle = json.loads(json.dumps(noticed._repr_mimebundle_()))
-    (data,) = found([{"output_type": "stream", "text": "x"}, {"data": bundle}])
+    data = json.loads(json.dumps(noticed._repr_mimebundle_()))[PLAIN]
     assert [one["case"] for one in data["tried"]] == [case for cases in CONTROLS.values() for case in cases]
 
 
@@ -70,7 +69,8 @@ def test_every_comparison_of_every_claim_fails_under_some_control(
 ):
     """In the lesson's own kernel, beside the measured values: see publish/execute.py."""
     cells = run_lesson(lesson).cells
-    every = [data for cell in cells for data in found(cell.get("outputs", ()))]
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
+    every = [data[PLAIN] for data in outputs if PLAIN in data]
     tries = [one for data in every for one in data["tried"]]
     assert not [one for one in tries if one["error"]], "a control raises; it should give another measured case"
     assert not [one for one in tries if one["holds"] is not False], "the claim holds all the same"

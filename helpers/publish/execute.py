@@ -30,6 +30,7 @@ from ..whole import alone
 
 CELL_TIMEOUT = 600  # seconds
 SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
+READ = {".py", ".toml", ".mplstyle", ".rs", ".md", ".json", ".csv"}  # kinds of files that a lesson may read
 
 
 class LessonFailed(Exception):
@@ -73,14 +74,9 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
     """Executes the notebook in place, in `folder`. Returns the seconds, and the peak memory in bytes."""
     started: list[NotebookNode] = []
     with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _peak(manager := kernel(Path(scratch))) as peak:
-        client = NotebookClient(
-            notebook,
-            km=manager,
-            timeout=CELL_TIMEOUT,
-            extra_arguments=["--log-level=ERROR"],
-            resources={"metadata": {"path": str(folder)}},
-            on_cell_start=lambda cell, cell_index: started.append(cell),
-        )
+        client = NotebookClient(notebook, manager, timeout=CELL_TIMEOUT, extra_arguments=["--log-level=ERROR"])
+        client.resources = {"metadata": {"path": str(folder)}}
+        client.on_cell_start = lambda cell, cell_index: started.append(cell)
         (Path(scratch) / "state").mkdir()
         environment = os.environ | {
             "ZERO_COPY_STRICT": "1",
@@ -106,10 +102,8 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
 
 
 def kernel(folder: Path) -> AsyncKernelManager:
-    """A kernel on this interpreter, not started yet; its sockets are in `folder`.
-
-    Not on TCP: Jupyter first looks for free ports, then takes them, so one of two kernels that start at once may die.
-    """
+    """A kernel on this interpreter, not started yet; its sockets are in `folder`. Not on TCP: Jupyter first looks for
+    free ports, then takes them, so one of two kernels that start at once may die."""
     sockets = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
     # No folders to search: "python3" then means this interpreter, whatever is registered under that name.
     return AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **sockets)
@@ -117,21 +111,20 @@ def kernel(folder: Path) -> AsyncKernelManager:
 
 @contextmanager
 def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
-    """The largest number in the list is the most anonymous memory that the kernel and all its descendants had at one
-    moment, in bytes.
+    """Bytes of anonymous memory that the kernel and all its descendants had together, every SAMPLED_EVERY seconds.
 
-    The sum over the processes of resident minus shared, proc_pid_statm(5). Pages lent by the page cache don't count;
-    pages shared by a fork count in each process. Where the system doesn't report "shared" (macOS, Windows), it is the
-    sum of resident memory. It is sampled, and misses shorter peaks.
+    Resident minus shared, proc_pid_statm(5): pages lent by the page cache don't count; pages shared by a fork count in
+    each process. Where the system doesn't report "shared" (macOS, Windows), it is resident memory.
     """
     samples, over = [0], threading.Event()
 
     def sample() -> None:
         while not over.wait(SAMPLED_EVERY):
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.Error):  # one of them has just ended
                 if pid := getattr(manager.provisioner, "pid", None):
                     kernel = psutil.Process(pid)
-                    samples.append(sum(map(_anonymous, (kernel, *kernel.children(recursive=True)))))
+                    each = [process.memory_info() for process in (kernel, *kernel.children(recursive=True))]
+                    samples.append(sum(memory.rss - getattr(memory, "shared", 0) for memory in each))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
@@ -142,26 +135,14 @@ def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
         thread.join()
 
 
-def _anonymous(process: psutil.Process) -> int:
-    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-        memory = process.memory_info()
-        return memory.rss - getattr(memory, "shared", 0)
-    return 0
-
-
 def _key(lesson: Path) -> str:
-    """A hash of the lesson, its exercises, the helpers, the Rust programs, the claims, the recorded runs and the Python
-    version."""
-    inputs = [
-        *sorted(path for path in (ROOT / "helpers").rglob("*") if path.suffix in (".py", ".toml", ".mplstyle")),
-        *sorted((ROOT / "notebooks" / "rust").glob("*.rs")),
-        *sorted((ROOT / "notebooks" / "rust" / "crates").glob("*.rs")),
-        *sorted(path for path in (EXERCISES / lesson.name[:2]).rglob("*") if path.is_file()),
-        DATA / "claims.toml",
-        *sorted(path for path in RECORDED.rglob("*") if path.is_file()),
-    ]
+    """A hash of the lesson, all that it may read, and the Python version."""
+    folders = (ROOT / "helpers", ROOT / "notebooks" / "rust", EXERCISES / lesson.name[:2], RECORDED)
+    files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READ)
+    inputs = (path for path in files if "target" not in path.relative_to(ROOT).parts)  # without what cargo leaves
     digest = hashlib.sha256(sys.version.encode())
-    for name, path in (("lesson", lesson), *((path.relative_to(ROOT).as_posix(), path) for path in inputs)):
+    for path in (lesson, DATA / "claims.toml", *inputs):
+        name = "lesson" if path == lesson else path.relative_to(ROOT).as_posix()
         digest.update(f"\0{name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

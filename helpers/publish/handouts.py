@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from bs4 import BeautifulSoup, NavigableString, Tag
 from nbformat.v4 import new_markdown_cell
 
@@ -22,44 +23,27 @@ from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
 from ..lasting import progress_bar
 from ..teach import Exercise
-from ..teach.claims import CLAIMS, VERDICTS
+from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
-from .lesson import (
-    Edition,
-    HandoutError,
-    Lesson,
-    appendix,
-    body,
-    box_tables,
-    filled,
-    inline,
-    markdown,
-    output_problems,
-    read,
-)
+from .lesson import HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
 APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
-LABELS: dict[Edition, str] = {
-    "student": "Student edition",
-    "worksheet": "Worksheet",
-    "instructor": "Instructor edition",
-}
+LABELS = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
 _FILLER = re.compile(r"no description has been provided|^(image|figure|plot|picture|png|chart)\W*\d*$", re.I)
-_UNLINKED = {"a", "code", "pre", "summary", "caption", "figcaption", "th", "svg"}
-_UNLINKED |= {"h1", "h2", "h3", "h4", "h5", "h6"}
+_UNLINKED = "a, code, pre, summary, caption, figcaption, th, svg, h1, h2, h3, h4, h5, h6, .teacher, .solution, .answers"
 
 
 @dataclass(frozen=True)
 class Term:
     name: str
     means: str
-    also: tuple[str, ...] = ()
+    also: Sequence[str] = ()
     everyday: bool = False  # it has another meaning too
 
     @property
@@ -80,10 +64,10 @@ def handouts(
     Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. `own_code` is the page
     "Measure your own code", executed too. Raises HandoutError with a list of all problems.
     """
-    lessons, own = [read(path) for path in notebooks], appendix(own_code)
-    problems = [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]
-    if problems:  # the checks below could only repeat them
-        raise HandoutError("\n".join(problems))
+    lessons, own = [read(path) for path in notebooks], nbformat.read(own_code, as_version=4)
+    own = Lesson(own_code.stem, own.cells[0].source.partition("\n")[0].removeprefix("# "), own)
+    if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
+        raise HandoutError("\n".join(problems))  # the checks below could only repeat them
     terms = read_terms()
     rust = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
     title = rust.find("h1").extract().get_text()
@@ -105,17 +89,10 @@ def handouts(
             pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
         bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
         for before, lesson, after in zip([None, *lessons], bar, [*lessons[1:], None], strict=False):
-            pages[f"{edition}/{lesson.page}"] = filled(
-                "lesson.html.j2",
-                page=lesson.page,
-                title=f"{lesson.number} {lesson.title}",
-                running=f"{lesson.number}  {lesson.title}",
-                lesson=lesson,
-                body=_linked(body(lesson, edition, exercise), lessons, terms),
-                previous=before,
-                next=after,
-                **seal,
-            )
+            names = {"title": f"{lesson.number} {lesson.title}", "running": f"{lesson.number}  {lesson.title}"}
+            values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
+            linked = _linked(body(lesson, edition, exercise), lessons, terms)
+            pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
@@ -124,11 +101,7 @@ def handouts(
 
 def read_terms(path: Path = GLOSSARY) -> list[Term]:
     """The glossary, in alphabetical order."""
-    plain = tomllib.loads(path.read_text(encoding="utf-8"))
-    terms = [
-        Term(name, entry["means"], tuple(entry.get("also", ())), entry.get("everyday", False))
-        for name, entry in plain.items()
-    ]
+    terms = (Term(name, **entry) for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items())
     return sorted(terms, key=lambda term: term.name.lower())
 
 
@@ -142,7 +115,9 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
     longest_first = sorted(by_spelling, key=len, reverse=True)
     words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(s?)(?![\w-])", re.I)
     linked: set[str] = set()
-    for text in [text for text in tree.find_all(string=words) if _is_prose(text)]:
+    for text in tree.find_all(string=words):
+        if type(text) is not NavigableString or text.parent.css.closest(_UNLINKED):
+            continue
         pieces, end = [], 0
         for found in words.finditer(text):
             term = by_spelling[found[1].lower()]
@@ -223,25 +198,10 @@ def _linked(tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term
 
 def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     """The claims, grouped by the lessons that assert them."""
-    groups: dict[tuple[str, ...], list[dict]] = {}
+    groups: dict[tuple[str, ...], list[Known]] = {}
     known = sorted(claims_of(path).values(), key=lambda claim: claim.lessons[:1])
     for claim in known:
-        texts = {field: inline(getattr(claim, field)) for field in ("said", "better", "show", "untested", "source")}
-        texts["noticed"] = inline("; ".join(case for cases in claim.controls.values() for case in cases))
-        groups.setdefault(tuple(claim.lessons), []).append(
-            {"id": claim.id, "kind": claim.verdict, "verdict": VERDICTS[claim.verdict], **texts}
-        )
-    return {
-        "title": "Claims",
-        "running": "What people say, and what measurement shows",
-        "groups": groups,
-        "count": len(known),
-        "finished": {lesson.number: lesson for lesson in lessons},
-    }
-
-
-def _is_prose(text: NavigableString) -> bool:
-    return type(text) is NavigableString and not any(
-        parent.name in _UNLINKED or {"teacher", "solution", "answers"} & set(parent.get("class", ()))
-        for parent in text.parents
-    )
+        groups.setdefault(claim.lessons, []).append(claim)
+    finished = {lesson.number: lesson for lesson in lessons}
+    running, about = "What people say, and what measurement shows", {"count": len(known), "verdicts": VERDICTS}
+    return {"title": "Claims", "running": running, "groups": groups, "finished": finished, **about}

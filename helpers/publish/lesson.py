@@ -35,15 +35,16 @@ class HandoutError(Exception):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs."""
+    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs. An
+    appendix has only the first three."""
 
     name: str
-    number: str
     title: str
-    minutes: int
-    question: str
-    objectives: tuple[str, ...]
     notebook: NotebookNode
+    number: str = ""
+    minutes: int = 0
+    question: str = ""
+    objectives: tuple[str, ...] = ()
 
     @property
     def page(self) -> str:
@@ -53,9 +54,7 @@ class Lesson:
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """Reads a lesson from its executed notebook, and puts each teachers' note, from `notes`/<name>.md, after its cell.
-
-    Raises HandoutError if the opening isn't complete, or if there is no cell for a note.
-    """
+    Raises HandoutError if the opening isn't complete, or if there is no cell for a note."""
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
     text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and "teacher" not in _tags(cell)]
@@ -68,30 +67,16 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
         wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
-    question = question.find("p") or question if question.name == "blockquote" else question
-    return Lesson(
-        name=path.stem,
-        number=path.stem[:2],
-        title=re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip()),
-        minutes=int(minutes[1]),
-        question=question.decode_contents(),
-        objectives=tuple(item.decode_contents() for item in objectives),
-        notebook=notebook,
-    )
-
-
-def appendix(path: Path) -> Lesson:
-    """A page from an executed notebook that is no lesson: it has a title, and none of a lesson's opening."""
-    notebook = nbformat.read(path, as_version=4)
-    title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-    return Lesson(path.stem, number="", title=title, minutes=0, question="", objectives=(), notebook=notebook)
+    question = question.find("p") or question
+    title = re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip())
+    objectives = tuple(item.decode_contents() for item in objectives)
+    question = question.decode_contents()
+    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, objectives)
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
-    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text.
-
-    A heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text.
-    """
+    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text. A
+    heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
         at, note = len(notebook.cells) - 1, note.strip()
@@ -108,21 +93,26 @@ def _tags(cell: NotebookNode) -> Sequence[str]:
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
-    """The lesson's cells as a tree, without the title, which is in the page's header.
-
-    `exercise` finds an exercise by its key; only the instructor edition calls it.
-    """
+    """The lesson's cells as a tree, without what the page's header has: the title, and the line of neighbours.
+    `exercise` finds an exercise by its key; only the instructor edition calls it."""
     notebook = lesson.notebook.copy()
     if edition != "instructor":
         notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
-    _open(tree)
+    if title := tree.find("h1"):
+        title.decompose()
+    for line in [line for cell in tree.select(".prose")[:2] for line in cell.find_all(["p", "li"])]:
+        if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
+            line.decompose()
     if edition == "instructor":
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            _after(box).insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
+            cell = box.find_parent(attrs={"data-cell": True})  # its starter and its verdict come after it
+            while (following := cell.find_next_sibling()) and following.css.match(".starter, :has(.zc-verdict)"):
+                cell = following
+            cell.insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif edition == "worksheet":
         _set_apart(tree)
     elif quizzes := tree.select(".zc-quiz"):
@@ -157,9 +147,6 @@ def output_problems(lesson: Lesson) -> list[str]:
     return found
 
 
-# --- cells to HTML ----------------------------------------------------------------------------------------
-
-
 class _Renderer(IPythonRenderer):
     def block_code(self, code: str, info: str | None = None) -> str:
         return _block(code, (info or "text").split()[0])
@@ -192,14 +179,12 @@ def _code(source: str, language: str = "ipython3") -> str:
 
 def _shown(output: NotebookNode) -> str:
     """An output as HTML, from the richest form in its bundle that needs no script."""
-    if output.output_type == "stream":
-        return f'<pre class="output" tabindex="0">{ansi2html(output.text)}</pre>' if output.text.strip() else ""
     data = output.get("data", {})
     if "text/html" in data:
         html = alone(data["text/html"])
         return f'<div class="output">{html}</div>' if html else ""
-    text = data.get("text/plain", "")
-    return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text else ""
+    text = output.get("text") or data.get("text/plain", "")
+    return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text.strip() else ""
 
 
 _EXPORTER = TemplateExporter(
@@ -221,38 +206,11 @@ def _tree(template: str, **values: object) -> BeautifulSoup:
     return BeautifulSoup(filled(template, **values), "html.parser")
 
 
-# --- what the editions do to the tree ---------------------------------------------------------------------
-
-
-def _open(tree: BeautifulSoup) -> None:
-    """Removes what the page's header and footer already show: the title, and the line of neighbours."""
-    if title := tree.find("h1"):
-        title.decompose()
-    for cell in tree.select(".prose")[:2]:
-        for line in cell.find_all(["p", "li"]):
-            if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
-                line.decompose()
-
-
-def _after(box: Tag) -> Tag:
-    """The last cell of the exercise that begins in this box: its starter and its verdict come after it."""
-    cell = box.find_parent(attrs={"data-cell": True})
-    while (following := cell.find_next_sibling()) and (
-        "starter" in following.get("class", ()) or following.select_one(".zc-verdict")
-    ):
-        cell = following
-    return cell
-
-
-ASKS = ".zc-predict, .zc-exercise, .zc-verdict"
-
-
 def _set_apart(tree: BeautifulSoup) -> None:
     """Moves the measurements, and the quizzes' answers, to the end of the page, and leaves their numbers behind."""
     items = []
     for cell in tree.select(".run"):
-        results = [output for output in cell.select(":scope > .output") if not output.select_one(ASKS)]
-        if results:
+        if results := cell.select(":scope > .output:not(:has(.zc-predict, .zc-exercise, .zc-verdict))"):
             results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
             heading = cell.find_previous(["h2", "h3"])
             moved = [_taken(output) for output in results]

@@ -51,9 +51,7 @@ def record() -> None:
 
 def record_programs(machine: str) -> None:
     """Keeps what each Rust program says, as made on `machine`; figures of other compilers and crates stay as they were.
-
-    NotBuilt where one isn't built, or isn't refused as it should be. Nothing is kept of its folder then.
-    """
+    NotBuilt where one isn't built, or isn't refused as it should be: then nothing is kept of its folder."""
     for folder in FOLDERS:
         with room("rust") as work:
             programs = dict(answers(built(folder, work)))

@@ -36,20 +36,15 @@ class NotTidied(ValueError):
 
 
 def tidy(path: str | os.PathLike, check: bool = False) -> bool:
-    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone. Returns True if it wasn't in
-    that form.
-
-    Raises NotTidied, which names the file and what to do, if the file isn't a notebook or a cell still has no name; and
-    OSError, as reading and writing do.
-    """
+    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone: was it in another? NotTidied
+    if the file isn't a notebook or a cell still has no name; OSError, as reading and writing do."""
     with regular_file(path) as file:
         before = file.read()
     try:
         after = stored_form(json.loads(before)).encode()
-    except NotTidied as error:
-        raise NotTidied(f"{path}: {error}") from error
     except ValueError as error:
-        raise NotTidied(f"{path}: not JSON in UTF-8, so it is left alone: {error}") from error
+        what = "" if isinstance(error, NotTidied) else "not JSON in UTF-8, so it is left alone: "
+        raise NotTidied(f"{path}: {what}{error}") from error
     if after != before and not check:
         write_whole(path, after)
     return after != before
@@ -63,8 +58,7 @@ def stored_form(notebook: Any) -> str:
     for error in iter_validate(notebook, version=4, version_minor=4, relax_add_props=True):
         raise NotTidied(f"not a valid notebook: {str(error).splitlines()[0][:200]}")
     cells = [cell for cell in notebook["cells"] if "".join(cell["source"]).strip() or cell.get("attachments")]
-    complaints = list(_unnamed(cells))
-    if complaints:
+    if complaints := list(_unnamed(cells)):
         raise NotTidied("these cells need another name:\n  " + "\n  ".join(complaints))
     stored = {"cells": [_cell(cell) for cell in cells], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
@@ -81,20 +75,20 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
 
 def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
     """A line for each cell whose id wasn't chosen by a person, or is another cell's."""
-    seen: set[str] = set()
+    seen: list[Any] = []
     for number, cell in enumerate(cells, 1):
-        name = cell.get("id")
+        name, wrong = cell.get("id"), ""
         if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
-            wrong = f"has the id {name!r}, which isn't lower-case words with hyphens, at most 64 letters"
+            wrong = "which isn't lower-case words with hyphens, at most 64 letters"
         elif MACHINE_MADE.fullmatch(name):
-            wrong = f"has the id {name!r}, which a machine made"
+            wrong = "which a machine made"
         elif name in seen:
-            wrong = f"has the id {name!r}, like an earlier cell"
-        else:
-            seen.add(name)
-            continue
-        first = "".join(cell["source"]).strip().splitlines()[0][:50]
-        yield f"cell {number}, which starts {first!r}, {wrong}; write an id such as 'copy-mmap-run'"
+            wrong = "like an earlier cell"
+        if wrong:
+            first = "".join(cell["source"]).strip().splitlines()[0][:50]
+            tell = f"cell {number}, which starts {first!r}, has the id {name!r}, {wrong}"
+            yield f"{tell}; write an id such as 'copy-mmap-run'"
+        seen.append(name)
 
 
 def renew(lesson: Path) -> list[str]:

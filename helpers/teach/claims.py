@@ -1,7 +1,6 @@
 """Claims: what people say, what a measurement in the notebook says, and whether the two agree on this machine."""
 
 import ast
-import difflib
 import os
 import re
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from .. import folders
 from ..measure.machine import Machine, here
 from ..units import NOT_MEASURED
+from .exercises import nearest
 from .words import inline, plain
 
 CLAIMS = folders.DATA / "claims.toml"
@@ -67,12 +67,10 @@ class Claim:
             ("Said", f"“{self.known.said}”"),
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
             ("Verdict", f"{VERDICTS[self.known.verdict]} {self.known.better}"),
+            ("Not tested", self.known.untested),
+            ("Here", HERE.format(self.machine) if self.holds is False else ""),
         ]
-        if self.known.untested:
-            rows.append(("Not tested", self.known.untested))
-        if self.holds is False:
-            rows.append(("Here", HERE.format(self.machine)))
-        return rows
+        return [(name, text) for name, text in rows if text]
 
     def __repr__(self) -> str:
         return "\n".join(f"{name + ':':10}{plain(text)}" for name, text in self.rows)
@@ -90,11 +88,8 @@ def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]
     measured  a sentence, or a measurement for each name: a number is a share, shown in percent
     """
     known = claims()
-    if id not in known:
-        near = difflib.get_close_matches(id, known, n=3, cutoff=0.4) or list(known)
-        raise ValueError(f"no claim {id!r} in {CLAIMS.name}; near it: {', '.join(near)}")
     holds = None if holds is None else bool(holds)
-    made = Claim(known[id], holds, in_words(measured), here(folders.generated()))
+    made = Claim(known[nearest(id, [*known], "claim")], holds, in_words(measured), here(folders.generated()))
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made
@@ -137,9 +132,7 @@ def asserted_in(source: str) -> list[str]:
 
 def is_claim(node: ast.AST) -> bool:
     """Is it a call `claim("…", …)`, or `teach.claim("…", …)`?"""
-    return (
-        isinstance(node, ast.Call)
-        and getattr(node.func, "id", getattr(node.func, "attr", None)) == "claim"
-        and bool(node.args)
-        and isinstance(node.args[0], ast.Constant)
-    )
+    match node:
+        case ast.Call(func=ast.Name(id="claim") | ast.Attribute(attr="claim"), args=[ast.Constant(), *_]):
+            return True
+    return False

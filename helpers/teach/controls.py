@@ -46,24 +46,19 @@ class Noticed:
     comparisons: Mapping[str, tuple[str, ...]]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        lines = [f"{control.claim}, with {control.case}: {control.measured or control.error}" for control in self.tried]
-        return {
-            "text/plain": "\n".join(lines),
-            "text/html": self._html(),
-            PLAIN: {"comparisons": self.comparisons, "tried": [asdict(control) for control in self.tried]},
-        }
-
-    def _html(self) -> str:
-        rows = []
+        lines, rows = [], []
         for claim, cases in groupby(self.tried, lambda each: each.claim):
             rows.append(f"<dt>“{inline(claims()[claim].said)}”</dt>")
             for case in cases:
                 came = "Holds all the same" if case.holds else "Does not hold"
-                measured = inline((case.measured or case.error).rstrip("."))
+                measured = (case.measured or case.error).rstrip(".")
                 which = f" (<code>{escape(case.failed[0])}</code>)" if case.failed else ""
-                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {measured}. {came}{which}.</dd>")
+                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {inline(measured)}. {came}{which}.</dd>")
+                lines.append(f"{claim}, with {case.case}: {measured}")
         title = '<p class="label">How we would notice</p>'
-        return f'<div class="zc-noticed" role="note">{title}<dl>{"".join(rows)}</dl></div>'
+        html = f'<div class="zc-noticed" role="note">{title}<dl>{"".join(rows)}</dl></div>'
+        data = {"comparisons": self.comparisons, "tried": [asdict(case) for case in self.tried]}
+        return {"text/plain": "\n".join(lines), "text/html": html, PLAIN: data}
 
 
 def noticed(lesson: str) -> Noticed:
@@ -128,17 +123,12 @@ class _Asked(ast.NodeTransformer):
         self.generic_visit(node)
         if not is_claim(node):
             return node
-        id, *rest = node.args
-        keyword = next((each for each in node.keywords if each.arg == "holds"), None)
-        holds = keyword.value if keyword else rest[0]
+        id, holds, *rest = [*node.args, *(each.value for each in node.keywords if each.arg == "holds")]
         parts = {ast.unparse(part): part for part in self._parts(holds)}
         self.comparisons[id.value] = tuple(parts)
         each = ast.Dict([ast.Constant(text) for text in parts], [_later(part) for part in parts.values()])
-        asked = ast.Call(ast.Name(_ASKED, ast.Load()), [id, _later(holds), each], [])
-        if keyword:
-            keyword.value = asked
-        else:
-            node.args[1] = asked
+        node.args = [id, ast.Call(ast.Name(_ASKED, ast.Load()), [id, _later(holds), each], []), *rest]
+        node.keywords = [each for each in node.keywords if each.arg != "holds"]
         return node
 
     def _parts(self, holds: ast.expr) -> Iterator[ast.expr]:
@@ -160,11 +150,3 @@ class _Asked(ast.NodeTransformer):
 
 def _later(value: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
-
-
-def found(outputs: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """What the controls of an executed cell said, as plain data: `comparisons` and `tried` of Noticed."""
-    for output in outputs:
-        data = output.get("data", {}).get(PLAIN)
-        if data is not None:
-            yield data

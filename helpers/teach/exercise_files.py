@@ -24,9 +24,8 @@ from ..edition import CLASS_EDITION
 FRONT = {"title": str, "minutes": int, "size": units.size}
 WANTED = "'title: …', 'minutes: 10' and 'size: 256 MiB'"
 CAUSE = "[a-z]+(?:-[a-z]+)*"
-EXPECT = re.compile(rf"# expect: ({CAUSE})(, half)?")
+HEAD = re.compile(rf"\A(?:# expect: ({CAUSE})(, half)?\n)?(?:# on: (linux|darwin|win32)\n)?")
 HINT = re.compile(rf"Hint ([12])(?:: ({CAUSE}(?:, {CAUSE})*))?")
-ON = re.compile(r"# on: (linux|darwin|win32)")
 CHECKS = re.compile(r"""exercise\(\s*["']([^"']+)["']\s*\)\s*\.check\(""")
 
 
@@ -58,7 +57,7 @@ class Answer:
     @property
     def body(self) -> str:
         """The source without the lines for the tests."""
-        return re.sub(r"\A(# (expect|on): .*\n)+", "", self.source)
+        return HEAD.sub("", self.source)
 
     @property
     def can_be_given(self) -> bool:
@@ -129,14 +128,11 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
     found = []
     for path in sorted((folder / kind).glob("*.py")):
         text = source(path, name)
-        lines = text.splitlines()
-        expect = EXPECT.fullmatch(lines[0]) if kind == "wrong" else None
+        expect, half, on = HEAD.match(text).groups("")
         if kind == "wrong" and not expect:
-            _refuse(
-                path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {lines[0]!r}"
-            )
-        on = next(filter(None, map(ON.fullmatch, lines[:2])), None)
-        found.append(Answer(path, text, expect[1] if expect else "", bool(expect and expect[2]), on[1] if on else ""))
+            first = text.partition("\n")[0]
+            _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {first!r}")
+        found.append(Answer(path, text, expect, bool(half), on))
     return found
 
 

@@ -38,19 +38,19 @@ for runs_there in (inside, owners):
 class Exercise:
     """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
 
-    size             bytes of data that the check works on
     solution_source  None in an edition for a class, where only the teacher has it
+    size             bytes of data that the check works on
     """
 
     key: str
     folder: Path = field(repr=False)
-    title: str
-    minutes: int
-    size: int
     prompt: str
     hints: tuple[Hint, Hint]
     starter: str
     solution_source: str | None
+    title: str
+    minutes: int
+    size: int
 
     @property
     def name(self) -> str:
@@ -79,9 +79,7 @@ class Exercise:
 
     def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
         """Judges the function on `size` bytes (the exercise's own size by default) and within `timeout` seconds.
-
-        Whatever the function does, the answer is a Verdict.
-        """
+        Whatever the function does, the answer is a Verdict."""
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
@@ -98,10 +96,18 @@ class Exercise:
     ) -> Verdict:
         """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
         work in that folder."""
-        size = units.size(self.size if size is None else size)
+        size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):
-                verdict = self._judged(source, size, timeout, fence)
+                judge = exercise_files.check(self.folder).judge
+                with folders.room("check") as folder, must_be_readable(folder):
+                    students, own = folder / "student", folder / "judge"
+                    students.mkdir()
+                    own.mkdir()
+                    attempt = Attempt(source, size, timeout, students, own, fence(students))
+                    verdict = judge(attempt)
+                if not isinstance(verdict, Verdict):
+                    raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
             else:
                 do = "Fill in" if does_nothing(self._starter_code()) else "Change"
                 verdict = Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
@@ -113,7 +119,8 @@ class Exercise:
             why = f"the check could not be made: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
             verdict = Verdict("not yet", why, cause="not-checked")
         figures = tuple(short(figure, 100) for figure in verdict.figures)
-        return replace(verdict, because=short(verdict.because), figures=figures)
+        judged, recording = _elsewhere(source), attempt and attempt.recording
+        return replace(verdict, because=short(verdict.because), figures=figures, judged=judged, recording=recording)
 
     @property
     def attempts(self) -> int:
@@ -128,24 +135,21 @@ class Exercise:
     def hint(self) -> Said:
         """The next hint, at each call."""
         given = _hints_given.get(self.key, 0)
-        if given >= len(self.hints):
+        if given == len(self.hints):
             then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S
             return _said(f"Those were all the hints. {then}")
-        _hints_given[self.key] = given + 1
-        left = len(self.hints) - given - 1
+        number = _hints_given[self.key] = given + 1
         last = "The next step is the solution." if self.solution_source else f"That was the last. {TEACHER_S}"
-        after = f"{left} more to come." if left else last
-        return _said(f"**Hint {given + 1} of {len(self.hints)}.** {self.hints[given].text} ({after})")
+        after = "1 more to come." if number == 1 else last
+        return _said(f"**Hint {number} of 2.** {self.hints[given].text} ({after})")
 
     def solution(self, now: bool = False) -> Said:
         """A solution, once you have tried; `now=True` shows it at once."""
         if self.solution_source is None:
             return _said(TEACHER_S)
         if not (now or self.attempts):
-            return _said(
-                "Try first: one check is enough, and getting it wrong teaches more than reading it. "
-                f'If you want it now: `exercise("{self.key}").solution(now=True)`.'
-            )
+            first = "Try first: one check is enough, and getting it wrong teaches more than reading it."
+            return _said(f'{first} If you want it now: `exercise("{self.key}").solution(now=True)`.')
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 
     def reset(self) -> Said:
@@ -160,10 +164,8 @@ class Exercise:
     def is_attempt(self, code: CodeType | None) -> bool:
         """Is it more than the starter, and than `...`, `pass`, a docstring or `raise NotImplementedError`? None stands
         for what isn't a `def`."""
-        if code is None:
-            return True
-        is_stub = does_nothing(code) or code.co_names == ("NotImplementedError",)
-        return not (is_stub or is_same(code, self._starter_code()))
+        stub = code and (does_nothing(code) or code.co_names == ("NotImplementedError",))
+        return not code or not (stub or is_same(code, self._starter_code()))
 
     def made(self, text: str) -> Callable:
         """The function that `text` defines under the exercise's name, as if a cell had defined it."""
@@ -202,28 +204,13 @@ class Exercise:
             raise NotYet("runs-nothing", why)
         return source
 
-    def _judged(self, source: Source, size: int, timeout: float, fence: Callable[[Path], Fence]) -> Verdict:
-        judge, attempt = exercise_files.check(self.folder).judge, None
-        try:
-            with folders.room("check") as folder, must_be_readable(folder):
-                students, own = folder / "student", folder / "judge"
-                students.mkdir()
-                own.mkdir()
-                attempt = Attempt(source, size, timeout, students, own, fence(students))
-                verdict = judge(attempt)
-                if not isinstance(verdict, Verdict):
-                    raise TypeError(f"its judge returned {verdict!r}; return right(…) or within(…)")
-        except NotYet as slip:
-            verdict = slip.verdict
-        return replace(verdict, judged=_elsewhere(source), recording=attempt.recording)
 
-
-def _elsewhere(source: Source) -> str:
+def _elsewhere(source: Source | None) -> str:
     """Which of the kernel's cells was judged, if it isn't the one that runs."""
     shell = running_shell()
-    running = f"<In [{running_cell(shell)}]>" if shell else source.file
-    is_other = source.file.startswith("<In ") and source.file != running
-    return f"`{source.name}` of cell {source.file[4:-1]}" if is_other else ""
+    if not (shell and source and source.file.startswith("<In ")) or source.file == f"<In [{running_cell(shell)}]>":
+        return ""
+    return f"`{source.name}` of cell {source.file[4:-1]}"
 
 
 def exercise(key: str) -> Exercise:
@@ -234,16 +221,10 @@ def exercise(key: str) -> Exercise:
 def read(folder: Path) -> Exercise:
     """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
+    key, hints = f"{folder.parent.name}.{folder.name}", exercise_files.hints(folder)
     starter = exercise_files.source(folder / "starter.py")
-    return Exercise(
-        key=f"{folder.parent.name}.{folder.name}",
-        folder=folder,
-        **front,
-        prompt=prompt,
-        hints=exercise_files.hints(folder),
-        starter=starter,
-        solution_source=exercise_files.solution(folder, exercise_files.asked_for(starter)),
-    )
+    solution = exercise_files.solution(folder, exercise_files.asked_for(starter))
+    return Exercise(key, folder, prompt, hints, starter, solution, **front)
 
 
 def exercises() -> tuple[Exercise, ...]:

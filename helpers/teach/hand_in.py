@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .. import folders, kernel
+from ..units import in_unit
 from . import state
 from .exercise_files import checked_in
 from .exercises import Exercise, exercises
@@ -61,14 +62,16 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     made = folder / FOLDER / f"{lesson}_{whose}.zip"
     clicked = {quiz.handed_in: quiz.clicked for quiz in quizzes(lesson) if quiz.clicked}
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"
-    zipped = _zipped({original.name: content(path), "predictions.json": predicted.encode()})
+    with zipfile.ZipFile(zipped := BytesIO(), "w") as archive:
+        for entry, data in ((original.name, content(path)), ("predictions.json", predicted)):
+            archive.writestr(zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED)  # without today's time
     try:
         made.parent.mkdir(exist_ok=True)
-        folders.write_whole(made, zipped)
+        folders.write_whole(made, zipped.getvalue())
     except (FileExistsError, IsADirectoryError, PermissionError) as error:
         why = f"{error.filename} is in the way of your zip ({error.strerror}). Move it away, and hand in again"
         raise type(error)(why) from None
-    count = f"{len(predictions)} prediction{'' if len(predictions) == 1 else 's'}"
+    count = in_unit(len(predictions), "predictions")
     count += f" and answers to {len(clicked)} quiz{'' if len(clicked) == 1 else 'zes'}" if clicked else ""
     stand = {one.key: _stand(one, cells, in_the_kernel() if path == mine else ()) for one in asked}
     lines = [
@@ -101,11 +104,9 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
         if broken := not_python(cells, asked.name):
             return "can't be graded", broken
         return "starter" if found else "not there", ""
-    if not found.again:
-        return ANSWERED, ""
-    again, counts = found.again.strip("<>"), found.file.strip("<>")
+    again, counts = (found.again or "").strip("<>"), found.file.strip("<>")
     note = f"{again} defines it again below the cell that checks it; what counts is {counts}, which you checked."
-    return ANSWERED, note
+    return ANSWERED, note if again else ""
 
 
 def _cells(path: Path | None) -> list[Cell]:
@@ -120,8 +121,8 @@ def _is_saved(texts: Collection[str], lesson: str) -> None:
     shell = kernel.running_shell()
     cells = shell.history_manager.input_hist_raw if shell else []
     ran = {key: cell.strip() for cell in cells for key in checked_in(cell)}
-    for key in ran:
-        if key.startswith(f"{lesson}.") and ran[key] not in texts:
+    for key, text in ran.items():
+        if key.startswith(f"{lesson}.") and text not in texts:
             raise NotSaved(
                 f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). Save the notebook "
                 "(Ctrl+S, or Cmd+S) and hand in again; if you've changed that cell since, run it first"
@@ -134,12 +135,3 @@ def _saved(path: Path) -> float:
 
 def _when(path: Path) -> str:
     return time.strftime("at %H:%M on %d %B", time.localtime(_saved(path)))
-
-
-def _zipped(files: dict[str, bytes]) -> bytes:
-    """The same bytes for the same files, so without today's time."""
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return made.getvalue()

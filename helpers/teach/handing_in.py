@@ -15,15 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", default="", help="the notebook; by default your copy with an answer, saved last")
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
-    if not options.lesson:
-        print("Say which lesson: make hand-in LESSON=02", file=sys.stderr)
-        return 1
     try:
         print(hand_in(options.lesson, options.name, options.file))
+        return 0
     except (OSError, ValueError) as error:
-        print(error, file=sys.stderr)
+        print(error if options.lesson else "Say which lesson: make hand-in LESSON=02", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

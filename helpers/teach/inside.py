@@ -6,10 +6,8 @@ and the student could change it.
 
 
 def started(name: str, steps, texts, runner, *args):
-    """Makes the student's function `name` as its notebook did, and returns runner(function, *args).
-
-    This runs while memory is already measured, and in a new `__main__`, where pickle and dataclasses look for classes.
-    """
+    """Makes the student's function `name` as its notebook did, and returns runner(function, *args): while memory is
+    already measured, and in a new `__main__`, where pickle and dataclasses look for classes."""
     import linecache
     import sys
     from types import ModuleType

@@ -8,14 +8,14 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -25,18 +25,19 @@ from ..measure import Recording, cache, maps, sampler
 from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
-from ..units import MiB, in_words
+from ..units import MiB, in_unit, in_words
+from ..whole import check_room
 from . import inside
 from .source import Source
 from .words import badge, inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
+LEADS = {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}
 CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
 HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
 READABLE = "Leave files and folders where the check finds them, and readable: mode 644 for a file, 755 for a folder."
 BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
-NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # follow no link, wait for no writer
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +57,13 @@ class Verdict:
     half: str = ""
     judged: str = ""
 
-    @property
-    def lead(self) -> str:
-        return {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}[self.outcome]
-
     def __repr__(self) -> str:
         measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
         judged = f"\nJudged: {plain(self.judged)}" if self.judged else ""
-        return f"{self.lead} {plain(self.because)}{measured}{judged}"
+        return f"{LEADS[self.outcome]} {plain(self.because)}{measured}{judged}"
 
     def _repr_html_(self) -> str:
-        text = f"<p>{badge(self.outcome, self.lead)} {inline(self.because)}</p>"
+        text = f"<p>{badge(self.outcome, LEADS[self.outcome])} {inline(self.because)}</p>"
         measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
         judged = f"<p>Judged: {inline(self.judged)}</p>" if self.judged else ""
         return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}{judged}</div>'
@@ -91,11 +88,8 @@ def right(because: str, figures: tuple[str, ...] = ()) -> Verdict:
 
 @dataclass(frozen=True)
 class Fence:
-    """How an untrusted function is sandboxed. By default it isn't: at home, students run their own code.
-
-    command  what the process is started through, given the paths that it may have besides its folder
-    stop     see `Options`
-    """
+    """How an untrusted function is sandboxed: the `command` that starts its process, given the paths that it may have
+    besides its folder, and `stop` of `Options`. By default it isn't: at home, students run their own code."""
 
     command: Callable[..., tuple[str, ...]] = lambda *shared: ()
     stop: Callable[[], str | None] = lambda: None
@@ -174,10 +168,7 @@ class Attempt:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
         no chunk's multiple. OSError if the disk has no room for it, a copy, and its twin."""
         size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
-        free = shutil.disk_usage(self.folder).free
-        if free < 3 * size:
-            needed, there = in_words(3 * size, "bytes"), in_words(free, "bytes")
-            raise OSError(f"it needs {needed} in {self.folder.parent}, and {there} are free")
+        check_room(self.folder, 3 * size, "it")
         seed = secrets.randbelow(2**32)
         path = random_file(self.folder / name, size, seed=seed)
         self._handed_out[path] = _HandedOut(path.stat().st_mode, size, seed=seed)
@@ -190,18 +181,16 @@ class Attempt:
 
     def hand_out(self, path: Path) -> None:
         """From now on, a run that changes this file, or any file in this folder, raises NotYet."""
-        files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-        for file in files:
+        for file in filter(Path.is_file, (path, *path.rglob("*"))):
             self._handed_out[file] = _HandedOut(file.stat().st_mode, file.stat().st_size, digest(file))
 
     def unharmed(self) -> None:
         """Raises NotYet("source-gone") or NotYet("source-changed") if a file that was handed out isn't as it was."""
         for path, made in self._handed_out.items():
             name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
-            try:
+            now = None
+            with suppress(FileNotFoundError, NotADirectoryError):
                 now = path.lstat()
-            except (FileNotFoundError, NotADirectoryError):
-                now = None
             if not now or not stat.S_ISREG(now.st_mode):
                 instead = ", and something else lies in its place" if now else ""
                 raise NotYet("source-gone", f"{name} is gone{instead}. It must still be there, unchanged.")
@@ -215,10 +204,10 @@ class Attempt:
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
-        if run.ended == "returned" and run.error:
-            raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
-        if run.ended == "returned":
+        if run.ended == "returned" and not run.error:
             return run
+        if run.ended == "returned":
+            raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "timed out":
             why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
             raise NotYet("still-running", why)
@@ -263,38 +252,29 @@ class _HandedOut:
         return digest(path) == self.digest if self.seed is None else is_random_file(path, self.size, self.seed)
 
 
-# --- memory ---------------------------------------------------------------------------------------------------
 def kinds_are_told_apart() -> bool:
     """Can this machine measure anonymous, file-backed and shared memory separately?"""
     return sampler.choose() is not sampler.Portable
 
 
 def own_memory(run: Recording) -> int | None:
-    """Peak bytes of anonymous and shared memory together: what only this process can give back. None if not measured.
-
-    Where kinds can't be told apart it's None; for a run stopped at its memory limit, all that is resident.
-    """
+    """Peak bytes of anonymous and shared memory together: what only this process can give back. Where kinds can't be
+    told apart it's None; for a run stopped at its memory limit, all that is resident."""
     if run.anonymous is None:
         return run.peak.resident if run.ended == "memory limit" else None
     return max(0, int((run.anonymous + run.shared).max(initial=0)))
 
 
 def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
-    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
-
-    Where kinds of memory can't be told apart, the heap counter stands in, which sees only what Python allocates.
-    Raises NotYet("too-much-memory", …, half=half) if it didn't.
-    """
+    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far. Raises
+    NotYet("too-much-memory", …, half=half) if it didn't. Where kinds of memory can't be told apart, the heap counter
+    stands in, which sees only what Python allocates."""
     own, limit = own_memory(run), in_words(budget, "bytes")
-    calls = None if run.io.read_calls is None else run.io.read_calls + run.io.write_calls
-    figures = (
-        f"{in_words(own, 'bytes')} anonymous at its peak (budget {limit})" if own is not None else "",
-        f"{in_words(run.peak.file, 'bytes')} file-backed" if run.peak.file is not None else "",
-        f"{in_words(run.heap_peak, 'bytes')} on the heap" if run.heap_peak is not None else "",
-        f"{calls:,} call{'s' if calls != 1 else ''}" if calls is not None else "",
-        in_words(run.wall, "seconds"),
-    )
-    figures = tuple(figure for figure in figures if figure)
+    sizes = {f"anonymous at its peak (budget {limit})": own, "file-backed": run.peak.file, "on the heap": run.heap_peak}
+    figures = [f"{in_words(size, 'bytes')} {what}" for what, size in sizes.items() if size is not None]
+    if run.io.read_calls is not None:
+        figures.append(in_unit(run.io.read_calls + run.io.write_calls, "calls"))
+    figures = (*figures, in_words(run.wall, "seconds"))
     if own is not None:
         peak, took = own, f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
     else:
@@ -308,7 +288,6 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
 
 
-# --- files ----------------------------------------------------------------------------------------------------
 def opened(path: Path) -> BinaryIO:
     """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
@@ -336,7 +315,9 @@ def must_be_readable(folder: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> BinaryIO:
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | NOT_FOLLOWED))
+    """Follows no link, and waits for no writer."""
+    safely = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely))
 
 
 def held(pid: int, folder: Path) -> set[str]:
@@ -362,19 +343,16 @@ def is_cold(path: Path) -> bool:
 
 def first_difference(path: Path, other: Path) -> int | None:
     """The first byte at which two files differ, or one of them ends; None if they're equal. NotYet as by `opened`."""
-    at = 0
     with opened(path) as first, opened(other) as second:
-        while True:
+        for at in count(step=MiB):
             a, b = first.read(MiB), second.read(MiB)
             if a != b:
                 least = min(len(a), len(b))
                 return at + next((i for i in range(least) if a[i] != b[i]), least)
             if not a:
                 return None
-            at += len(a)
 
 
-# --- values ---------------------------------------------------------------------------------------------------
 def right_for_each(
     attempt: Attempt,
     cases: Mapping[str, tuple],
@@ -386,14 +364,12 @@ def right_for_each(
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Asks the student's function about each case, all in one fresh process and in random order; `done` is said if all
-    answers are right.
+    answers are right. The first fault is raised, as "for `who` `does[kind]`: …", with its `half` if all faults have the
+    same: nobody guesses it in every case.
 
     cases  kind -> the function's arguments, which travel by value
     fault  fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the
            answer is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr
-
-    The first fault is raised, as "for `who` `does[kind]`: …". Its `half` counts if it's that of all faults: nobody
-    guesses it in every case.
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
@@ -423,7 +399,6 @@ def is_a_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) < 2.0**1000  # excludes nan and inf
 
 
-# --- quizzes --------------------------------------------------------------------------------------------------
 def on_a_file(answer: Callable[[Path], int | None]) -> Callable[[], int | None]:
     """A quiz's answer that needs a small file, which exists while the answer is found."""
 

@@ -37,8 +37,10 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
             if not was:
                 cells[name] = _without_outputs(will)
         elif was and text(is_) == text(was):
-            if will:
-                cells[name] = _taken(was, is_, will)
+            if will and text(will) != text(is_):
+                cells[name] = _without_outputs(will)
+            elif will:  # the outputs stay
+                cells[name] = is_ if will["metadata"] == was["metadata"] else {**is_, "metadata": will["metadata"]}
         else:
             cells[name] = is_
             if text(will) != text(was) and text(will) != text(is_):
@@ -53,13 +55,6 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
 def text(cell: Cell | None) -> tuple | None:
     """What a person writes into a cell; None for no cell."""
     return cell and (cell["cell_type"], "".join(cell["source"]), cell.get("attachments") or {})
-
-
-def _taken(was: Cell, is_: Cell, will: Cell) -> Cell:
-    """The edition's version of a cell that the student left alone, with the outputs if its text is still the same."""
-    if text(will) != text(is_):
-        return _without_outputs(will)
-    return is_ if will["metadata"] == was["metadata"] else {**is_, "metadata": will["metadata"]}
 
 
 def _without_outputs(cell: Cell) -> Cell:

@@ -12,13 +12,12 @@ from typing import Any, Literal
 import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
-from ..units import SIZES, MiB, digits, in_unit
+from ..units import NOT_MEASURED, SIZES, MiB, digits, in_unit
 from . import state
 from .words import Said, inline, plain
 
 FILE = "predictions"
 LATE = "late"  # by key: [] once the measurement was shown, [value] for a prediction made after that
-NONE_YET = "no prediction yet"
 AFTERWARDS = "late: made after the measurement was shown"
 _BLANK = (
     '<span role="img" aria-label="blank to write on" '
@@ -27,6 +26,7 @@ _BLANK = (
 
 Value = float | dict[str, float] | str | list[str]
 Kind = Literal["number", "numbers", "choice", "order"]
+NUMBERS = ("number", "numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Prediction(Lasting):
     question: str
     kind: Kind
     unit: str = ""
-    names: tuple[str, ...] = ()  # of the numbers, the choices, or what to put in order
+    names: tuple[str, ...] = ("",)  # of the numbers ("" for a single one), the choices, or what to put in order
     most: float | None = None
 
     @property
@@ -63,27 +63,24 @@ class Prediction(Lasting):
     @property
     def sizes(self) -> dict[str, float]:
         """Bytes by name, "" for a single number, for `curves(…, predicted=guess.sizes)`; {} if none was predicted."""
+        factor = SIZES.get(self.unit)
+        return {name: number * factor for name, number in self._numbers.items()} if factor else {}
+
+    @property
+    def _numbers(self) -> dict[str, float]:
         value = self.value
-        if value is None or self.unit not in SIZES or self.kind not in ("number", "numbers"):
-            return {}
-        numbers = value if isinstance(value, dict) else {"": value}
-        return {name: number * SIZES[self.unit] for name, number in numbers.items()}
+        return value if isinstance(value, dict) else {"": value} if isinstance(value, float) else {}
 
     def keep(self, value: Value | None) -> None:
-        """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets.
-
-        Raises ValueError for a value that doesn't answer this question.
-        """
-        if value is not None and self._checked(value) is None:
-            up_to = f" to {in_unit(self.most, self.unit)}" if self.most is not None else " up"
-            wanted = {
-                "number": f"a number from 0{up_to}",
-                "numbers": f"a number from 0{up_to} for each of {', '.join(self.names)}",
-                "choice": f"one of {', '.join(self.names)}",
-                "order": f"all of {', '.join(self.names)}, each once, in order",
-            }
-            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {wanted[self.kind]}")
-        late, answer = self._after is not None, None if value is None else self._checked(value)
+        """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets. Raises
+        ValueError for a value that doesn't answer this question."""
+        late, answer = self._after is not None, self._checked(value)
+        if value is not None and answer is None:
+            number = f"a number from 0{' up' if self.most is None else f' to {in_unit(self.most, self.unit)}'}"
+            names = ", ".join(self.names)
+            wanted = {"number": number, "numbers": f"{number} for each of {names}", "choice": f"one of {names}"}
+            wanted = wanted.get(self.kind, f"all of {names}, each once, in order")
+            raise ValueError(f"{value!r} doesn't answer {self.key!r}; wanted: {wanted}")
         if answer != self.value:
             if late:
                 on_disk = state.keep(LATE, self.key, [] if answer is None else [answer])
@@ -94,14 +91,12 @@ class Prediction(Lasting):
         self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
-        """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit.
-
-        From now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report.
-        """
+        """The prediction beside what was measured, on one line. A measured size is in bytes, whatever the unit. From
+        now on, a prediction is late. The line's HTML also carries what was measured as data, for the class report."""
         if self.kind == "numbers" and not isinstance(measured, Mapping):
             raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
         shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
-        text = self._number_beside("", self.value, shown[0]) if self.kind == "number" else self._beside(measured)
+        text = self._beside({"": shown[0]} if self.kind == "number" else measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
@@ -109,7 +104,6 @@ class Prediction(Lasting):
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
         return Said(text, f'<p class="zc-beside" {data}>{html}</p>')
 
-    # --- how it is shown ----------------------------------------------------------------------------------
     def __repr__(self) -> str:
         lines = [plain(self.question)]
         if self.kind in ("choice", "order"):
@@ -121,13 +115,10 @@ class Prediction(Lasting):
         """The line that says what is kept: "kept: 256 MiB"."""
         value = self.value
         if value is None:
-            return NONE_YET
-        if isinstance(value, dict):
-            text = ", ".join(f"{name} {in_unit(number, self.unit)}" for name, number in value.items())
-        elif isinstance(value, list):
-            text = ", ".join(f"{i}. {name}" for i, name in enumerate(value, 1))
-        else:
-            text = value if isinstance(value, str) else in_unit(value, self.unit)
+            return "no prediction yet"
+        numbers = (f"{name} {in_unit(number, self.unit)}".strip() for name, number in self._numbers.items())
+        places = (f"{place}. {name}" for place, name in enumerate(value, 1)) if isinstance(value, list) else ()
+        text = value if isinstance(value, str) else ", ".join((*numbers, *places))
         return f"kept: {text} ({AFTERWARDS})" if self.late else f"kept: {text}"
 
     @cached_property
@@ -152,12 +143,11 @@ class Prediction(Lasting):
         return all_of_it
 
     def _repr_html_(self) -> str:
-        value = self.value
-        if self.kind == "number":
-            below = f"<p>{self._filled(value)}</p>"
-        elif self.kind == "numbers":
-            given = value or {}
-            below = "".join(f"<p>{inline(name)}: {self._filled(given.get(name))}</p>" for name in self.names)
+        value, numbers = self.value, self._numbers
+        if self.kind in NUMBERS:
+            shown = dict.fromkeys(self.names, f"{_BLANK} {escape(self.unit)}".rstrip())
+            shown |= {name: f"<strong>{escape(in_unit(numbers[name], self.unit))}</strong>" for name in numbers}
+            below = "".join(f"<p>{f'{inline(name)}: ' if name else ''}{text}</p>" for name, text in shown.items())
         elif self.kind == "choice":
             items = "".join(f"<li>{'☑' if name == value else '☐'} {inline(name)}</li>" for name in self.names)
             below = f'<ul style="list-style:none;padding-left:0">{items}</ul>'
@@ -167,21 +157,12 @@ class Prediction(Lasting):
         below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
         return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
 
-    def _filled(self, number: float | None) -> str:
-        """The number, or a blank, and the unit."""
-        if number is not None:
-            return f"<strong>{escape(in_unit(number, self.unit))}</strong>"
-        return f"{_BLANK} {escape(self.unit)}" if self.unit else _BLANK
-
-    # --- numbers and words ----------------------------------------------------------------------------------
     def _checked(self, value: Any) -> Value | None:
         """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""
-        if self.kind == "number":
-            return float(value) if self._is_number(value) else None
-        if self.kind == "numbers":
-            given = value if isinstance(value, dict) else {}
+        if self.kind in NUMBERS:
+            given = value if isinstance(value, dict) else {"": value}
             fit = {name: float(given[name]) for name in self.names if self._is_number(given.get(name))}
-            return fit or None
+            return fit.get("") if self.kind == "number" else fit or None
         if self.kind == "choice":
             return value if value in self.names else None
         is_order = isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names)
@@ -192,32 +173,30 @@ class Prediction(Lasting):
         return number and 0 <= value <= (sys.float_info.max if self.most is None else self.most)
 
     def _measured(self, number: float | None) -> str:
-        return "not measured here" if number is None else in_unit(number / SIZES.get(self.unit, 1), self.unit)
+        return NOT_MEASURED if number is None else in_unit(number / SIZES.get(self.unit, 1), self.unit)
 
     def _number_beside(self, name: str, guess: float | None, measured: float | None) -> str:
         of = f" for {name}" if name else ""
         if guess is None:
             return f"No prediction yet{of}. Measured: {self._measured(measured)}."
-        if measured is None:
-            return f"You predicted {in_unit(guess, self.unit)}{of}; it is not measured here."
-        result = f"{self._measured(measured)}{self._apart(guess, measured)}"
-        return f"You predicted {in_unit(guess, self.unit)}{of}; measured {result}."
+        apart = "" if measured is None else self._apart(guess, measured)
+        came = f"{'it is' if measured is None else 'measured'} {self._measured(measured)}{apart}"
+        return f"You predicted {in_unit(guess, self.unit)}{of}; {came}."
 
     def _beside(self, measured: Any) -> str:
-        """The same for several numbers, a choice and an order."""
         guess, result = self.value, f"{measured}"
-        if self.kind == "numbers":
-            numbers = {name: measured[name] for name in self.names if name in measured}
-            if guess:
-                return " ".join(self._number_beside(name, guess.get(name), numbers[name]) for name in numbers)
-            result = ", ".join(f"{name} {self._measured(number)}" for name, number in numbers.items())
+        if self.kind in NUMBERS:
+            numbers, guesses = {name: measured[name] for name in self.names if name in measured}, self._numbers
+            if guesses:
+                return " ".join(self._number_beside(name, guesses.get(name), numbers[name]) for name in numbers)
+            result = ", ".join(f"{name} {self._measured(number)}".strip() for name, number in numbers.items())
         elif self.kind == "order":
             result = ", ".join(measured)
         if guess is None:
             return f"No prediction yet. Measured: {result}."
         if self.kind == "choice":
-            as_predicted = f"As you predicted: {result}."
-            return as_predicted if guess == measured else f"You predicted “{guess}”; measured: {result}."
+            before = "As you predicted" if guess == measured else f"You predicted “{guess}”; measured"
+            return f"{before}: {result}."
         same = sum(a == b for a, b in zip(guess, measured, strict=False))
         if same == len(measured):
             return f"Just as you predicted: {result}."
@@ -262,13 +241,12 @@ def predict(
     given = {kind: tuple(names) for kind, names in kinds.items() if names is not None}
     if len(given) > 1:
         raise ValueError(f"predict {key!r} takes only one of each=, choices= and order=, not {len(given)}")
-    kind, names = next(iter(given.items()), ("number", ()))
-    if given and (len(set(names)) < len(names) or len(names) < (1 if kind == "numbers" else 2)):
+    kind, names = next(iter(given.items()), ("number", ("",)))
+    if len(set(names)) < len(names) or len(names) < (1 if kind in NUMBERS else 2):
         raise ValueError(f"predict {key!r} needs names that differ, at least two of them, not {list(names)}")
-    return Prediction(key, question, kind, unit if kind in ("number", "numbers") else "", names, most)
+    return Prediction(key, question, kind, unit if kind in NUMBERS else "", names, most)
 
 
-# --- as inputs ------------------------------------------------------------------------------------------------
 def _inputs(prediction: Prediction) -> list[widgets.Widget]:
     """Text inputs for numbers, empty at first: a number input begins at 0, so 0 couldn't be predicted."""
     value, names, style = prediction.value, prediction.names, {"description_width": "initial"}
@@ -279,9 +257,9 @@ def _inputs(prediction: Prediction) -> list[widgets.Widget]:
         places = enumerate(value or [None] * len(names), 1)
         return [widgets.Dropdown(options=options, value=at, description=f"Place {i}", style=style) for i, at in places]
     unit = f", {prediction.unit}" if prediction.unit else ""
-    numbers = {"Your prediction": value} if prediction.kind == "number" else dict.fromkeys(names) | (value or {})
-    texts = {f"{name}{unit}": "" if number is None else f"{number:.12g}" for name, number in numbers.items()}
-    return [widgets.Text(text, description=of, continuous_update=False, style=style) for of, text in texts.items()]
+    of = {name: f"{name or 'Your prediction'}{unit}" for name in names}
+    given = {name: f"{number:.12g}" for name, number in prediction._numbers.items()}
+    return [widgets.Text(given.get(x, ""), description=of[x], continuous_update=False, style=style) for x in names]
 
 
 def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
@@ -292,17 +270,14 @@ def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
         if left := [name for name in prediction.names if name not in values]:
             raise ValueError(f"still to place: {', '.join(left)}")
         return values
-    numbers = [_read(text, prediction.unit) for text in values]
-    if prediction.kind == "number":
-        return numbers[0]
-    return {name: number for name, number in zip(prediction.names, numbers, strict=True) if number is not None} or None
+    numbers = zip(prediction.names, (_read(text, prediction.unit) for text in values), strict=True)
+    given = {name: number for name, number in numbers if number is not None}
+    return given.get("") if prediction.kind == "number" else given or None
 
 
 def _read(text: str, unit: str) -> float | None:
-    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing.
-
-    A comma may only stand between thousands: "0,5" is refused, not taken for 5.
-    """
+    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing. A comma may only
+    stand between thousands: "0,5" is refused, not taken for 5."""
     if not text.strip():
         return None
     parts = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())

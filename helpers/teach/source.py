@@ -132,10 +132,8 @@ def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()
 
 
 def handed_over(function: Any, name: str, key: str) -> Source:
-    """What the running cell, or a file, hands over to the check of exercise `key`, which asks for `name`.
-
-    Raises NotCarried if nothing shows its source, or if it can't be judged away from the notebook.
-    """
+    """What the running cell, or a file, hands over to the check of exercise `key`, which asks for `name`. Raises
+    NotCarried if nothing shows its source, or if it can't be judged away from the notebook."""
     for cells, space, in_kernel in _places(function):
         program = [*statements(cells)]
         here = (one for one in _checked(program, key) if program[one[0]].step.co_filename == cells[-1][0])
@@ -208,7 +206,6 @@ def _as_run(shell: Any, number: int, text: str) -> str:
     return "\n".join(text.split("\n")[: max(ended, default=0)])
 
 
-# --- source ---------------------------------------------------------------------------------------------------
 def source_named(cells: Sequence[Cell], name: str) -> Source | None:
     """What the cells define as `name`, last; None if they don't."""
     program = [*statements(cells)]

@@ -21,13 +21,13 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import EllipsisType
-from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 from jupyter_client.connect import jupyter_runtime_dir
 
 from .. import folders
 from ..edition import Edition, edition
+from ..units import in_unit
 from ..whole import alone, whole_file
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
@@ -52,7 +52,7 @@ class Work:
         in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
         yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
         if new:
-            yield f"{_count(new, 'lesson')} copied to {self.folder}: yours, to change as you like."
+            yield f"{in_unit(len(new), 'lessons')} copied to {self.folder}: yours, to change as you like."
         kinds = ("*.md", "*.rs", "*.toml", "crates/*.rs", "crates/*.toml")  # not what cargo leaves
         beside = ("own_code/*.ipynb", *(f"rust/{kind}" for kind in kinds))
         yield from self._each(sorted(path for files in beside for path in self.lessons.glob(files)), self._follow)
@@ -104,28 +104,27 @@ class Work:
         copies = sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        said = f"{lesson.name}: {_count(done.brought, 'cell')} brought in from the edition {self.edition}."
+        said = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}."
         if done.kept:
             shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
-            said += f" Where you and the edition differ, yours stays ({_count(done.kept, 'cell')}): {shown}"
+            said += f" Where you and the edition differ, yours stays ({in_unit(len(done.kept), 'cells')}): {shown}"
         return said
 
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
         """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
-        theirs, mine = read(lesson), None if was is None else read(path, was)
-        digest, base = _digest_of(theirs), []
-        if mine and (was_made_from := _made_from(mine)):
-            with suppress(NoNotebook):
-                handed_out = read(self._base(lesson, was_made_from))
-                base = handed_out["cells"] if _digest_of(handed_out) == was_made_from else []
-        done = merged(base, mine["cells"] if mine else [], theirs["cells"])
-        notebook = mine or theirs
+        theirs = read(lesson)
+        mine = theirs | {"cells": []} if was is None else read(path, was)
+        digest, made_from, base = _digest_of(theirs), _made_from(mine), []
+        with suppress(NoNotebook):
+            handed_out = read(self._base(lesson, made_from))
+            base = handed_out["cells"] if _digest_of(handed_out) == made_from else []
+        done = merged(base, mine["cells"], theirs["cells"])
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
-        notebook = notebook | {
+        notebook = mine | {
             "cells": done.cells,
             # With what JupyterLab adds when it opens the notebook, or a fresh copy would be unsaved at once.
-            "metadata": notebook["metadata"] | {"zero_copy": source, "language_info": IPythonKernel.language_info},
-            "nbformat_minor": max(5, notebook["nbformat_minor"]),  # cells have ids since 4.5
+            "metadata": mine["metadata"] | {"zero_copy": source, "language_info": IPythonKernel.language_info},
+            "nbformat_minor": max(5, mine["nbformat_minor"]),  # cells have ids since 4.5
         }
         _put(self._base(lesson, digest), content(lesson))
         _put(path, f"{json.dumps(notebook, sort_keys=True, indent=1)}\n".encode(), was)
@@ -155,30 +154,27 @@ class Work:
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it doesn't say."""
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root = Path(server["root_dir"]).resolve()
-            if folder.is_relative_to(root):
-                yield from (root / path for path in _with_a_kernel(server["url"], server["token"]))
-
-
-def _with_a_kernel(url: str, token: str) -> list[str]:
-    """What a JupyterLab has a kernel for, below its root; "" is all of it. Nothing if it no longer runs."""
-    question = urllib.request.Request(f"{url}api/sessions", headers={"Authorization": f"token {token}"})
-    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with directly.open(question, timeout=TIMEOUT_S) as answer:
-            return [session["path"] for session in json.load(answer)]
-    except (OSError, ValueError) as error:
-        return [] if isinstance(getattr(error, "reason", None), ConnectionRefusedError) else [""]
+            root, said = Path(server["root_dir"]).resolve(), {"Authorization": f"token {server['token']}"}
+            question = urllib.request.Request(f"{server['url']}api/sessions", headers=said)
+            try:
+                if folder.is_relative_to(root):
+                    with directly.open(question, timeout=TIMEOUT_S) as answer:
+                        yield from [root / session["path"] for session in json.load(answer)]
+            except (OSError, ValueError) as error:
+                if not isinstance(getattr(error, "reason", None), ConnectionRefusedError):
+                    yield root
 
 
 def _made_from(notebook: Notebook) -> str:
     """The digest of the lesson that a copy was made from; "" if it doesn't say."""
-    source = notebook["metadata"].get("zero_copy")
-    digest = source.get("lesson") if isinstance(source, dict) else None
-    return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{16}", digest) else ""
+    match notebook["metadata"]:
+        case {"zero_copy": {"lesson": str(digest)}} if re.fullmatch("[0-9a-f]{16}", digest):
+            return digest
+    return ""
 
 
 def _digest(data: bytes) -> str:
@@ -208,10 +204,6 @@ def _beginning(cell: Cell) -> str:
     """The first words of a cell, by which a person finds it."""
     first = next((line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell")
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
-
-
-def _count(things: Sequence[Any], what: str) -> str:
-    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
