@@ -65,7 +65,6 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
     return drawn, too_few
 
 
-# --- votes ----------------------------------------------------------------------------------------------------
 def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
     """One bar per answer: how many chose it, and which came out. Each whole order counts as an answer. Answers that the
     lesson doesn't offer are counted, but not shown."""
@@ -108,7 +107,6 @@ def _chosen(question: Question, answer: Any) -> str | None:
     return ", ".join(answer) if fits else None
 
 
-# --- numbers --------------------------------------------------------------------------------------------------
 def _numbers(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
     by_name: dict[str, list[float]] = {}
     for answer in answers:
@@ -178,7 +176,6 @@ def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tupl
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
 
 
-# --- their rows -----------------------------------------------------------------------------------------------
 def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
     """A figure below its legend, with a row for each label, from the top; and what part of a row `tall` pixels are."""
     lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]

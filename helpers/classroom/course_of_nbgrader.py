@@ -154,7 +154,6 @@ def _judged(row: Row, course: Course) -> tuple[float | None, str]:
     return points, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
 
 
-# --- nbgrader itself ----------------------------------------------------------------------------------------
 def _settings(folder: Path) -> Any:
     """nbgrader as it would start in this course, with every settings file that it would read. Raises NotReady if these
     would let it run students' code, lack another line of ours, or lead to another folder."""

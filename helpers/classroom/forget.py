@@ -56,7 +56,6 @@ def _called(key: str, name: str) -> str:
     return one_line(f"{key} ({name})" if name and name != key else key)
 
 
-# --- the teacher's files --------------------------------------------------------------------------------------
 def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
     """The files from which the student's entries could be cut with nothing else changing, and how many there were."""
     for name in (CLASS, OVERRIDES):

@@ -74,7 +74,6 @@ def exercise_title(key: str) -> str:
     return task.title if task else key
 
 
-# --- the questions --------------------------------------------------------------------------------------------
 def _questions(sources: list[str]) -> Iterator[Question]:
     """The calls of `predict`, read from the cells without executing them."""
     assigned: dict[str, Any] = {}
@@ -111,7 +110,6 @@ def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
         return None
 
 
-# --- the measurements -----------------------------------------------------------------------------------------
 def _measured(path: Path) -> dict[str, Any]:
     """The measurements that a run put beside its predictions, by key: see `Prediction.beside`. Sizes are in bytes."""
     measured = {}

@@ -61,7 +61,6 @@ def file_name(name: str, key: str) -> str:
     return f"{short}-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-# --- tables ---------------------------------------------------------------------------------------------------
 def gradebook(grades: Iterable[Grade]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
@@ -81,7 +80,6 @@ def cell(value: object) -> str:
     return FORMULA.sub(r"\1\2'", one_line(str(value)))
 
 
-# --- Moodle ---------------------------------------------------------------------------------------------------
 def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
     """For each lesson that came from Moodle, a grading worksheet, and a zip of the students' pages for that lesson.
 
@@ -126,7 +124,6 @@ def _comments(hand_in: Sequence[Grade]) -> str:
     return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
 
 
-# --- Canvas ---------------------------------------------------------------------------------------------------
 def canvas_user(grade: Grade) -> str | None:
     """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb).
 
@@ -159,7 +156,6 @@ def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
     return {"canvas.csv": _csv(rows)}
 
 
-# --- both -----------------------------------------------------------------------------------------------------
 def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     """The lesson and the grades of each hand-in with exercises, and of a missing one if the teacher gave it points."""
     exercises = [grade for grade in grades if grade.exercise]  # which are sorted by student and lesson

@@ -82,7 +82,6 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
     }
 
 
-# --- what goes wrong, in words that give nobody away ----------------------------------------------------------
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
     """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
     what the check said about one of them."""
@@ -137,7 +136,6 @@ def _strings(file: Path) -> list[str]:
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
-# --- the end of `make grade` ---------------------------------------------------------------------------------
 def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
     grades, folder = joined(records, course), written[0].parent

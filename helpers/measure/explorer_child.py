@@ -25,7 +25,6 @@ class MappingServer:
         self.rehearsal = mmap.mmap(-1, PAGE)
         self.child: tuple[int, Connection] | None = None
 
-    # --- orders: each returns (what it cost, what it read) --------------------------------------------------
     def map(self, shared: bool) -> tuple[dict, None]:
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         cost, new = cost_of(lambda: mmap.mmap(self.file, self.size, flags))
@@ -92,7 +91,6 @@ class MappingServer:
         self.child = pid, pipe
         return cost, None
 
-    # --- beside the orders ----------------------------------------------------------------------------------
     def answer(self, pipe: Connection) -> None:
         """Answers each order, until nobody is left to give any."""
         with suppress(EOFError, OSError):
