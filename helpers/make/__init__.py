@@ -15,19 +15,3 @@ from .digits import DIGITS, digit_model, digits
 from .files import dna, random_file
 from .records import record, records
 from .tensors import sharded_model, tensor_file
-
-__all__ = [
-    "DAMAGES",
-    "DIGITS",
-    "damaged",
-    "digit_model",
-    "digits",
-    "dna",
-    "random_file",
-    "record",
-    "records",
-    "scratch",
-    "sharded_model",
-    "tensor_file",
-    "whole_file",
-]

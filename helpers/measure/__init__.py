@@ -16,26 +16,4 @@ from .twins import crate, twin
 from .whereabouts import where
 from .workers import workers
 
-__all__ = [
-    "Comparison",
-    "Explorer",
-    "NotMeasuredHere",
-    "PageState",
-    "Recording",
-    "abilities",
-    "advise",
-    "compare",
-    "crate",
-    "drop_from_cache",
-    "measure",
-    "on_small_disk",
-    "page_cache",
-    "page_map",
-    "regions",
-    "together",
-    "twin",
-    "where",
-    "who_holds",
-    "workers",
-]
 __getattr__ = moved.names(__name__)

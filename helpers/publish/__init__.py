@@ -7,5 +7,3 @@ from ..folders import lessons
 from .execute import LessonFailed, executed
 from .handouts import handouts
 from .lesson import HandoutError
-
-__all__ = ["HandoutError", "LessonFailed", "executed", "handouts", "lessons"]

@@ -20,19 +20,4 @@ from .pages import page_film
 from .paths import copy_paths
 from .rust import rust
 
-__all__ = [
-    "Table",
-    "bars",
-    "copy_paths",
-    "curves",
-    "dial",
-    "gallery",
-    "lines",
-    "memory_words",
-    "page_explorer",
-    "page_film",
-    "rust",
-    "shared_table",
-    "table",
-]
 __getattr__ = moved.names(__name__)

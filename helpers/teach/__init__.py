@@ -11,5 +11,3 @@ from .predict import predict
 from .progress import progress
 from .quizzes import quiz
 from .recorded import recorded
-
-__all__ = ["Exercise", "claim", "exercise", "hand_in", "predict", "progress", "quiz", "recorded"]
