@@ -33,8 +33,8 @@ class Edition:
 def edition() -> Edition:
     """The edition of these files: a class edition names its own; for a checkout, git knows."""
     if CLASS_EDITION.exists():
-        said = tomllib.loads(CLASS_EDITION.read_text(encoding="utf-8"))
-        return Edition(said["day"], said["commit"])
+        fields = tomllib.loads(CLASS_EDITION.read_text(encoding="utf-8"))
+        return Edition(fields["day"], fields["commit"])
     try:
         day, commit = git("show", "--no-patch", "--format=%cs %H", "HEAD").decode().split()
         return Edition(day, commit, bool(git("status", "--porcelain", "--untracked-files=no")))

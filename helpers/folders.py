@@ -32,8 +32,8 @@ def generated() -> Path:
 
     If `data/generated/` lives in memory, it's the platform's cache folder instead, provided that's on a disk.
     """
-    asked = os.environ.get("ZERO_COPY_DATA")
-    folder = Path(asked).expanduser() if asked else _on_a_disk(DATA / "generated")
+    setting = os.environ.get("ZERO_COPY_DATA")
+    folder = Path(setting).expanduser() if setting else _on_a_disk(DATA / "generated")
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
 
@@ -66,8 +66,8 @@ def file_system(path: str | os.PathLike) -> str | None:
         return None
 
     def mount(path: Path) -> tuple[str | None, str]:
-        found = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
-        return (found.fstype, found.opts) if found else (None, "")
+        device = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
+        return (device.fstype, device.opts) if device else (None, "")
 
     system, options = mount(path)
     upper = re.search(r"\bupperdir=([^,]+)", options)

@@ -16,10 +16,10 @@ def size(text: int | str) -> int:
     ValueError or TypeError for anything else. Decimal units (MB) are refused: pages aren't counted in them.
     """
     if isinstance(text, str):
-        found = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-        if not found or found[2].upper() not in _UNITS:
+        match = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+        if not match or match[2].upper() not in _UNITS:
             raise ValueError(f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
-        number, unit = float(found[1]), found[2].upper()
+        number, unit = float(match[1]), match[2].upper()
     elif isinstance(text, bool) or not hasattr(text, "__index__"):
         raise TypeError(f"{text!r} isn't a size; write a whole number of bytes, or '256 MiB'")
     else:

@@ -79,13 +79,13 @@ def _cut(toml: str, student: str) -> str:
         while end > start and re.fullmatch(r"(#.*)?", pieces[end - 1].strip()):
             end -= 1
         pieces[start:end] = ["".join(pieces[start:end])]
-    kept = []
+    rest = []
     for piece in pieces:
         table = _parsed(piece)
         students = [entry.get("student") for entry in table.get("override", ())]
         if table.keys() != {student} and students != [student]:
-            kept.append(piece)
-    return "".join(kept)
+            rest.append(piece)
+    return "".join(rest)
 
 
 def _parsed(toml: str) -> dict:

@@ -69,8 +69,8 @@ def grades(records: Store, course: Course) -> list[Grade]:
 def moment(when: str) -> datetime | None:
     """ISO 8601 as a moment, in this machine's zone if it names none; None if it isn't ISO 8601."""
     with suppress(ValueError, OverflowError):
-        found = datetime.fromisoformat(when)
-        return found if found.tzinfo else found.astimezone()
+        time = datetime.fromisoformat(when)
+        return time if time.tzinfo else time.astimezone()
 
 
 def _students(records: Store, course: Course) -> list[Student]:

@@ -230,15 +230,15 @@ class _Sorter:
         patterns = [both for both in FILES if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))]
         for file in folder.files:
             matches = ((kind, re.fullmatch(pattern, file.name, re.S)) for kind, pattern in patterns)
-            kind, found = next((both for both in matches if both[1]), ("plain", None))
-            if found and kind == "plain" and (inside := self._class_zip(file, folder)):
+            kind, match = next((both for both in matches if both[1]), ("plain", None))
+            if match and kind == "plain" and (inside := self._class_zip(file, folder)):
                 if not file.inside:
                     self.sort(inside)
                     continue
                 file = replace(file, trouble=ZIP_IN_ZIP)
-            if found or file.trouble:
+            if match or file.trouble:
                 stem = splitext(file.name)[0]
-                named = found.groupdict() if found else {"name": stem, "place": stem}
+                named = match.groupdict() if match else {"name": stem, "place": stem}
                 upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
                 self._give(kind, file.parts, [upload], **named)
         is_course = not layout and SUBMITTED in folder.folders and folder.folders[SUBMITTED].is_a_system_s
@@ -249,10 +249,10 @@ class _Sorter:
             elif not layout and len(one.at) <= MAX_DEPTH and one.has_several(folder):
                 self.sort(one)
             else:
-                found = None if layout else MOODLE.match(one.name)
-                named = found.groupdict() if found else {"name": one.name}
+                match = None if layout else MOODLE.match(one.name)
+                named = match.groupdict() if match else {"name": one.name}
                 uploads = [_Upload(file, file.name, False) for file in one.all_files]
-                self._give(layout or ("moodle" if found else "plain"), one.at, uploads, place=one.name, **named)
+                self._give(layout or ("moodle" if match else "plain"), one.at, uploads, place=one.name, **named)
 
     def _give(self, layout: str, at: Parts, uploads: list[_Upload], name: str, place: str, id: str = "") -> None:
         key = id or name
@@ -370,8 +370,8 @@ def _no_notebook(names: Sequence[str]) -> str:
 
 def _version(stem: str) -> int:
     """The number in "-1" from Canvas, " (1)" from a browser, or "-Copy1" from JupyterLab; 0 without any."""
-    found = VERSION.search(stem[-10:])
-    return int(found[1]) if found else 0
+    match = VERSION.search(stem[-10:])
+    return int(match[1]) if match else 0
 
 
 def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tuple[str, float]:
@@ -412,9 +412,9 @@ def _checked(notebook: bytes) -> str:
 
 def _edition(notebook: bytes) -> dict[str, str]:
     """The edition and the commit in a notebook's metadata; {} if they don't look like that."""
-    found = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
+    matches = EDITION.findall(notebook[:METADATA_SIZE]) + EDITION.findall(notebook[-METADATA_SIZE:])
     with suppress(ValueError, RecursionError):
-        named = json.loads(found[-1]) if found else {}
+        named = json.loads(matches[-1]) if matches else {}
         edition, commit = (named.get(name) for name in ("edition", "commit"))
         if _is_text(edition) and isinstance(commit, str) and COMMIT.fullmatch(commit):
             return {"edition": edition, "commit": commit}

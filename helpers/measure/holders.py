@@ -225,8 +225,8 @@ def _nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) 
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
         more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
-    known = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
-    return [obj for key, obj in more.items() if key not in known]
+    already = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
+    return [obj for key, obj in more.items() if key not in already]
 
 
 def _together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:

@@ -119,15 +119,15 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
         if type(text) is not NavigableString or text.parent.css.closest(_UNLINKED):
             continue
         pieces, end = [], 0
-        for found in words.finditer(text):
-            term = by_spelling[found[1].lower()]
+        for match in words.finditer(text):
+            term = by_spelling[match[1].lower()]
             if term.name in linked or (term.everyday and text.parent.name != "strong"):
                 continue
             linked.add(term.name)
             link = tree.new_tag("a", href=f"glossary.html#{term.anchor}", attrs={"class": "term"}, title=term.means)
-            link.string = found[0]
-            pieces += [NavigableString(text[end : found.start()]), link]
-            end = found.end()
+            link.string = match[0]
+            pieces += [NavigableString(text[end : match.start()]), link]
+            end = match.end()
         if pieces:
             text.replace_with(*pieces, NavigableString(text[end:]))
 

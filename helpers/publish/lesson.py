@@ -128,7 +128,7 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
 
 def output_problems(lesson: Lesson) -> list[str]:
     """Outputs that don't belong in a handout, and what to do about each of them."""
-    found = []
+    problems = []
     for cell in lesson.notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
@@ -143,8 +143,8 @@ def output_problems(lesson: Lesson) -> list[str]:
                 problem = "shows an image without alternative text; show it through helpers.show"
             else:
                 continue
-            found.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
-    return found
+            problems.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
+    return problems
 
 
 class _Renderer(IPythonRenderer):

@@ -58,8 +58,8 @@ def record_programs(machine: str) -> None:
         for name, answer in programs.items():
             path = RECORDED / "rust" / folder / f"{name}.json"
             old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            kept = {key: old[key] for key in ("compilers", "others") if key in old}
-            answer |= {"machine": machine, "date": date.today().isoformat()} | kept
+            others = {key: old[key] for key in ("compilers", "others") if key in old}
+            answer |= {"machine": machine, "date": date.today().isoformat()} | others
             write_whole(path, json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -74,24 +74,24 @@ def built(folder: str, work: Path, *options: str) -> Path:
 
 def answers(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """What the programs of a built project print, and what the compiler says of those that it refuses, by name."""
-    asked = tomllib.loads((project / "Cargo.toml").read_text(encoding="utf-8"))
+    manifest = tomllib.loads((project / "Cargo.toml").read_text(encoding="utf-8"))
     locked = re.findall(r'name = "(.+)"\nversion = "(.+)"', (project / "Cargo.lock").read_text(encoding="utf-8"))
-    said = {"compiler": subprocess.run(["rustc", "--version"], check=True, **TEXT).stdout.strip()}
-    if crates := {name: version for name, version in locked if name in asked.get("dependencies", ())}:
-        said["crates"] = crates
-    for program in asked["bin"]:
+    record = {"compiler": subprocess.run(["rustc", "--version"], check=True, **TEXT).stdout.strip()}
+    if crates := {name: version for name, version in locked if name in manifest.get("dependencies", ())}:
+        record["crates"] = crates
+    for program in manifest["bin"]:
         with TemporaryDirectory(dir=project) as empty:
             command = [project / "target" / "release" / program["name"], empty]
             done = subprocess.run(command, check=True, **TEXT)
-        yield program["name"], said | {"figures": figures_in(done.stdout)}
-    for program in asked["example"]:
+        yield program["name"], record | {"figures": figures_in(done.stdout)}
+    for program in manifest["example"]:
         done = cargo(project, "build", "--release", "--offline", "--features", "refused", "--example", program["name"])
         message = "".join(re.findall(r"^error\[(?s:.*)(?=^error: could not compile)", done.stderr, re.M)).strip()
         if not message:
             raise NotBuilt(f"{program['name']}.rs should be refused: {done.stderr.strip()}")
         message = re.sub(r"/\S*/(\w+-\d[^/\s]*/)", r"\1", message)  # no folder of this machine
         codes = [*dict.fromkeys(re.findall(r"^error\[(E\d+)\]", message, re.M))]
-        yield program["name"], said | {"codes": codes, "message": message}
+        yield program["name"], record | {"codes": codes, "message": message}
 
 
 def cargo(project: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -125,15 +125,15 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
         if is_class_edition(folder):
             return []
         _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
-    found = []
+    answers = []
     for path in sorted((folder / kind).glob("*.py")):
         text = source(path, name)
         expect, half, on = HEAD.match(text).groups("")
         if kind == "wrong" and not expect:
             first = text.partition("\n")[0]
             _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {first!r}")
-        found.append(Answer(path, text, expect, bool(half), on))
-    return found
+        answers.append(Answer(path, text, expect, bool(half), on))
+    return answers
 
 
 def check(folder: Path) -> ModuleType:
@@ -213,9 +213,9 @@ def _text(path: Path) -> str:
 def _module(path: Path, name: str) -> ModuleType:
     """The file as a module, which cloudpickle carries by value. Loads it again if the file has changed."""
     stamp = path.stat().st_mtime_ns
-    known = sys.modules.get(name)
-    if known is not None and known.__file__ == str(path) and known.__stamp__ == stamp:
-        return known
+    loaded = sys.modules.get(name)
+    if loaded is not None and loaded.__file__ == str(path) and loaded.__stamp__ == stamp:
+        return loaded
     module = ModuleType(name)
     module.__file__, module.__stamp__ = str(path), stamp
     sys.modules[name] = module

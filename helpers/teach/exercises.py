@@ -184,8 +184,8 @@ class Exercise:
 
     @property
     def _record(self) -> dict:
-        found = state.read(FILE).get(self.key)
-        return found if isinstance(found, dict) and isinstance(found.get("attempts"), int) else {}
+        stored = state.read(FILE).get(self.key)
+        return stored if isinstance(stored, dict) and isinstance(stored.get("attempts"), int) else {}
 
     def _starter_code(self) -> CodeType:
         return source_named([("<starter>", self.starter)], self.name).code

@@ -44,9 +44,9 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     """
     original, mine, folder = folders.lesson(lesson), kernel.notebook(), folders.work()
     lesson = original.name[:2]
-    asked = [one for one in exercises() if one.key.startswith(f"{lesson}.")]
+    its_exercises = [one for one in exercises() if one.key.startswith(f"{lesson}.")]
     copies = sorted(folder.glob(f"{original.stem}*.ipynb"), key=_saved, reverse=True)
-    answered = {copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in asked) for copy in copies}
+    answered = {copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in its_exercises) for copy in copies}
     is_its = re.compile(rf"exercise\(\s*['\"]{lesson}\.").search
     last = next((copy for copy in copies if answered[copy]), next(iter(copies), folder / original.name))
     path = Path(file).resolve() if file else mine if any(is_its(text) for _, text in _cells(mine)) else last
@@ -73,14 +73,14 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
         raise type(error)(why) from None
     count = in_unit(len(predictions), "predictions")
     count += f" and answers to {len(clicked)} quiz{'' if len(clicked) == 1 else 'zes'}" if clicked else ""
-    stand = {one.key: _stand(one, cells, in_the_kernel() if path == mine else ()) for one in asked}
+    stand = {one.key: _stand(one, cells, in_the_kernel() if path == mine else ()) for one in its_exercises}
     lines = [
         f"`{made}` is ready: your notebook `{path.name}` as you saved it {_when(path)}, and {count}. Hand this file in "
         "where your teacher collects them. If you change anything, save the notebook and do this again.",
         ", ".join(f"{key}: {how}" for key, (how, _) in stand.items()) + ".",
         *(f"{key}: {note}" for key, (_, note) in stand.items() if note),
     ]
-    if asked and ANSWERED not in (how for how, _ in stand.values()):
+    if its_exercises and ANSWERED not in (how for how, _ in stand.values()):
         lines.append("No exercise in it is answered.")
     for copy in copies:
         later = "later, " * (_saved(copy) > _saved(path))

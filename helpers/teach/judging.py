@@ -291,11 +291,11 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
 def opened(path: Path) -> BinaryIO:
     """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         raise NotYet("no-file", f"there is no file `{path.name}`.") from None
-    regular = stat.S_ISREG(found.st_mode)
-    if stat.S_ISLNK(found.st_mode) or (regular and found.st_nlink > 1):
+    regular = stat.S_ISREG(status.st_mode)
+    if stat.S_ISLNK(status.st_mode) or (regular and status.st_nlink > 1):
         raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
     if not regular:
         raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
@@ -326,8 +326,8 @@ def held(pid: int, folder: Path) -> set[str]:
         return set()
     below = f"{folder.resolve()}{os.sep}"
     links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if os.path.islink(link)]
-    found = {"mapped": [region.path for region in maps.regions(pid)], "open": map(os.readlink, links)}
-    return {how for how, paths in found.items() if any(path.startswith(below) for path in paths)}
+    paths_by_use = {"mapped": [region.path for region in maps.regions(pid)], "open": map(os.readlink, links)}
+    return {how for how, paths in paths_by_use.items() if any(path.startswith(below) for path in paths)}
 
 
 def digest(path: Path) -> bytes:

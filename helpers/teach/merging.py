@@ -30,7 +30,7 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
     still the same keeps its outputs. Without a `base`, whatever differs counts as the student's.
     """
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
-    cells, kept = {}, []
+    cells, left = {}, []
     for name in own | new:
         was, is_, will = old.get(name), own.get(name), new.get(name)
         if not is_:
@@ -44,12 +44,12 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
         else:
             cells[name] = is_
             if text(will) != text(was) and text(will) != text(is_):
-                kept.append(is_)
+                left.append(is_)
     moved = [name for name in own if name in old] != [name for name in old if name in own]
     first, then = (own, new) if moved or not old else (new, own)
     order = _woven([name for name in first if name in cells], [name for name in then if name in cells])
     brought = (name for name in own | cells if text(own.get(name)) != text(cells.get(name)))
-    return Merged([cells[name] for name in order], tuple(brought), tuple(kept))
+    return Merged([cells[name] for name in order], tuple(brought), tuple(left))
 
 
 def text(cell: Cell | None) -> tuple | None:

@@ -21,15 +21,15 @@ def read(path: Path, data: bytes | None = None) -> Notebook:
     """The notebook in this file, or in `data` from it. Raises NoNotebook, which names the file and says why it can't be
     read."""
     try:
-        found = json.loads(content(path) if data is None else data)
+        notebook = json.loads(content(path) if data is None else data)
     except OSError as error:
         raise NoNotebook(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise NoNotebook(f"{path} cannot be read as a notebook: not JSON: {error}") from error
-    match found:
+    match notebook:
         case {"nbformat": 4, "nbformat_minor": int(), "metadata": dict(), "cells": [*cells]}:
             if all(map(_is_cell, cells)):
-                return found
+                return notebook
     raise NoNotebook(f"{path} cannot be read as a notebook: not in format 4")
 
 

@@ -57,8 +57,8 @@ class Prediction(Lasting):
     @property
     def _after(self) -> list | None:
         """What LATE has; None if the measurement wasn't shown."""
-        found = state.read(LATE).get(self.key)
-        return found if isinstance(found, list) else None
+        stored = state.read(LATE).get(self.key)
+        return stored if isinstance(stored, list) else None
 
     @property
     def sizes(self) -> dict[str, float]:

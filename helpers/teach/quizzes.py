@@ -50,8 +50,8 @@ class Quiz(Lasting):
     @property
     def clicked(self) -> str:
         """The letters of the choices that the student has opened, in that order: the first is the student's answer."""
-        found = state.read(FILE).get(self.key)
-        return found if isinstance(found, str) and set(found) <= set(dict(self.lettered)) else ""
+        stored = state.read(FILE).get(self.key)
+        return stored if isinstance(stored, str) and set(stored) <= set(dict(self.lettered)) else ""
 
     @property
     def solved(self) -> bool:

@@ -94,8 +94,8 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
         machine, plain = Machine(**plain["machine"]), plain["made"]
     for kind in (Recording, Film, Sharing, Load, Comparison):
         with suppress(ValueError, KeyError, TypeError):
-            found = kind.from_json(plain)
-            return found, machine or found.machine
+            run = kind.from_json(plain)
+            return run, machine or run.machine
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
 
 
@@ -120,10 +120,10 @@ def _short(run: Recording) -> Recording:
     series = {name: found for name, found in vars(run).items() if isinstance(found, np.ndarray) and name != "value"}
     if len(run.times) > MOST_SAMPLES:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
-        kept = np.unique(np.append(even, [values.argmax() for values in series.values()]))
-        series = {name: values[kept] for name, values in series.items()}
-    said = run.error and run.error.strip().splitlines()[-1]  # the rest of a trace names files of that machine
-    return replace(run, **series, value=_short_value(run.value), error=said)
+        indices = np.unique(np.append(even, [values.argmax() for values in series.values()]))
+        series = {name: values[indices] for name, values in series.items()}
+    message = run.error and run.error.strip().splitlines()[-1]  # the rest of a trace names files of that machine
+    return replace(run, **series, value=_short_value(run.value), error=message)
 
 
 def _short_value(value: object) -> object:

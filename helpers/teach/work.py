@@ -67,7 +67,7 @@ class Work:
         """What `bring` says about each file, if anything. Trouble with one file doesn't hold up the others."""
         for file in files:
             try:
-                said = bring(file)
+                line = bring(file)
             except (NoNotebook, OSError) as error:
                 if isinstance(error, OSError):
                     if error.errno == errno.ENOSPC or not os.access(self.folder / HIDDEN, os.W_OK | os.X_OK):
@@ -75,9 +75,9 @@ class Work:
                     name = file.relative_to(self.lessons).as_posix()
                     error = f"{name} can't be brought up to date: {error.strerror}: {error.filename}"
                 fresh = f"; `make fresh LESSON={file.name[:2]}` puts a fresh copy beside it"
-                said = f"{error}. It stays as it is{fresh if file.parent == self.lessons else ''}."
-            if said:
-                yield said
+                line = f"{error}. It stays as it is{fresh if file.parent == self.lessons else ''}."
+            if line:
+                yield line
 
     def _bring(self, lesson: Path, new: list[Path], in_use: Callable[[], list[Path]]) -> str:
         """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in `new`."""
@@ -104,11 +104,11 @@ class Work:
         copies = sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        said = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}."
+        line = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}."
         if done.kept:
             shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
-            said += f" Where you and the edition differ, yours stays ({in_unit(len(done.kept), 'cells')}): {shown}"
-        return said
+            line += f" Where you and the edition differ, yours stays ({in_unit(len(done.kept), 'cells')}): {shown}"
+        return line
 
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
         """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
@@ -132,16 +132,16 @@ class Work:
 
     def _follow(self, file: Path) -> str:
         """Updates the copy of a file beside the lessons, unless the student has changed it."""
-        path, theirs, said = self._copy(file), content(file), ""
+        path, theirs, line = self._copy(file), content(file), ""
         was, base = _now(path), self._base(file, _digest(theirs))
         if was is None or (was != theirs and self._base(file, _digest(was)).exists()):
             _put(path, theirs, was)
         elif was != theirs and not base.exists():
             name = file.relative_to(self.lessons).as_posix()
-            said = f"{name} stays as you have it; edition {self.edition} has another version."
+            line = f"{name} stays as you have it; edition {self.edition} has another version."
         if not base.exists():
             _put(base, theirs)
-        return said
+        return line
 
     def _copy(self, file: Path) -> Path:
         return self.folder / file.relative_to(self.lessons)
@@ -158,8 +158,8 @@ def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root, said = Path(server["root_dir"]).resolve(), {"Authorization": f"token {server['token']}"}
-            question = urllib.request.Request(f"{server['url']}api/sessions", headers=said)
+            root, headers = Path(server["root_dir"]).resolve(), {"Authorization": f"token {server['token']}"}
+            question = urllib.request.Request(f"{server['url']}api/sessions", headers=headers)
             try:
                 if folder.is_relative_to(root):
                     with directly.open(question, timeout=TIMEOUT_S) as answer:
