@@ -38,6 +38,16 @@ class Whereabouts(Tabled):
     states: PageMap
 
     @property
+    def pages(self) -> int | None:
+        """How many pages hold the bytes; None if not measured."""
+        return None if self.states.states is None else len(self.states)
+
+    @property
+    def present(self) -> int | None:
+        """How many of these pages were in memory; None if not measured."""
+        return self.states.present
+
+    @property
     def file(self) -> str | None:
         """The file's name, with ", deleted" if it has been; None if there is no file."""
         return self.path and self.path.name + ", deleted" * self.states.region.deleted
@@ -51,7 +61,7 @@ class Whereabouts(Tabled):
         rows = [
             ("memory", f"{self.memory}: {self.file}, from byte {self.offset:,}" if self.path else self.memory),
             ("bytes", f"{in_words(self.size, 'bytes')} at {self.address:#x}"),
-            ("pages in memory", f"not here: {states.why}" if states.why else f"{states.present:,} of {len(states):,}"),
+            ("pages in memory", f"not here: {states.why}" if states.why else f"{self.present:,} of {self.pages:,}"),
             *((f"… {state.words}", f"{count:,}") for state, count in states.counts.items() if state),
             ("writable", f"{yes}: {self.reason}" if self.reason else yes),
             *(("owned by" if i else "object", f"{name}: {role}") for i, (name, role) in enumerate(self.owners)),
