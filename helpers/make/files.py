@@ -1,7 +1,7 @@
 """Files of random bytes, and of four letters, to build an index for."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +36,11 @@ def is_random_file(path: Path, size: int, seed: int) -> bool:
 
 
 def _made(path: Path, size: int, seed: int) -> Made:
-    def chunks() -> Iterator[np.ndarray]:
-        for i, begin in enumerate(range(0, size, CHUNK)):
-            yield random_bytes(CHUNK, seed, i)[: size - begin]
+    return Made(path, size, lambda: _chunks(size, lambda i: random_bytes(CHUNK, seed, i)))
 
-    return Made(path, size, chunks)
+
+def _chunks(size: int, chunk: Callable[[int], np.ndarray]) -> Iterator[Callable[[], np.ndarray]]:
+    return (lambda i=i: chunk(i)[: size - i * CHUNK] for i in range(-(-size // CHUNK)))
 
 
 def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
@@ -51,10 +51,8 @@ def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
     """
     path, size, seed = place(path), units.size(size), checked_seed(seed)
 
-    def pieces() -> Iterator[np.ndarray]:
-        for i, begin in enumerate(range(0, size, CHUNK)):
-            letters = FOUR_LETTERS[random_bytes(CHUNK // 4, seed, "dna", i)]
-            yield letters.reshape(-1)[: size - begin]
+    def letters(i: int) -> np.ndarray:
+        return FOUR_LETTERS[random_bytes(CHUNK // 4, seed, "dna", i)].reshape(-1)
 
-    make(Made(path, size, pieces), by=f"dna(seed={seed})")
+    make(Made(path, size, lambda: _chunks(size, letters)), by=f"dna(seed={seed})")
     return path

@@ -3,9 +3,12 @@
 import errno
 import operator
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
@@ -20,11 +23,11 @@ from ..whole import followed, whole_file
 
 @dataclass(frozen=True)
 class Made:
-    """A file to make. `pieces()` yields the same non-empty pieces on every call."""
+    """A file to make. `pieces()` yields functions that each make a piece, the same on every call; none is empty."""
 
     path: Path
     size: int  # in bytes, or a little more if the size isn't known in advance
-    pieces: Callable[[], Iterable[bytes | np.ndarray]]
+    pieces: Callable[[], Iterable[Callable[[], bytes | np.ndarray]]]
 
 
 def place(path: str | os.PathLike) -> Path:
@@ -61,8 +64,11 @@ def make(file: Made, by: str) -> None:
                 str(target),
             )
     with whole_file(file.path, file.size) as out:
+        with suppress(AttributeError, OSError):  # reserved, the space can't run out on the way, and is written faster
+            os.posix_fallocate(out.fileno(), 0, file.size)
         for piece in _pieces(file, "writing"):
             out.write(piece)
+        out.truncate()
 
 
 def is_made(file: Made) -> bool:
@@ -81,7 +87,7 @@ def _begins_alike(file: Made) -> bool:
     """Is its first MiB that of the file to make? A few matching bytes prove nothing."""
     first = bytearray()
     for piece in file.pieces():
-        first += memoryview(piece)
+        first += memoryview(piece())
         if len(first) >= units.MiB:
             break
     with file.path.open("rb") as there:
@@ -89,12 +95,13 @@ def _begins_alike(file: Made) -> bool:
 
 
 def _pieces(file: Made, doing: str) -> Iterator[bytes | np.ndarray]:
-    """The pieces, with a progress bar. While one is written or compared, a thread makes the next."""
-    title, pieces = f"{doing} {file.path.name}", iter(file.pieces())
+    """The pieces, with a progress bar. While one is written or compared, two threads make the next."""
+    title, makers = f"{doing} {file.path.name}", iter(file.pieces())
     bar = progress_bar(desc=title, total=file.size, unit="iB", unit_scale=True, unit_divisor=1024)
-    with bar, ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = pool.submit(next, pieces, None)
-            yield piece
-            bar.update(len(piece))
+    with bar, ThreadPoolExecutor(2) as pool:
+        coming = deque(pool.submit(piece) for piece in islice(makers, 3))
+        while coming:
+            made = coming.popleft().result()
+            coming.extend(pool.submit(piece) for piece in islice(makers, 1))
+            yield made
+            bar.update(len(made))

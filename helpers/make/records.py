@@ -3,7 +3,7 @@
 import json
 import os
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,12 +55,14 @@ def records(
             f"not {kind!r}, {escaped}, {count}, {payload}"
         )
 
-    def blocks() -> Iterator[np.ndarray]:
-        for i, begin in enumerate(range(0, count, BLOCK)):
-            yield _block(seed, i, escaped, payload)[: count - begin]
+    def pieces() -> Iterator[Callable[[], bytes]]:
+        for i in range(-(-count // BLOCK)):
+            yield lambda i=i: form(_block(seed, i, escaped, payload)[: count - i * BLOCK])
+        if kind == "json":
+            yield lambda: b"]" if count else b"[]"
 
-    most = {"binary": record(payload).itemsize, "json": payload * 4 // 3 + 140}[kind]
-    pieces = {"binary": lambda: map(np.ndarray.tobytes, blocks()), "json": lambda: _json(blocks(), count)}[kind]
+    ways = {"binary": (np.ndarray.tobytes, record(payload).itemsize), "json": (_json, payload * 4 // 3 + 140)}
+    form, most = ways[kind]
     make(Made(path, count * most + 8, pieces), by=f"records(seed={seed})")
     return path
 
@@ -80,15 +82,12 @@ def _block(seed: int, i: int, escaped: float, payload: int) -> np.ndarray:
     return block
 
 
-def _json(blocks: Iterator[np.ndarray], count: int) -> Iterator[bytes]:
-    encode = json.JSONEncoder(separators=(",", ":")).encode
-    before = "["
-    for block in blocks:
-        columns = (block[name].tolist() for name in ("id", "name", "lat", "lon"))
-        rows = [
-            {"id": id, "name": name.decode(), "lat": lat, "lon": lon, "payload": b64encode(payload).decode()}
-            for id, name, lat, lon, payload in zip(*columns, block["payload"], strict=True)
-        ]
-        yield (before + encode(rows)[1:-1]).encode()
-        before = ","
-    yield b"]" if count else b"[]"
+def _json(block: np.ndarray) -> bytes:
+    """The block's objects, with a bracket before the first of all, and a comma before the others."""
+    columns = (block[name].tolist() for name in ("id", "name", "lat", "lon"))
+    rows = [
+        {"id": id, "name": name.decode(), "lat": lat, "lon": lon, "payload": b64encode(payload).decode()}
+        for id, name, lat, lon, payload in zip(*columns, block["payload"], strict=True)
+    ]
+    text = json.dumps(rows, separators=(",", ":"))[1:-1]
+    return f"{',' if block['id'][0] else '['}{text}".encode()

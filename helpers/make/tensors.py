@@ -8,7 +8,8 @@ model has the same values in one file and in shards. They're written as they're 
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from math import isqrt, prod
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def sharded_model(
     for name, part in zip(names, parts, strict=True):
         make(_file(folder / name, part, seed), by=f"sharded_model(seed={seed})")
     text = (json.dumps(index, indent=2) + "\n").encode()
-    make(Made(folder / INDEX, len(text), lambda: [text]), by=f"sharded_model(seed={seed})")
+    make(Made(folder / INDEX, len(text), lambda: [lambda: text]), by=f"sharded_model(seed={seed})")
     if folder.resolve().is_relative_to(generated()):
         for left in set(folder.glob("model-*-of-*.safetensors")) - {folder / name for name in names}:
             left.unlink()
@@ -93,17 +94,18 @@ def _file(path: Path, tensors: Tensors, seed: int, misaligned: bool = False) -> 
             raise ValueError(f"{dtype!r} isn't a dtype of these files; there are: {', '.join(DTYPES)}")
     head, sizes = head_of(tensors, odd=int(misaligned))
 
-    def pieces() -> Iterator[bytes | np.ndarray]:
-        yield head
+    def pieces() -> Iterator[Callable[[], bytes | np.ndarray]]:
+        yield lambda: head
         for name, size in sizes.items():
             for i, begin in enumerate(range(0, size, CHUNK)):
-                yield _values(tensors[name][0], random_bytes(min(CHUNK, size - begin), seed, name, i))
+                yield partial(_values, tensors[name][0], min(CHUNK, size - begin), seed, name, i)
 
     return Made(path, len(head) + sum(sizes.values()), pieces)
 
 
-def _values(dtype: str, random: np.ndarray) -> np.ndarray:
+def _values(dtype: str, size: int, *key: int | str) -> np.ndarray:
     """Random bytes as values of `dtype`: small floats, none of them NaN; any integers."""
+    random = random_bytes(size, *key)
     if dtype not in FLOATS:
         return random
     signed = random.view(FLOATS[dtype].replace("f", "i"))
