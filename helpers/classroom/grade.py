@@ -33,7 +33,7 @@ from .store import Row, Store, store
 from .submissions import CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
-TIMEOUT_S = 300.0  # for each answer, on average; a check's own limits are far below
+TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
@@ -147,15 +147,12 @@ class _Judges:
         how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "start_new_session": True}
         with tempfile.TemporaryFile() as complaints, subprocess.Popen(command, stderr=complaints, **how) as process:
             self.running.add(process)
-            clock = threading.Timer(TIMEOUT_S * len(exercises), process.kill)
-            clock.start()
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
                     inbox.write(json.dumps(request).encode() + b"\n" + notebook)
-                for line in process.stdout:
+                while line := _line(process):
                     put(**json.loads(line))
             finally:
-                clock.cancel()
                 self.running.discard(process)
                 process.kill()
             complaints.seek(0)
@@ -166,6 +163,16 @@ class _Judges:
             for name in list(exercises):
                 put(name, outcome="not graded", because=TOO_LONG, cause="judge-ended")
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
+
+
+def _line(process: subprocess.Popen) -> bytes:
+    """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
+    clock = threading.Timer(TIMEOUT_S, process.kill)
+    clock.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        clock.cancel()
 
 
 def main() -> None:
