@@ -41,6 +41,13 @@ def test_every_bad_snapshot_is_bad_wherever_it_is_damaged(tmp_path: Path):
                 pytest.fail(f"{what}: {load(path)}")
 
 
+def test_a_files_name_says_nothing_about_what_is_wrong_with_it(tmp_path: Path):
+    paths = [tmp_path / f"{name}.bin" for name in (7, 17, 27, 37)]
+    ends = {what: ("refused", f"{path} is damaged") for what, path in zip(snapshot.FAR_APART, paths[1:], strict=True)}
+    with pytest.raises(NotYet, match="and the same for a file"):
+        snapshot.refused(ends, paths)
+
+
 @pytest.mark.parametrize("where", ["here", "recorded"])
 def test_what_is_called_right_is_what_the_servers_did(where: str, tmp_path: Path):
     if where == "here" and maps.why_not():

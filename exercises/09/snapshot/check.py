@@ -113,7 +113,7 @@ def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
 
     ends: what is wrong with a file -> how its load ended. Errors of FAR_APART must differ in more than the file's name.
     """
-    said = {}
+    said, paths = {}, sorted(paths, key=lambda path: -len(path.name))  # 7.bin last: 17.bin ends in it
     for what, (how, text, *_) in ends.items():
         if how != "refused":
             raise NotYet("not-refused", f"for a file that {what}: expected a ValueError, got `{text}`.")
