@@ -26,7 +26,7 @@ NAMES = (
     "Semikolon;=1+1",
     '</style><img src=x onerror="alert(1)">',
     'O\'Neill "Quotilda", Komma',
-    "Żółć Gęślą",
+    "مهدی\u200cرضا",  # a joiner that can't be seen is part of the name
     "山田 太郎",
     "",
     "\ud800 Halbpaar",

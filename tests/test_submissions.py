@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.classroom import submissions
-from helpers.classroom.reading import _junk
+from helpers.classroom.reading import JOINERS, _junk
 from helpers.classroom.submissions import CannotBeGraded, Submission
 from helpers.units import MiB
 
@@ -528,7 +528,7 @@ def distinct(founds: list[Submission], students: int) -> None:
     keys = [one.student.key for one in founds]
     assert len(set(keys)) == students and keys == sorted(keys)
     for text in (text for one in founds for text in (one.student.key, one.student.name)):
-        assert text.isprintable() and text.strip() and len(text) <= 200
+        assert text.strip() and len(text) <= 200 and all(char.isprintable() or char in JOINERS for char in text)
         assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
 
 
@@ -562,7 +562,7 @@ def test_names_as_macos_packs_them(tmp_path: Path):
 def test_students_with_the_same_name_or_number_stay_apart(tmp_path: Path):
     names = ["Ada Lovelace_1_assignsubmission_file_", "Ada Lovelace_2_assignsubmission_file_", "1", "Ada Lovelace",
              "Müller", "Mu\u0308ller", "submitted/1/copying", "submitted/ada/copying", "ada", "Ada", "a" * 300,
-             "a" * 300 + "b", "tab\there", "zero\u200bwidth"]  # fmt: skip
+             "a" * 300 + "b", "tab\there", "zero\u200bwidth", "join\u200ced", "\u200d"]  # fmt: skip
     files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
     files |= {name: notebook(text=name) for name in ("ada_1_2_02_x.ipynb", "bo_1_2_02_x.ipynb")}  # as from Canvas
     founds = all_of(as_zip(tmp_path / "class", files))

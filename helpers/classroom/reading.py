@@ -34,6 +34,8 @@ SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
@@ -182,11 +184,11 @@ class _LimitedReads:
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """Text for any page, table or terminal: no line breaks, control characters, surrogates, or characters that reverse
-    the text after them (UAX #9, "Explicit Directional Formatting"); cut to `most` characters."""
-    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
-    seen = (c if c.isprintable() else instead.get(unicodedata.category(c), "\N{REPLACEMENT CHARACTER}") for c in text)
-    shown = unicodedata.normalize("NFC", " ".join("".join(seen).split()))
+    """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be seen (some of that
+    turns the text after it around: UAX #9, "Explicit Directional Formatting") but JOINERS; cut to `most` characters."""
+    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " ", "Cn": UNKNOWN, "Co": UNKNOWN, "Cs": UNKNOWN}
+    kept = (c if c.isprintable() or c in JOINERS else instead[unicodedata.category(c)] for c in text)
+    shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))
     return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 
 
