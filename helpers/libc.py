@@ -32,8 +32,7 @@ def map_pages(size: int, protection: int, flags: int, descriptor: int, address: 
     function.restype = ctypes.c_void_p
     where = function(ctypes.c_void_p(address), ctypes.c_size_t(size), protection, flags, descriptor, ctypes.c_long(0))
     if where == ctypes.c_void_p(-1).value:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return where
 
 

@@ -4,11 +4,10 @@ import errno
 import operator
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
@@ -66,21 +65,22 @@ def make(file: Made, by: str) -> None:
     with whole_file(file.path, file.size) as out:
         with suppress(AttributeError, OSError):  # reserved, the space can't run out on the way, and is written faster
             os.posix_fallocate(out.fileno(), 0, file.size)
-        for piece in _pieces(file, "writing"):
-            out.write(piece)
+        _each(file, "writing", out.write)
         out.truncate()
 
 
 def is_made(file: Made) -> bool:
     """Does the file hold its pieces, and nothing else?"""
     buffer = bytearray()
+
+    def is_next(piece: bytes | np.ndarray) -> bool:
+        nonlocal buffer
+        if len(buffer) != len(piece):
+            buffer = bytearray(len(piece))
+        return there.readinto(buffer) == len(piece) and buffer == memoryview(piece)
+
     with file.path.open("rb") as there:
-        for piece in _pieces(file, "checking"):
-            if len(buffer) != len(piece):
-                buffer = bytearray(len(piece))
-            if there.readinto(buffer) != len(piece) or buffer != memoryview(piece):
-                return False
-        return not there.read(1)
+        return _each(file, "checking", is_next) and not there.read(1)
 
 
 def _begins_alike(file: Made) -> bool:
@@ -94,14 +94,23 @@ def _begins_alike(file: Made) -> bool:
         return first.startswith(there.read(max(len(first), 64)))
 
 
-def _pieces(file: Made, doing: str) -> Iterator[bytes | np.ndarray]:
-    """The pieces, with a progress bar. While one is written or compared, two threads make the next."""
-    title, makers = f"{doing} {file.path.name}", iter(file.pieces())
+def _each(file: Made, doing: str, use: Callable[[bytes | np.ndarray], object]) -> bool:
+    """Uses the pieces in order, with a progress bar, until `use` returns False: then it's False, and otherwise True.
+
+    Two threads take turns: while one uses the piece that it made, the other makes the next.
+    """
+
+    def work(piece: Callable[[], bytes | np.ndarray], before: Future | None) -> int:
+        made = piece()
+        return len(made) if (before is None or before.result()) and use(made) else 0
+
+    title, running = f"{doing} {file.path.name}", deque()
     bar = progress_bar(desc=title, total=file.size, unit="iB", unit_scale=True, unit_divisor=1024)
     with bar, ThreadPoolExecutor(2) as pool:
-        coming = deque(pool.submit(piece) for piece in islice(makers, 3))
-        while coming:
-            made = coming.popleft().result()
-            coming.extend(pool.submit(piece) for piece in islice(makers, 1))
-            yield made
-            bar.update(len(made))
+        for piece in file.pieces():
+            running.append(pool.submit(work, piece, running[-1] if running else None))
+            if len(running) > 2:
+                if not (used := running.popleft().result()):
+                    return False
+                bar.update(used)
+        return all([one.result() for one in running])

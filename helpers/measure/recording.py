@@ -204,10 +204,7 @@ class Comparison(Tabled, dict[str, Recording]):
         names = meters or tuple(m for m in METERS if any(r.meter(m) is not None for r in self.values()))
         chosen = [meter_named(name) for name in names]
         rows = [
-            (
-                name if r.ended == "returned" else f"{name} ({r.ended})",
-                *(in_words(m.read(r), m.unit) for m in chosen),
-            )
+            (name if r.ended == "returned" else f"{name} ({r.ended})", *(in_words(m.read(r), m.unit) for m in chosen))
             for name, r in self.items()
         ]
         return ("method", *(m.title for m in chosen)), rows
