@@ -19,10 +19,9 @@ def running_shell() -> Any:
 
 def notebook() -> Path | None:
     """The file of the notebook that this runs in, as jupyter_server or VS Code tells its kernel; None if none does."""
-    if shell := running_shell():
-        path = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME")
-        return Path(path).resolve() if path and Path(path).is_file() else None
-    return None
+    shell = running_shell()
+    path = shell and (shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME"))
+    return Path(path).resolve() if path and Path(path).is_file() else None
 
 
 def tell_in_a_line(shell: Any) -> None:

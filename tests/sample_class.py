@@ -32,10 +32,10 @@ NAMES = (
     "\ud800 Halbpaar",
 )
 CAUSES = {
-    "too-much-memory": "the copy equals its source, but it took {n} MiB of anonymous memory; the budget is 8 MiB.",
-    "too-short": "source and copy differ from byte {n},048,576 on. The copy ends there; {n} bytes are missing.",
+    "too-much-memory": "the copy equals its source, but your function took {n} MiB of anonymous memory at its peak.",
+    "too-short": "source and copy first differ at byte {n},048,576. The copy ends there; {n} bytes are missing.",
     "raised": "it raised ValueError: I am {name}, in line 3: `{key} = 'call me {name}'`.",
-    "still-running": "it was still running after 20 s and was stopped. What ends it, or what is so slow?",
+    "still-running": "it was still running after 20 s and was stopped. What should end it, or what makes it so slow?",
 }
 EDITIONS = ("2026-11-22 (11a3030)", "2026-11-22 (11a3030)", "2026-10-01 (9d7e380)")
 

@@ -63,6 +63,14 @@ def test_the_table_asked_about_is_laid_out_as_that_of_the_lesson(value: ctypes.S
     assert call_through(ctypes.addressof(backend.fat), 3.0) == (size, value.infer(3.0))
 
 
+@pytest.mark.parametrize(("made", "name"), [(None, "nothing"), ([1.0], "`list`")], ids=str)
+def test_a_total_that_returns_no_number_is_named(made: object, name: str):
+    check = exercise_files.check(exercise("06.shapes").folder)
+    totals = check.totals_of(lambda shapes: lambda cut: made, "circles", [])
+    with pytest.raises(NotYet, match=f"got a `total` that returns {name}\\."):
+        check.must_be_totals(totals, check.CUTS, [1.0], "for circles:")
+
+
 def test_a_sum_with_short_floats_is_told_from_a_wrong_cut():
     """Seed by seed: by chance a short float is exact, and a length below zero hardly shows."""
     one = exercise("06.shapes")

@@ -51,6 +51,12 @@ def test_every_call_that_touches_a_file_is_a_moment_to_be_killed_at(tmp_path: Pa
     assert moments == list(range(6)), "open, write, fileno, fsync, close, remove"
 
 
+def test_the_old_name_with_other_bytes_is_not_called_the_old_file(tmp_path: Path):
+    (tmp_path / publish.NAME).write_bytes(b"other")
+    with pytest.raises(NotYet, match="got other bytes in it"):
+        publish.failed({"full": "OSError"}, tmp_path, b"the old file's digest")
+
+
 def test_the_tables_of_orders_say_what_a_plain_simulation_says():
     for order, (lent, wanted) in cache.ORDERS.items():
         loans, mapped = [], []  # letters, the most recently lent last
@@ -144,6 +150,8 @@ def test_each_slip_of_a_put_has_its_cause(upload):
         with pytest.raises(NotYet) as slip:
             upload.part(headers)
         assert slip.value.cause == cause
+    with pytest.raises(NotYet, match="a PUT had no `Content-Range` and brought 5 bytes"):
+        upload.part({"Content-Length": "5"})
     assert upload.part(said(upload, 100, 199)) == 199
     upload.told = 50
     assert upload.part(said(upload, 50, MiB - 1)) is None, "it asked, and bytes came after the answer"

@@ -4,6 +4,7 @@ each wrong answer is refused for the cause that its first line names.
 
 import re
 import shutil
+from inspect import signature
 from pathlib import Path
 
 import nbformat
@@ -12,9 +13,10 @@ import pytest
 from helpers import folders
 from helpers.measure import cache, maps, sampler
 from helpers.publish.tidy import renew
-from helpers.teach import Exercise
+from helpers.teach import Exercise, exercise, exercise_files
 from helpers.teach.exercise_files import Answer
 from helpers.teach.exercises import does_nothing, exercises
+from helpers.teach.judging import NotYet
 from helpers.units import KiB, MiB
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
@@ -120,6 +122,15 @@ def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
     verdict = one.check(one.made(answer.source), size=min(one.size, enough), timeout=SOON)
     found = verdict.outcome, verdict.cause, bool(verdict.half)
     assert found == ("not yet", answer.expect, answer.half), repr(verdict)
+
+
+@pytest.mark.parametrize("key", ["01.report", "02.report", "04.report", "05.report", "09.six", "11.report"])
+def test_what_came_back_is_shown_as_it_prints(key: str):
+    """`inside.answers` has made text of it already."""
+    check = exercise_files.check(exercise(key).folder)
+    explain = check.misjudged if key == "01.report" else check.misread
+    with pytest.raises(NotYet, match=r"(returned|got) \[5\]\."):
+        explain("[5]", *[(None,) * 4] * (len(signature(explain).parameters) - 1))
 
 
 def test_format_copies_a_starter_into_its_cell(tmp_path: Path):

@@ -295,18 +295,18 @@ def test_anything_else_is_an_attempt(body: str):
         ("    return copy_small(a, b)", "RecursionError"),
         ("    x = [bytearray(2**24) for _ in range(1000)]", "was stopped when it had taken"),
         ("    return lambda: 1", "no file `target.bin`"),
-        ("    open(a, 'wb').close(); open(b, 'wb').close()", "the source was changed, from byte 0 on"),
+        ("    open(a, 'wb').close(); open(b, 'wb').close()", "the file you were given was changed, first at byte 0"),
         ("    import os; os.remove(a)", "the source is gone"),
         ("    import os; os.mkdir(b)", "no file `target.bin`"),
-        ("    import os; os.symlink(a, b)", "another file by another name"),
-        ("    import os; os.link(a, b)", "another file by another name"),
+        ("    import os; os.symlink(a, b)", "another name for some other file"),
+        ("    import os; os.link(a, b)", "another name for some other file"),
         ("    import os; os.mkfifo(b)", "no file `target.bin`"),
-        ("    import os; c = a.with_name('c'); c.touch(); os.link(c, b)", "another file by another name (a link)"),
+        ("    import os; c = a.with_name('c'); c.touch(); os.link(c, b)", "another name for some other file (a link)"),
         ("    import os, shutil; shutil.move(a, b); os.symlink(b, a)", "something else lies in its place"),
         ("    import os, shutil; shutil.move(a, b); os.mkfifo(a)", "something else lies in its place"),
         (
             "    import os, shutil; shutil.copyfile(a, b); os.chmod(a, 0o400)",
-            "the mode of the source was changed",
+            "the mode of the file you were given was changed",
         ),
         ("    import os; print(os.listdir(os.path.dirname(a))[1])", "IndexError"),  # the folder holds only the source
         ("    import os, shutil; os.umask(0o777); shutil.copyfile(a, b)", "can't read `target.bin`: Permission denied"),
@@ -388,7 +388,7 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     content = path.read_bytes()
     path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
     assert attempt.twin(path).parent == judges and attempt.twin(path).read_bytes() == content
-    with pytest.raises(NotYet, match=r"`source.bin` was changed, from byte 1,00[01] on"):
+    with pytest.raises(NotYet, match=r"`source.bin` was changed, first at byte 1,00[01]"):
         attempt.unharmed()
     path.write_bytes(content)
     attempt.unharmed()
@@ -420,7 +420,7 @@ def test_what_is_no_function_is_said(a_student: Path):
     assert one.attempts == 1
     verdict = one.check(os.link, size=MiB)
     assert (verdict.outcome, verdict.cause) == ("not yet", "not-carried")
-    assert verdict.because == "no cell shows its source. Define `copy_small` in a cell, and hand over that."
+    assert verdict.because == "no cell shows its source. Define `copy_small` in a cell, and hand that over."
     text = "async def copy_small(source, target): open(target, 'wb').close()"
     assert "calling it runs nothing" in one.check(one.made(text)).because
 
@@ -441,7 +441,7 @@ def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch):
     one = exercise("02.chunks")
     monkeypatch.setattr(exercise_files.check(one.folder), "judge", judge)
     verdict = one.check(function("    return a"))
-    assert (verdict.cause, verdict.because) == ("not-checked", "the check could not be made: no space left")
+    assert (verdict.cause, verdict.because) == ("not-checked", "the check couldn't run: no space left")
 
 
 def test_hints_come_one_by_one_then_the_solution_after_a_try():

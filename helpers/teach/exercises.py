@@ -116,7 +116,7 @@ class Exercise:
         except NotCarried as slip:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
         except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …
-            why = f"the check could not be made: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
+            why = f"the check couldn't run: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
             verdict = Verdict("not yet", why, cause="not-checked")
         figures = tuple(short(figure, 100) for figure in verdict.figures)
         judged, recording = _elsewhere(source), attempt and attempt.recording
@@ -148,7 +148,7 @@ class Exercise:
         if self.solution_source is None:
             return _said(TEACHER_S)
         if not (now or self.attempts):
-            first = "Try first: one check is enough, and getting it wrong teaches more than reading it."
+            first = "Try first: one check is enough, and a wrong answer teaches more than reading the solution."
             return _said(f'{first} If you want it now: `exercise("{self.key}").solution(now=True)`.')
         return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
 

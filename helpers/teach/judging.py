@@ -187,7 +187,7 @@ class Attempt:
     def unharmed(self) -> None:
         """Raises NotYet("source-gone") or NotYet("source-changed") if a file that was handed out isn't as it was."""
         for path, made in self._handed_out.items():
-            name = "the source" if len(self._handed_out) == 1 else f"`{path.name}`"
+            name = "the file you were given" if len(self._handed_out) == 1 else f"`{path.name}`"
             now = None
             with suppress(FileNotFoundError, NotADirectoryError):
                 now = path.lstat()
@@ -199,8 +199,8 @@ class Attempt:
                 raise NotYet("source-changed", why)
             if not made.is_still(path):
                 at = None if made.seed is None else first_difference(path, self.twin(path))
-                where = "" if at is None else f", from byte {at:,} on"
-                raise NotYet("source-changed", f"{name} was changed{where}. Open it with `'rb'`.")
+                where = "" if at is None else f", first at byte {at:,}"
+                raise NotYet("source-changed", f"{name} was changed{where}. Open it read-only.")
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
@@ -209,8 +209,8 @@ class Attempt:
         if run.ended == "returned":
             raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "timed out":
-            why = f"it was still running after {self.timeout:.0f} s and was stopped. What ends it, or what is so slow?"
-            raise NotYet("still-running", why)
+            why = f"it was still running after {self.timeout:.0f} s and was stopped."
+            raise NotYet("still-running", f"{why} What should end it, or what makes it so slow?")
         if run.ended == "memory limit":
             taken = in_words(own_memory(run), "bytes")
             raise NotYet("memory-limit", f"it was stopped when it had taken {taken} of memory for itself.")
@@ -218,7 +218,10 @@ class Attempt:
         if run.ended == HID or (run.ending.startswith("raised PermissionError") and where.startswith(", when")):
             raise NotYet("unreadable", f"the check can't read what your function left. {READABLE}")
         if run.ended != "raised":
-            raise NotYet("crashed", f"its process ended ({run.ended}) before the function returned.")
+            raise NotYet(
+                "crashed",
+                f"its process ended ({run.ended}), in your function or while the check looked at what it returned.",
+            )
         if "File too large" in (run.error or ""):
             why = "it kept writing, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)
@@ -275,17 +278,15 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     if run.io.read_calls is not None:
         figures.append(in_unit(run.io.read_calls + run.io.write_calls, "calls"))
     figures = (*figures, in_words(run.wall, "seconds"))
+    kind = "anonymous and shared memory" if run.peak.shared else "anonymous memory"
+    kind, peak = (kind, own) if own is not None else ("memory on the heap", run.heap_peak)
+    if (peak or 0) > budget:
+        took = f"your function took {in_words(peak, 'bytes')} of {kind} at its peak; the budget is {limit}"
+        raise NotYet("too-much-memory", f"{done[0].lower()}{done[1:]}, but {took}.", figures, half)
     if own is not None:
-        peak, took = own, f"it took {in_words(own, 'bytes')} of anonymous memory at its peak"
-    else:
-        peak, took = run.heap_peak or 0, f"the heap alone took {in_words(run.heap_peak, 'bytes')}"
-    if peak > budget:
-        why = f"{done[0].lower()}{done[1:]}, but {took}; the budget is {limit}."
-        raise NotYet("too-much-memory", why, figures, half)
-    if own is not None:
-        return right(f"{done}, and it stayed within {limit} of anonymous memory.", figures)
-    counted = "the heap counter saw no more than that" if run.heap_peak is not None else "nor was the heap measured"
-    return right(f"{done}. Anonymous memory isn't measured here, so the budget wasn't checked; {counted}.", figures)
+        return right(f"{done}. Your function stayed within {limit} of {kind}.", figures)
+    counted = f"; the heap alone stayed within {limit}" if peak is not None else ", nor is the heap"
+    return right(f"{done}. Anonymous memory isn't measured here{counted}.", figures)
 
 
 def opened(path: Path) -> BinaryIO:
@@ -296,9 +297,9 @@ def opened(path: Path) -> BinaryIO:
         raise NotYet("no-file", f"there is no file `{path.name}`.") from None
     regular = stat.S_ISREG(status.st_mode)
     if stat.S_ISLNK(status.st_mode) or (regular and status.st_nlink > 1):
-        raise NotYet("link", f"`{path.name}` is another file by another name (a link), not a file of its own.")
+        raise NotYet("link", f"`{path.name}` is only another name for some other file (a link), not a file of its own.")
     if not regular:
-        raise NotYet("no-file", f"there is no file `{path.name}`: what has that name is a folder, a pipe or a device.")
+        raise NotYet("no-file", f"`{path.name}` isn't a file: it's a folder, a pipe or a device.")
     return _open(path)
 
 
@@ -392,7 +393,7 @@ def first_of(slips: Sequence[NotYet]) -> NotYet:
 
 def called(kind: str) -> str:
     """What a message calls a value of the type of that name: "nothing" for None."""
-    return "nothing" if kind == "NoneType" else f"`{kind}`"
+    return "nothing" if kind == "NoneType" else "an instance of " * kind.startswith("class ") + f"`{kind}`"
 
 
 def is_a_number(value: object) -> bool:

@@ -87,7 +87,7 @@ class Prediction(Lasting):
             if answer is None or not late:
                 on_disk = state.keep(FILE, self.key, answer)
             if not on_disk:
-                print("Your folder can't be written, so the prediction is kept only until this kernel ends.")
+                print("Your folder can't be written to, so the prediction is kept only until this kernel ends.")
         self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:

@@ -141,7 +141,7 @@ def handed_over(function: Any, name: str, key: str) -> Source:
         at, value = next(here, (len(program) - 1, ast.Name(called)))
         if source := source_of(program[: at + 1], at, value, name, in_kernel):
             return source
-    raise NotCarried(f"no cell shows its source. Define `{name}` in a cell, and hand over that.")
+    raise NotCarried(f"no cell shows its source. Define `{name}` in a cell, and hand that over.")
 
 
 def in_the_kernel() -> Collection[str]:

@@ -106,7 +106,7 @@ def misjudged(given: object, before: str, after: str) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         raise NotYet(
-            "other-type", f"it returned {given!r}. Return lent bytes gained, own bytes gained, one of {tuple(WORDS)}."
+            "other-type", f"it returned {given}. Return lent bytes gained, own bytes gained, and one of {tuple(WORDS)}."
         )
     gained, (said_lent, said_own, said_word) = gains(before, after), given
     lent = gained["RssFile"]
@@ -132,5 +132,5 @@ def miscounted(said_lent: float, said_own: float, before: str, after: str) -> tu
     if said_lent == gained["RssFile"] + gained["RssShmem"] and gained["RssShmem"]:
         return "shared-as-lent", "`RssShmem` isn't lent: no file holds these bytes."
     if said_lent == end["RssFile"] or said_own == end["RssAnon"] + end["RssShmem"]:
-        return "at-the-end", "That's what it had at the end. How much of it did it have before?"
+        return "at-the-end", "That's what it had at the end. How much of that did it have before?"
     return "wrong-bytes", "Which lines of the two texts make up each part?"

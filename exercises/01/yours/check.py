@@ -106,8 +106,8 @@ def whole_and_mapped(told: dict, size: int) -> None:
     if told["closed"]:
         raise NotYet("closed", "it returned a closed mapping. A `with` block closes it at the end.")
     if not told["mapped"]:
-        why = "A copy in your own memory has no lent pages. Map the file, and return the mapping."
-        raise NotYet("no-mapping", f"it returned {called(told['type'])}, and nothing in it is mapped. {why}")
+        why = "which isn't mapped. A copy in your own memory has no lent pages. Map the file, and return the mapping."
+        raise NotYet("no-mapping", f"it returned {called(told['type'])}, {why}")
     if told["length"] != size:
         raise NotYet("wrong-length", f"expected a mapping of {size:,} bytes, got {told['length'] or 0:,}.")
 

@@ -48,7 +48,7 @@ def equal(source: Path, target: Path) -> None:
     at, wanted, found = first_difference(source, target), source.stat().st_size, target.stat().st_size
     if at is None:
         return
-    begin = f"source and copy differ from byte {at:,} on."
+    begin = f"source and copy first differ at byte {at:,}."
     if at == found < wanted:
         why = (
             f"The copy ends there; {wanted - found:,} bytes are missing. One call may move less than you asked for: "

@@ -40,7 +40,7 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("no-bytearray", f"{why}. {OF_ITS_OWN}")
     at = first_difference(attempt.twin(source), into)
     if at is not None:
-        why = f"the bytearray and the file differ from byte {at:,} on. Did every byte arrive?"
+        why = f"the bytearray and the file first differ at byte {at:,}. Did every byte arrive?"
         raise NotYet("other-bytes", why)
     budget = max(int(1.1 * size), size + MiB)  # the interpreter itself takes some hundred KiB meanwhile
     return within(seen, budget, "The bytearray equals the file")

@@ -74,7 +74,7 @@ def misread(given: object, text: str) -> None:
     words = ", ".join(map(repr, WORDS))
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         raise NotYet(
-            "other-type", f"it returned {given!r}. Return three things: lent bytes, own bytes, one of {words}."
+            "other-type", f"it returned {given}. Return three things: lent bytes, own bytes, and one of {words}."
         )
     found = fields(text)
     lent, own = found["RssFile"], found["VmRSS"] - found["RssFile"]
@@ -83,9 +83,9 @@ def misread(given: object, text: str) -> None:
         found["VmRSS"]: "`VmRSS` is everything resident, lent or owned. High is not the same as owned: "
         f"of these {in_words(found['VmRSS'], 'bytes')}, {in_words(lent, 'bytes')} are the page cache's.",
         found["VmSize"]: "`VmSize` is address space: what was promised, not what's there.",
-        found["RssAnon"]: "You left out `RssShmem`. No file holds these bytes, so the kernel can't drop them.",
-        found["RssFile"] + found["RssShmem"]: "`RssShmem` isn't lent: no file holds these bytes, so the kernel can't "
-        "drop them.",
+        found["RssAnon"]: "That's `RssAnon`. `RssShmem` is own memory too: no file holds the bytes of either.",
+        found["RssFile"] + found["RssShmem"]: "That's `RssFile` and `RssShmem` together. Only `RssFile` is lent: no "
+        "file holds the bytes of `RssShmem`, so the kernel can't drop them.",
     }
     least, most = WORDS.get(given[2], (1, 0))
     share = lent / found["VmRSS"]

@@ -77,7 +77,7 @@ def the_right_bytes(found: bytes | str, wanted: bytes, positions: list[int]) -> 
         why = "these are the right bytes, but in the order of the file. Return them in the order of the positions."
         raise NotYet("order-of-the-file", why)
     wrong = sum(byte != other for byte, other in zip(found, wanted, strict=False))
-    why = f"expected {len(wanted)} bytes, got {len(found)}; {wrong} of them aren't the bytes at their positions."
+    why = f"expected {len(wanted)} bytes, got {len(found)}; {wrong} of them are wrong."
     raise NotYet("other-bytes", why)
 
 

@@ -16,7 +16,7 @@ LOADS = {  # the word for each, and what it does
     "read, cold": ("disk", "reads a whole cold file"),
     "map, cold": ("disk", "maps a cold file and walks through it"),
     "look up, cold": ("read-ahead", "looks up single bytes in the mapping of a cold file"),
-    "look up, advised, cold": ("disk", "does the same with the advice “random”"),
+    "look up, advised, cold": ("disk", "looks up single bytes in the mapping of a cold file, with the advice “random”"),
     "map, warm": ("faults", "maps a warm file and walks through it"),
     "look up, warm": ("faults", "looks up single bytes in the mapping of a warm file"),
     "read, warm": ("copy", "reads a whole warm file"),
@@ -31,7 +31,8 @@ LOADS = {  # the word for each, and what it does
 }
 CACHED = {"cold": 0, "a third warm": 0.3, "mostly warm": 0.8, "warm": 1}  # the share of a file, from its start
 CAUSES = {  # each word, and what to say if it was missed
-    "disk": "The bytes had to come first. Neither faults, nor calls, nor what was cached before tells how many came.",
+    "disk": "The bytes had to come from the disk first. Neither the faults, nor the calls, nor what was cached before "
+    "tells you how many did.",
     "read-ahead": "Most of what the program waited for, it never wanted.",
     "faults": "The bytes were already in memory. How did the program reach those that no call copied?",
     "copy": "Most of the bytes were already in memory, and nothing was left for faults to bring in.",

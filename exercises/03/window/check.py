@@ -83,7 +83,7 @@ def within_resident(run: Recording, files: int) -> Verdict:
         return right(f"The {files} sums are right, and never more than {resident} was resident.", figures)
     begin = f"the sums are right, but {resident} was resident at the peak; the budget is {allowed}."
     if own > RESIDENT / 2:
-        why = "Most of that is your own memory. How much of the file do you need in it at once?"
+        why = f"{in_words(own, 'bytes')} of that is your own memory. How much of the file do you need in it at once?"
         raise NotYet("too-much-memory", f"{begin} {why} (A running sum takes 8 bytes for each byte.)", figures)
     why = (
         "The kernel takes lent pages back only when memory is short. Until then every page you touched stays in your "

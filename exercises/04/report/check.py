@@ -122,7 +122,9 @@ def growth(crowd: Crowd, meter: str) -> int:
 def misread(given: object, *crowd: list[dict[str, int]]) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
-        raise NotYet("other-type", f"it returned {given!r}. Return two things: the bytes taken, one of {tuple(WORDS)}.")
+        raise NotYet(
+            "other-type", f"it returned {given}. Return two things: the bytes taken, and one of {tuple(WORDS)}."
+        )
     (said, said_word), taken, more = given, growth(crowd, "private_dirty"), growth(crowd, "rss")
     word_is_right = WORDS.get(said_word) == (taken > GROWN * COUNT, more > GROWN * COUNT)
     if said != taken:
@@ -142,6 +144,6 @@ def miscounted(said: float, crowd: Crowd) -> tuple[str, str]:
         why = f"That is the growth of {' or '.join(meters)}, which counts shared pages too, in full or in part."
         return "wrong-meter", why
     if said == sum(worker["private_dirty"] for worker in crowd[1]):
-        return "at-the-end", "That's what they have at the end. How much of it did they have before?"
+        return "at-the-end", "That's what they have at the end. How much of that did they have before?"
     why = "Which of the four figures counts what a process changed and shares with nobody? Add it up over all workers."
     return "wrong-taken", why

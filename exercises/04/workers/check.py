@@ -43,7 +43,7 @@ def judge(attempt: Attempt) -> Verdict:
     if without := maps.why_not():
         if not told["mapped"]:
             raise NotYet("own-copy", OWN)
-        done = "The array is right, and it's mapped. What workers share isn't measured here, nor was the budget"
+        done = "The array is right, and it's mapped. What workers share, and so the budget, can't be checked here"
         return right(f"{done}: {without}", (f"{data.size:,} numbers",))
     crowd = attempt.workers(run, path, count=COUNT, modules=["numpy"])
     if path.stat().st_mtime_ns != written:
@@ -51,7 +51,9 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("source-changed", why)
     for row in crowd.rows:
         if row.ended != "returned":
-            raise NotYet("not-at-once", f"a single worker returned, but of {COUNT} at once, {row.name} {row.ended}.")
+            raise NotYet(
+                "not-at-once", f"a single worker returned, but with {COUNT} at once, {row.name} didn't ({row.ended})."
+            )
         the_array(row.value, data)
     pss, anonymous = crowd.total("pss"), crowd.total("anonymous")
     figures = (

@@ -122,7 +122,7 @@ def taken(report: dict) -> int:
 def misread(said: object, wanted: str, report: dict) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the report gives it away."""
     if not isinstance(said, tuple) or len(said) != 2 or not is_a_number(said[0]):
-        raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said!r}.")
+        raise NotYet("other-type", f"expected the bytes taken and one of {', '.join(WORDS)}; got {said}.")
     if said[0] != taken(report) and not (said[0] == 0 and wanted == "view"):
         before, after = report["anonymous"]
         half = "the words" if said[1] == wanted else ""

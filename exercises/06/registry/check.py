@@ -210,5 +210,5 @@ def judge(attempt: Attempt) -> Verdict:
             "through the value's base classes instead, and look each of them up."
         )
         raise NotYet("walks-the-table", why, figures, half="every value gets its function")
-    done = f"Every value gets its function, and with {MANY} types registered that costs what it costs with {FEW}."
+    done = f"Every value gets its function, and a `run` with {MANY} types registered costs about as much as with {FEW}."
     return right(f"{done} This is what `functools.singledispatch` does.", figures)

@@ -14,6 +14,7 @@ from helpers.units import MiB, in_words
 
 ALONE = True  # it measures time
 TIMES, COUNT = 20, 5_000
+RETURNS = "total() -> "  # before the type of what isn't a number
 CUTS, ROUNDS = (0.0, 0.25, 0.625), 40  # how often the loop is timed
 CALLS = 1_000  # of `total`
 # Other programs' time doesn't count, except on Windows, whose process_time ticks every 16 ms. The clock gets into the
@@ -86,8 +87,8 @@ def totals_of(layout, name: str, shapes: list) -> list[float] | str:
         if len(error.args) <= 1:  # tells the student which mix raised it
             error.args = (f"{error} (for {name})",)
         raise
-    other = next((value for value in found if getattr(value, "ndim", 0) or not hasattr(value, "__float__")), None)
-    return [float(value) for value in found] if other is None else f"`total` that returns {type(other).__name__}"
+    others = [value for value in found if getattr(value, "ndim", 0) or not hasattr(value, "__float__")]
+    return RETURNS + type(others[0]).__name__ if others else [float(value) for value in found]
 
 
 def timed(layout, seed: int, cuts: list[float], fast: float) -> tuple[float, list[float]]:
@@ -137,9 +138,9 @@ def judge(attempt: Attempt) -> Verdict:
     )
     if faster < TIMES:
         why = (
-            f"the totals are right, but `total` is {faster:.2g} times as fast as the loop; expected {TIMES} times. Is "
-            "something still done shape by shape, or at every call? Whatever doesn't depend on `cut` belongs in "
-            "`layout`, whose time doesn't count."
+            f"the totals are right, but `total` is only {faster:.3g} times as fast as the loop; expected at least "
+            f"{TIMES} times. Is something still done shape by shape, or at every call? Whatever doesn't depend on "
+            "`cut` belongs in `layout`, whose time doesn't count."
         )
         raise NotYet("too-slow", why, figures)
     done = f"The totals are right, and for {count:,} mixed shapes `total` is {faster:,.0f} times as fast as a loop"
@@ -149,7 +150,8 @@ def judge(attempt: Attempt) -> Verdict:
 def must_be_totals(found: list[float] | str, cuts: Sequence[float], right: list[float], begin: str) -> None:
     """Raises NotYet for a wrong total, and says what kind of slip makes it, if that shows."""
     if isinstance(found, str):
-        raise NotYet("other-type", f"{begin} expected a function that returns a number, got {called(found)}.")
+        got = "a `total` that returns " * found.startswith(RETURNS) + called(found.removeprefix(RETURNS))
+        raise NotYet("other-type", f"{begin} expected a function that returns a number, got {got}.")
     are_near = all(abs(got - wanted) < 1e-6 * max(right) for got, wanted in zip(found, right, strict=True))
     for cut, got, wanted in zip(cuts, found, right, strict=True):
         if isclose(got, wanted, rel_tol=1e-9, abs_tol=1e-12):

@@ -65,7 +65,9 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("still-mapped", why)
     if still:
         raise NotYet("still-open", "the array owns its bytes, but you left a file open. Close what you opened.")
-    return within(seen, MiB, "The tensors are right and own their bytes, and nothing of the file is left")
+    return within(
+        seen, MiB, "The tensors are right and own their bytes, and nothing of the file is still mapped or open"
+    )
 
 
 def model(path: Path, layers: int) -> tuple[Path, dict[str, np.ndarray]]:

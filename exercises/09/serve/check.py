@@ -69,8 +69,9 @@ def as_wanted(answers: list | str, wanted: list[np.ndarray]) -> None:
             raise NotYet("no-vector", f"answer {number}: expected {expected}, got {got}.")
         off = float(np.abs(answer - right).max() / right.max())
         if TOLERANCE < off < 0.1:
-            why = f"answer {number} is off by {off:.1e} of its largest number. Three digits are right, as many as"
-            raise NotYet("half-precision", f"{why} float16 has: somewhere float16 is multiplied by float16. {HALF}")
+            why = "Is float16 multiplied by float16 somewhere, or a float32 weight stored as float16?"
+            why = f"answer {number} is off by {off:.1e} of its largest number, too much for float32. {why} {HALF}"
+            raise NotYet("half-precision", why)
         if not off <= TOLERANCE:  # so NaN is wrong too
             why = (
                 f"all {LAYERS} layers of the model that was asked for, in order, each with `max(weight @ x + bias, 0)`"

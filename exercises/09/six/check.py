@@ -144,7 +144,7 @@ def misread(given: object, expected: tuple[int, str], size: int, before: Moment,
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         words = ", ".join(map(repr, CAUSES))
-        raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given!r}.")
+        raise NotYet("no-pair", f"expected the bytes needed and one of {words}, got {given}.")
     (needed, word), (own, shared, gone) = expected, held(before, after)
     got = in_words(given[0], "bytes")
     half, bytes_are_right = "the words" if given[1] == word else "", abs(given[0] - needed) <= ABOUT

@@ -15,7 +15,7 @@ from helpers.units import MiB, in_words
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin
 REFUSED = "damaged files are refused"
-FAR_APART = ("ends within its header", "has another version", "has a damaged header, which only the checksum tells")
+FAR_APART = ("ends within its header", "has another version", "has a damaged header, which only the checksum shows")
 
 
 def run(function, paths: list[Path], np) -> list[tuple]:
@@ -161,10 +161,10 @@ def bad_snapshots() -> dict[str, bytes]:
         "has version 0": snapshot(numbers, version=0),
         "comes from a machine with the other byte order": snapshot(numbers.byteswap(), order=0x04030201),
         "has no byte order mark": snapshot(numbers, order=0),
-        "has a damaged header, which only the checksum tells": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
+        "has a damaged header, which only the checksum shows": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
         "has its numbers inside the header": snapshot(numbers, 8 * (1 + pick(4))),
-        "has its numbers at an odd place": snapshot(numbers, FIRST + 1 + pick(7)),
-        "has 2^61 numbers, says its header": snapshot(numbers, more=2**61),
+        "has numbers that don't begin at a multiple of 8": snapshot(numbers, FIRST + 1 + pick(7)),
+        "claims to have more than 2^61 numbers": snapshot(numbers, more=2**61),
         "was cut short": good[: -1 - pick(64)],
         "is a byte longer than its header says": good + bytes([pick(256)]),
         "has a number after its end": snapshot(np.append(numbers, 1.0), more=-1),

@@ -165,9 +165,11 @@ def judge(attempt: Attempt) -> Verdict:
     try:
         replaced(seen.value["small"], folder / "small" / "weights.bin", few)
     except NotYet as slip:
-        raise NotYet(slip.cause, f"an array of {SMALL:,} numbers: {slip.because}") from None
+        raise NotYet(slip.cause, f"for an array of {SMALL:,} numbers: {slip.because}") from None
     safe(seen.value, folder, before)
-    done = "The old file stays whole for its readers, the new comes all at once, and a failure leaves nothing behind"
+    done = (
+        "The old file stays whole for its readers, the new one comes all at once, and a failure leaves nothing behind"
+    )
     verdict, now = within(seen, BUDGET, done, half="it's safe"), stat.S_IMODE(target.stat().st_mode)
     more = f" (The old file had mode {mode:o}, the new file has {now:o}; `shutil.copymode` fixes that.)"
     return replace(verdict, because=verdict.because + (more if now != mode else ""))
@@ -176,7 +178,7 @@ def judge(attempt: Attempt) -> Verdict:
 def replaced(told: dict, target: Path, twin: Path) -> None:
     """Raises NotYet unless the new file came whole, in one step, from the disk, and alone."""
     if told["gap"]:
-        why = "for a moment there was no file: opening it raised FileNotFoundError. `os.replace` leaves no such gap."
+        why = "for a moment there was no file: opening it would have failed. `os.replace` leaves no such gap."
         raise NotYet("no-file", why)
     if not all(told["whole"]):
         why = "for a moment only part of the new file was there. Give it the name once it's whole."

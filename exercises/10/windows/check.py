@@ -21,7 +21,7 @@ EXPORTED = (
     "the view go before the mapping closes."
 )
 EXISTS = "Cannot create a file when that file already exists"  # Windows says so, error 183
-RENAMED = "on Windows, `os.rename` refuses a name that exists. `os.replace` takes it on every system."
+RENAMED = "on Windows, `os.rename` refuses a name that already exists. `os.replace` replaces the file on every system."
 
 
 # --- in the student's process ---------------------------------------------------------------------------------
@@ -135,7 +135,8 @@ def judge(attempt: Attempt) -> Verdict:
     if still:
         how = min(still)
         raise NotYet(f"still-{how}", f"when all calls had returned, a file was still {how}. Keep a copy, nothing else.")
-    verdict = within(seen, BUDGET, "You hold nothing of the old file, wait for another reader, and give up in time")
+    done = "You hold nothing of the old file, wait while another program has it, and give up in time"
+    verdict = within(seen, BUDGET, done)
     if os.name != "nt" and maps.why_not():
         more = " This machine can't tell whether you still had a mapping open; Windows can."
         return replace(verdict, because=verdict.because + more)
@@ -156,7 +157,8 @@ def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
     if end["raised"]:
         held = end["held"] or "held"
         why = (
-            f"nobody else had the file, but you still had it {held} when you replaced it. `with` closes a file. "
+            f"nobody else had the file, but you still had it {end['held'] or 'open or mapped'} when you tried to "
+            "replace it. `with` closes a file. "
             "A view keeps its mapping: `[:]` makes another view, and an `np.memmap` that still has a name is a view "
             "too. `.copy()` what you need, and let go of the rest before you replace."
         )

@@ -25,12 +25,12 @@ SLIPS = {
     "no-with": "`lend` returned {}, which can't be used in a `with`.",
     "no-mapping": "`with cache.lend(path) as model` gave {}. Lend the mapping itself, as `load` returned it.",
     "swallowed": "a block raised an exception, and it never reached the caller.",
-    "unmapped-while-lent": "{} was still lent, and you had unmapped it. Count the loans: a model can be lent twice.",
-    "loaded-again": "{} was mapped, and you loaded it again.",
+    "unmapped-while-lent": "`{}` was still lent, and you had unmapped it. Count the loans: a model can be lent twice.",
+    "loaded-again": "`{}` was mapped, and you loaded it again.",
     "not-given-back": "a block raised an exception, and its model counts as lent for ever. What runs in any case?",
-    "still-mapped": "{} should have been unmapped: it wasn't lent, and there were more than two.",
-    "not-kept": "{} wasn't there any more, although there was room for it: the next request would load it again.",
-    "another-unmapped": "you kept {}, and unmapped a model that was lent later.",
+    "still-mapped": "`{}` should have been unmapped: it wasn't lent, and more than two models were mapped.",
+    "not-kept": "`{}` wasn't there any more, although there was room for it: the next request would load it again.",
+    "another-unmapped": "you kept `{}`, and unmapped a model that was lent later.",
 }
 
 
@@ -135,5 +135,5 @@ def slip(steps: str, end: dict, there: set[str], begins: dict[str, bytes]) -> tu
 
 def in_words(steps: str) -> str:
     """An order of lending, in words."""
-    does = {"+": "{} lent", "-": "{} given back", "!": "{} given back by an exception"}
+    does = {"+": "lending `{}`", "-": "giving back `{}`", "!": "leaving the block of `{}` by an exception"}
     return ", ".join(does[what].format(letter) for what, letter in steps.split())

@@ -178,7 +178,7 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("left-beside", "all is published, but a file was left beside the model.")
     went_on(told, folder, digest(small))
     failed(told, folder / "full", before)
-    done = f"It was killed at {told['kills']} moments: always the old model or the new, and then it went on"
+    done = f"It was killed at {told['kills']} moments: the old model or the new one was there, and the next call worked"
     return within(attempt.recording, BUDGET, done, half="it's safe")
 
 
@@ -243,5 +243,6 @@ def failed(told: dict, folder: Path, before: bytes) -> None:
         )
     if [file.name for file in folder.iterdir()] != [NAME] or digest(folder / NAME) != before:
         names = sorted(file.name for file in folder.iterdir())
-        why = f"the disk was full: expected the old file and nothing beside it, got {', '.join(names)}."
+        got = "other bytes in it" if names == [NAME] else ", ".join(names)
+        why = f"the disk was full: expected the old file and nothing beside it, got {got}."
         raise NotYet("left-after-failure", f"{why} Code that must run after an exception belongs in a `finally`.")

@@ -14,12 +14,12 @@ KINDS = {  # a service whose workers …
     "fine": "all map the current version only",
     "others": "map the current version, and other files whose names are gone",
     "idle": "map the current version, but for two that map the one before",
-    "old and older": "map four versions, each worker another one",
+    "old and older": "map four versions, each worker a different one",
     "same": "all map the first version only",
     "pieces": "map the current version, but for one that maps the first, in pieces and twice",
     "kept": "map the current version, and one of them all the others too",
     "all keep": "all map the current version, and the first too",
-    "mixed": "map the current version, one of them the first too, but for one that maps the third only",
+    "mixed": "map the current version, except for one that maps only the third; another maps the first as well",
 }
 MAPPED = {  # the versions that each worker maps; + in pieces and twice too, * and other files
     "fine": ("4", "4", "4", "4"),
@@ -37,7 +37,7 @@ OTHERWISE = {"others": "other-files", "pieces": "part-of-a-file"}  # what a wron
 SLIPS = {
     "each-worker": "You counted a file once for each worker that maps it, but its blocks lie on the disk once.",
     "one-for-each-name": "There's more than one old version, and all have the same path. The inode tells them apart.",
-    "current-counted": "You counted the current version too. Its name isn't gone: deleting it would hold more.",
+    "current-counted": "You counted the current version too. It still has its name, so it isn't an old version.",
     "other-files": "You counted a file that isn't in this folder. `/memfd:…` is no file on a disk at all, and the "
     "name of another folder may begin like this one's.",
     "part-of-a-file": "One file is mapped in pieces, and one piece twice. Whoever maps a file here maps all of it: how "
@@ -82,7 +82,7 @@ def misread(given: object, expected: tuple, *case: object) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the number gives it away."""
     (wanted, word, told, otherwise), words = expected, ("kept", "idle", "fine")
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
-        raise NotYet("other-type", f"it returned {given!r}. Return two things: bytes, and one of {words}.")
+        raise NotYet("other-type", f"it returned {given}. Return two things: bytes, and one of {words}.")
     if given[0] != wanted:
         cause = told.get(given[0], otherwise)
         why = f"expected {wanted:,} bytes, got {given[0]:,}. {SLIPS[cause]}"

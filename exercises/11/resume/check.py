@@ -28,7 +28,7 @@ SLIPS = {
     "`Upload-Offset` says where to go on, and `Upload-Complete` whether anything is missing.",
     "not-asked": "you went on at byte {first:,}, but the server had only {there:,} bytes. What `send` has taken may be "
     "lost when the line breaks, and a server may lose what it had. Only the server knows: ask it each time.",
-    "wrong-range": "a PUT said `Content-Range: {said}` and brought {length} bytes. In `bytes first-last/size` the last "
+    "wrong-range": "a PUT {said} and brought {length} bytes. In `bytes first-last/size` the last "
     "byte is included, and the size is the whole file's.",
     "no-length": "a PUT had no `Content-Length`. Without it http.client sends an open file in chunks, and the server "
     "can't know whether all of it has come.",
@@ -90,7 +90,8 @@ class Upload:
             refuse("no-length")
         first, last, size = map(int, found.groups()) if (found := RANGE.fullmatch(said)) else (0, -1, -1)
         if size != self.size or not first <= last < size or length != str(last + 1 - first):
-            refuse("wrong-range", said=said[:60], length=length[:20])
+            what = f"said `Content-Range: {said[:60]}`" if "Content-Range" in headers else "had no `Content-Range`"
+            refuse("wrong-range", said=what, length=length[:20])
         told, self.told = self.told, None
         if not self.complete and first == told < self.there:
             return None
