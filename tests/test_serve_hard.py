@@ -23,6 +23,7 @@ from serving import PICTURES, ask, begun, expected, model, part, put, raw, read,
 from helpers.folders import ROOT
 from helpers.ideas.safetensors import save
 from helpers.serve import Running, serve
+from helpers.serve.supervisor import RESTART_PAUSE_S
 from helpers.serve.uploads import STALE_S, receive
 from helpers.serve.validation import Part, Refused
 
@@ -238,6 +239,21 @@ def test_workers_end_with_a_killed_watcher(tmp_path: Path):
         workers = psutil.Process(running.pid).children()
         os.kill(running.pid, signal.SIGKILL)
         assert len(workers) == 2 and until(lambda: not any(process.is_running() for process in workers))
+
+
+@pytest.mark.measured
+def test_a_worker_that_has_lived_is_replaced_at_once(tmp_path: Path):
+    """Best of five. Only one that dies young has to wait."""
+    waits = []
+    with serve(tmp_path, workers=1) as running:
+        for _ in range(5):
+            time.sleep(2 * RESTART_PAUSE_S)
+            (worker,) = alive(running.pid)
+            os.kill(worker, signal.SIGKILL)
+            began = time.monotonic()
+            assert until(lambda old=worker: alive(running.pid) not in ([], [old]))
+            waits.append(time.monotonic() - began)
+    assert min(waits) < RESTART_PAUSE_S, waits
 
 
 def test_missing_folder_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]):

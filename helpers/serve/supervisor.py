@@ -1,8 +1,7 @@
 """The process that watches the workers: it forks them, and replaces one that dies. And what a worker does.
 
-All workers share a port, and the model's pages. They are forked once everything is imported, so one that dies is
-replaced within a tenth of a second. A worker ends when the other end of its pipe closes: by the watcher, or by the
-watcher's death.
+All workers share a port, and the model's pages. They are forked once all is imported, so one that dies is replaced at
+once, unless it had only just begun. A worker ends when the watcher closes the other end of its pipe, or dies.
 
 A worker can have a budget: how much memory of its own it may take. The kernel refuses more (RLIMIT_DATA, setrlimit(2)).
 The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
@@ -41,7 +40,7 @@ from ..units import KiB, MiB
 from .app import Scoreboard, Service
 from .wire import Protocol
 
-RESTART_PAUSE_S = 0.1  # or workers that can't live would take all the processor's time
+RESTART_PAUSE_S = 0.1  # after its start; or workers that can't live would take all the processor's time
 FORK_PAUSE_S = 1.0
 POLL_S = 0.02
 SMALLEST_BUDGET = 8 * MiB  # for an upload, and for the little things of every request
@@ -65,7 +64,7 @@ class Place:
         pid, status = os.waitpid(self.pid, os.WNOHANG) if self.pid else (0, 0)
         if not pid:
             return None
-        self.pid, self.due = 0, time.monotonic() + RESTART_PAUSE_S
+        self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
 
@@ -88,6 +87,7 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
                 if not place.pid and time.monotonic() >= place.due:
                     try:
                         place.pid = fork(Service(folder, scoreboard, worker), sockets[worker], alive, budget)
+                        place.due = time.monotonic() + RESTART_PAUSE_S
                         scoreboard.started(worker, place.pid)
                     except OSError as error:  # too many processes, or no memory: the other workers go on
                         print(f"no new worker, until a later try: {error}", file=sys.stderr)
