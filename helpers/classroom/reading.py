@@ -186,8 +186,8 @@ class _LimitedReads:
 def one_line(text: str, most: int | None = None) -> str:
     """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be seen (some of that
     turns the text after it around: UAX #9, "Explicit Directional Formatting") but JOINERS; cut to `most` characters."""
-    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " ", "Cn": UNKNOWN, "Co": UNKNOWN, "Cs": UNKNOWN}
-    kept = (c if c.isprintable() or c in JOINERS else instead[unicodedata.category(c)] for c in text)
+    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
+    kept = (c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN) for c in text)
     shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))
     return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 

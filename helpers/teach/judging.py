@@ -285,8 +285,8 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
         raise NotYet("too-much-memory", f"{done[0].lower()}{done[1:]}, but {took}.", figures, half)
     if own is not None:
         return right(f"{done}. Your function stayed within {limit} of {kind}.", figures)
-    counted = f"; the heap alone stayed within {limit}" if peak is not None else ", nor is the heap"
-    return right(f"{done}. Anonymous memory isn't measured here{counted}.", figures)
+    counted = f"the heap alone stayed within {limit}" if peak is not None else "so the budget wasn't checked"
+    return right(f"{done}. Anonymous memory isn't measured here; {counted}.", figures)
 
 
 def opened(path: Path) -> BinaryIO:

@@ -155,14 +155,13 @@ def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:
         why = "another program had the file mapped when you tried, and you gave up at once. Wait, and try again."
         raise NotYet("tried-once", why)
     if end["raised"]:
-        held = end["held"] or "held"
+        held = end["held"]
         why = (
-            f"nobody else had the file, but you still had it {end['held'] or 'open or mapped'} when you tried to "
-            "replace it. `with` closes a file. "
-            "A view keeps its mapping: `[:]` makes another view, and an `np.memmap` that still has a name is a view "
-            "too. `.copy()` what you need, and let go of the rest before you replace."
+            f"nobody else had the file, but you still had it {held or 'open or mapped'} when you tried to replace it. "
+            "`with` closes a file. A view keeps its mapping: `[:]` makes another view, and an `np.memmap` that still "
+            "has a name is a view too. `.copy()` what you need, and let go of the rest before you replace."
         )
-        raise NotYet(f"still-{held}", why)
+        raise NotYet(f"still-{held or 'held'}", why)
     at_most_so_often(end)
     if end["removed"]:
         why = "you took the old file's name away before the new file got it. `os.replace` does both in one step."

@@ -241,8 +241,8 @@ def failed(told: dict, folder: Path, before: bytes) -> None:
         raise NotYet(
             "swallowed", "the disk was full, and `publish` returned as if all were well. The caller must know."
         )
-    if [file.name for file in folder.iterdir()] != [NAME] or digest(folder / NAME) != before:
-        names = sorted(file.name for file in folder.iterdir())
+    names = sorted(file.name for file in folder.iterdir())
+    if names != [NAME] or digest(folder / NAME) != before:
         got = "other bytes in it" if names == [NAME] else ", ".join(names)
         why = f"the disk was full: expected the old file and nothing beside it, got {got}."
         raise NotYet("left-after-failure", f"{why} Code that must run after an exception belongs in a `finally`.")
