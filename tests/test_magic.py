@@ -139,7 +139,7 @@ def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words:
         ("book = open('file.bin', 'rb')", "book.read()", "`book`, a BufferedReader that the line uses"),
         ("lock = threading.Lock()", "lock.locked()", "`lock`, a lock that the line uses"),
         ("v = np.memmap('file.bin', np.uint8, 'r')", "v.sum()", "`v`, a memmap that the line uses, can't be carried to "
-         "a fresh process: it shows a mapped file, and what arrived there would be a copy in memory"),
+         "a fresh process: it shows a mapped file or shared memory, and what arrived there would be a copy"),
         ("v = memoryview(mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ))", "len(v)",
          "`v`, a memoryview that the line uses, can't be carried to a fresh process: it shows a mapped file"),
         ("book = open('file.bin', 'rb')\ndef f(n): return g(n)\ndef g(n): return f(n - 1) if n else book.read()",

@@ -19,8 +19,9 @@ from typing import Any, BinaryIO
 import psutil
 
 from ..units import KiB, MiB
-from .child import LOST, dump, shortened
+from .child import LOST, shortened
 from .parcel import receive, unpacked
+from .travel import dump
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX = sys.platform == "linux"

@@ -6,7 +6,6 @@ process. What it uses of the notebook travels by value, as it is now, and is the
 
 import ast
 import dis
-import io
 import linecache
 import re
 import traceback
@@ -15,8 +14,6 @@ from textwrap import shorten
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
-import cloudpickle
-import numpy as np
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
@@ -25,8 +22,8 @@ from IPython.utils.process import arg_split
 
 from ..measure.recording import METERS
 from ..measure.run import compare
-from ..measure.whereabouts import where
-from ..owners import is_a, mapping_under
+from ..measure.travel import Pickler
+from ..owners import is_a
 from ..units import in_words
 from .curves import curves
 from .meters import Table
@@ -37,8 +34,6 @@ NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
 }
-MAPPED = "it shows a mapped file, and what arrived there would be a copy in memory of its own"
-OPEN = "it is an open file, and what arrived there would be a copy of its text"
 INSTEAD = "Pass a path, and open or make it in what you measure"
 
 
@@ -166,15 +161,14 @@ class Measuring(Magics):
 def not_carried(function: FunctionType, user: str, seen: frozenset[int] = frozenset()) -> Iterator[str]:
     """A sentence for each global that can't be pickled, with the reason and a remedy; first what its functions use.
 
-    cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that. And it carries
-    two things without a word, as something else: a mapped file as a copy in memory, an open text file as its text.
+    cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that.
 
     user  what the sentence calls the function: "the cell"
     """
     for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
         value = function.__globals__[name]
         try:
-            _Trial().dump(value)
+            Pickler(SimpleNamespace(write=len), buffer_callback=lambda _: None).dump(value)
         except Exception as error:
             if is_a(value, FunctionType) and id(value) not in seen:
                 yield from not_carried(value, f"`{name}`", seen | {id(value)})
@@ -186,17 +180,3 @@ def global_names(code: CodeType) -> set[str]:
     """The global names that this code looks up, and the code of functions and classes in it."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return names.union(*(global_names(const) for const in code.co_consts if isinstance(const, CodeType)))
-
-
-class _Trial(cloudpickle.Pickler):
-    def __init__(self):
-        super().__init__(SimpleNamespace(write=len), protocol=5, buffer_callback=lambda _: None)
-
-    def persistent_id(self, value: Any) -> None:
-        if is_a(value, (np.ndarray, memoryview)) and mapping_under(value) is not None:
-            raise TypeError(MAPPED)
-        kind = type(value)  # only the address tells whether a buffer of pyarrow's lies in a mapped file
-        if (kind.__module__, kind.__name__) == ("pyarrow.lib", "Buffer") and where(memoryview(value)).memory == "file":
-            raise TypeError(MAPPED)
-        if is_a(value, io.TextIOWrapper):
-            raise TypeError(OPEN)
