@@ -27,6 +27,8 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
     frame = pd.DataFrame(base, columns=["x", "y"], copy=False)
     parts = where(frame)
     assert list(parts) == ["x, y", "index"] and "start, stop and step" in parts["index"]
+    assert where(frame)["index"] and frame.index.values is not None
+    assert where(frame)["index"].address == frame.index.values.ctypes.data, "now there is an array"
     block = parts["x, y"]
     assert (block.address, block.layout) == (base.ctypes.data, f"float64 (2, {N}), F order")
     assert block.note == "a block, a row of it for each of 2 columns" and block.owners[-1][0] == "ndarray"
@@ -34,7 +36,7 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
     values = where(series)["values"]
     assert values.address == base.ctypes.data and values.nbytes == 8 * N and values.size == 16 * N - 8
     for shared in (values, where(frame)["x, y"]):
-        assert "another frame, series or index sees it too, until it's written (copy-on-write)" in shared.note
+        assert "copy-on-write: another frame, series or index sees it too" in shared.note
     series.iloc[0] = 5
     assert where(series)["values"].address != base.ctypes.data and "copy-on-write" not in repr(where(series))
     wide = where(pd.DataFrame(np.zeros((3, 100))))
@@ -86,6 +88,7 @@ def arrow_arrays(pa) -> dict:
         "string": pa.array(["a", None]),
         "view": pa.array(["a", None, "long enough to lie elsewhere"], pa.string_view()),
         "list": pa.array([[1], None, [2, 3]]),
+        "spans": pa.array([[1], None, [2, 3]], pa.list_view(pa.int64())),
         "fixed": pa.array([[1, 2], None], pa.list_(pa.int8(), 2)),
         "views": pa.array([["long enough to lie elsewhere"], None], pa.list_(pa.string_view())),
         "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None}]),
@@ -103,6 +106,7 @@ KINDS = {
     "string": ["validity", "offsets", "data"],
     "view": ["validity", "views", "data 0"],
     "list": ["validity", "offsets", "values, data"],
+    "spans": ["validity", "offsets", "sizes", "values, data"],
     "fixed": ["validity", "values, validity", "values, data"],
     "views": ["validity", "offsets", "values, views", "values, data 0"],
     "struct": ["validity", "a, validity", "a, data", "b, validity", "b, offsets", "b, data"],
@@ -159,8 +163,8 @@ def test_polars_buffers_are_its_own_and_not_copies():
     pytest.importorskip("pyarrow")
     numbers = np.arange(N, dtype=np.float64)
     frame = pl.DataFrame({"a": numbers, "t": ["a text that is longer than a view"] * N, "n": [1, None] * (N // 2)})
-    before = in_memory()
-    parts, again = where(frame), where(frame)
+    parts, before = where(frame), in_memory()
+    again = where(frame)
     assert in_memory() - before < MiB
     assert {"a, data", "t, views", "t, data 0", "n, validity", "n, data"} <= set(parts)
     for name, part in parts.items():

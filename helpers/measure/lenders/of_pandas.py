@@ -29,6 +29,11 @@ def index(x: Any) -> Iterator[tuple]:
     yield "", x._data, _seen(x._references)
 
 
+def counted(x: Any) -> Iterator[tuple]:
+    made = x._cache.get("_data")
+    yield "", f"start, stop and step, no array: {x!r}" if made is None else made
+
+
 def many_levels(x: Any) -> Iterator[tuple]:
     for place, (name, codes, level) in enumerate(zip(x.names, x.codes, x._levels, strict=True)):
         yield f"{place if name is None else name}, codes", codes
@@ -46,13 +51,13 @@ def extension(x: Any) -> Iterator[tuple]:
 
 def _seen(references: Any) -> str:
     others = references is not None and references.has_reference()
-    return "another frame, series or index sees it too, until it's written (copy-on-write)" if others else ""
+    return "copy-on-write: another frame, series or index sees it too" if others else ""
 
 
 LENDERS = {
     "DataFrame": frame,
     "Series": series,
-    "RangeIndex": lambda x: [("", f"start, stop and step, no array: {x!r}")],
+    "RangeIndex": counted,
     "MultiIndex": many_levels,
     "Index": index,
     "ExtensionArray": extension,

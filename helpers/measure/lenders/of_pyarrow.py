@@ -8,6 +8,7 @@ from typing import Any
 from ..whereabouts import Whereabouts, of_buffer
 
 VALIDITY, OFFSETS = ("validity",), ("validity", "offsets")
+VIEWS = ("string_view", "binary_view")  # with as many buffers of data as they need
 BYTES = ("validity", "offsets", "data"), ()
 # Of a type: its own buffers, and the attributes of its children.
 KINDS = {
@@ -37,7 +38,7 @@ def array(x: Any) -> Iterator[tuple]:
     own, children = KINDS.get(name, (("validity", "data"), ()))
     fields = x.type.num_fields
     buffers = x.buffers()[: len(own)] if fields or children else x.buffers()
-    roles = chain(("validity", "views"), map("data {}".format, count())) if name.endswith("_view") else own
+    roles = chain(("validity", "views"), map("data {}".format, count())) if name in VIEWS else own
     shown = f"{x.type}, elements {x.offset:,} to {x.offset + len(x):,}"
     yield from ((role, buffer, shown) for role, buffer in zip(roles, buffers, strict=False) if buffer is not None)
     yield from ((role, getattr(x, role)) for role in children)

@@ -18,33 +18,31 @@ LAYOUTS = {
 
 
 def tensor(x: Any) -> Whereabouts | Iterator[tuple]:
-    if x.is_nested and str(x.layout) == "torch.strided":
-        return ((str(place), one) for place, one in enumerate(x.unbind()))
     if str(x.layout) != "torch.strided":
         return ((name.strip("_"), getattr(x, name)()) for name in LAYOUTS.get(str(x.layout), ()))
+    if x.is_nested:
+        return ((str(place), one) for place, one in enumerate(x.unbind()))
     if x.device.type != "cpu":
         return iter([("elements", f"on {x.device}, not in this process's memory; where(x.cpu()) shows a copy")])
+    return dense(x)
+
+
+def dense(x: Any) -> Whereabouts:
     if not x.numel():
         raise ValueError(f"an empty {type(x).__name__} has no bytes: there is nothing to look at")
-    item, storage = x.element_size(), x.untyped_storage()
+    item, kind = x.element_size(), str(x.dtype).removeprefix("torch.")
     strides = [step * item for step in x.stride()]
     size = item + sum(step * (length - 1) for step, length in zip(strides, x.shape, strict=True))
     in_f_order = x.detach().permute(*reversed(range(x.ndim))).is_contiguous()
-    return replace(
-        at(x.data_ptr(), size, _owners(x, storage), writable=True),
-        nbytes=x.numel() * item,
-        layout=layout(str(x.dtype).removeprefix("torch."), x.shape, strides, x.is_contiguous(), in_f_order),
-        note="pinned" if _pinned(x) else "",
-    )
+    lies = layout(kind, x.shape, strides, x.is_contiguous(), in_f_order)
+    note = "pinned" if _pinned(x) else ""
+    return replace(at(x.data_ptr(), size, _owners(x), writable=True), nbytes=x.numel() * item, layout=lies, note=note)
 
 
-def _owners(x: Any, storage: Any) -> tuple[tuple[str, str], ...]:
-    shown, all_of_it = (in_words(n, "bytes") for n in (x.numel() * x.element_size(), storage.nbytes()))
-    own = (
-        f"owns its {all_of_it}"
-        if storage.resizable()
-        else f"shows {all_of_it} of somebody else's: an array's, a file's"
-    )
+def _owners(x: Any) -> tuple[tuple[str, str], ...]:
+    storage, shown = x.untyped_storage(), in_words(x.numel() * x.element_size(), "bytes")
+    whose = "owns its {}" if storage.resizable() else "shows {} of somebody else's: an array's, a file's"
+    own = whose.format(in_words(storage.nbytes(), "bytes"))
     return (type(x).__name__, f"a view of {shown}, from element {x.storage_offset():,}"), ("UntypedStorage", own)
 
 
