@@ -36,14 +36,12 @@ def chunked(x: Any) -> Iterator[tuple]:
 def array(x: Any) -> Iterator[tuple]:
     name = str(x.type).partition("<")[0]
     own, children = KINDS.get(name, (("validity", "data"), ()))
-    fields = x.type.num_fields
-    buffers = x.buffers()[: len(own)] if fields or children else x.buffers()
     roles = chain(("validity", "views"), map("data {}".format, count())) if name in VIEWS else own
     shown = f"{x.type}, elements {x.offset:,} to {x.offset + len(x):,}"
-    yield from ((role, buffer, shown) for role, buffer in zip(roles, buffers, strict=False) if buffer is not None)
+    yield from ((role, buffer, shown) for role, buffer in zip(roles, x.buffers(), strict=False) if buffer is not None)
     yield from ((role, getattr(x, role)) for role in children)
     if not children:
-        yield from ((x.type.field(n).name, x.field(n)) for n in range(fields))
+        yield from ((x.type.field(n).name, x.field(n)) for n in range(x.type.num_fields))
 
 
 def buffer(x: Any) -> Whereabouts | list[tuple]:
