@@ -6,7 +6,7 @@ import mmap
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,10 +91,15 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
 
 def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
     """Their names by number, and how many processes this user may not look into."""
+    return processes_where(lambda pid: bool(mappings_of(path, pid)))
+
+
+def processes_where(true_of: Callable[[int], bool]) -> tuple[dict[int, str], int]:
+    """The names, by number, of the processes of which it's true, and how many processes this user may not look into."""
     names, hidden = {}, 0
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
-            if mappings_of(path, pid):
+            if true_of(pid):
                 names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
         except PermissionError:
             hidden += 1

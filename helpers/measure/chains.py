@@ -1,0 +1,292 @@
+"""The chains of names that lead to objects: what the garbage collector sees, walked from where names are."""
+
+import contextvars
+import functools
+import gc
+import inspect
+import re
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+from ..owners import is_a, own_dict, way_to_owner
+
+MOST_NAMED = 20  # objects below a single one that are named one by one
+AT_ONCE = 500  # containers in a single call of gc.get_referents()
+DEPTH = 10  # containers in containers, from a name down to an object
+LONGEST_KEY = 40  # characters
+SHOWN = "what a cell showed, kept by IPython"
+SHOWN_NAME = re.compile("_+|_[0-9]+")
+SUSPENDED = {GeneratorType: ("generator", "gi_frame"), CoroutineType: ("coroutine", "cr_frame"),
+             AsyncGeneratorType: ("asynchronous generator", "ag_frame")}  # fmt: skip
+CACHED = type(functools.cache(len))
+ITEM, ATTRIBUTE, INSIDE, CALL = "item", "attribute", "inside", "call"
+# References to a frame's dict of locals: the frame's, our name for it, and the argument of sys.getrefcount().
+NOBODY_ELSE = 3
+
+
+class Named(NamedTuple):
+    """`name` is a Python expression if there is one; `where` says what has that name."""
+
+    name: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}`" + (f", {self.where}" if self.where and not self.where.startswith("global") else "")
+
+
+@dataclass
+class Roots:
+    """Where a search begins: the dicts and objects that names are bound to.
+
+    spaces  id of a dict of globals -> the module's name
+    named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
+    all     the dicts and the objects
+    """
+
+    spaces: dict[int, str] = field(default_factory=dict)
+    named: dict[int, list[Named]] = field(default_factory=dict)
+    all: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def now(cls, asking: dict) -> "Roots":
+        """In every thread, as it stands. The functions that ask, whose globals are `asking`, don't count, and no frame
+        is kept."""
+        roots = cls()
+        modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
+        for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
+            roots._add_names_of(space, name)
+        for variable, value in contextvars.copy_context().items():
+            roots._add(value, variable.name, "value of a context variable")
+        threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
+        threads[threading.get_ident()] = ""
+        for ident, frame in sys._current_frames().items():
+            thread = threads.get(ident, f", in the thread {ident}")
+            while frame is not None:
+                space = frame.f_globals
+                if space is not globals() and space is not asking:
+                    roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
+                    if frame.f_locals is not space:
+                        for name, value in local_names(frame).items():
+                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
+                frame = frame.f_back
+        for ident, caught in sys._current_exceptions().items():
+            caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
+            if caught is not None:
+                thread = threads.get(ident, f", in the thread {ident}")
+                roots._add(caught, type(caught).__name__, f"the exception being handled{thread}")
+        return roots
+
+    def _add_names_of(self, space: dict, module: str) -> None:
+        if id(space) not in self.spaces:
+            self.spaces[id(space)] = module
+            self.all.append(space)
+
+    def _add(self, value: Any, name: str, where: str) -> None:
+        self.named.setdefault(id(value), []).append(Named(name, where))
+        self.all.append(value)
+
+
+def local_names(frame: FrameType) -> dict[str, Any]:
+    """A frame's locals, by name. Nothing stays behind.
+
+    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, along with every value. So this
+    empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
+    because the interpreter copies it back into the locals.
+    """
+    space = frame.f_locals
+    names = dict(space)
+    is_copy = is_a(space, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    traced = frame.f_trace or sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile()
+    if is_copy and not traced and sys.getrefcount(space) == NOBODY_ELSE:
+        space.clear()
+    return names
+
+
+def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
+    """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
+
+    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads through a
+    wanted object or is longer than DEPTH containers. While the search runs, it keeps everything it has seen alive.
+    """
+    parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
+    goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
+    results = [[root] for root in roots.all if id(root) in goals]
+    containers = {id(dict), id(tuple), *kinds}  # the collector doesn't track all of these
+    for _ in range(1 + DEPTH):
+        seen.append(level)
+        level = []
+        for obj in seen[-1]:
+            if id(obj) in goals:
+                continue
+            referents = gc.get_referents(obj)
+            if type(obj) is list or type(obj) is tuple:  # they list the last first
+                referents.reverse()
+            for to in referents:
+                key = id(to)
+                if key not in parent and (gc.is_tracked(to) or id(type(to)) in containers):
+                    parent[key] = obj
+                    level.append(to)
+                    if id(type(to)) in kinds and wanted(to):
+                        goals.add(key)
+                if key in goals:
+                    results.append([obj, to])
+    for path in results:
+        while (before := parent[id(path[0])]) is not None:
+            path.insert(0, before)
+    order = {key: at for at, key in enumerate(parent)}
+    distinct = {tuple(map(id, path)): path for path in results}
+    return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
+
+
+def nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) -> list[Any]:
+    """The other wanted objects. An object that a holder keeps (an array's mapping) isn't a holder itself."""
+    tracked, more = gc.get_objects(), {}
+    for at in range(0, len(tracked), AT_ONCE):
+        some = tracked[at : at + AT_ONCE]
+        more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
+    already = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
+    return [obj for key, obj in more.items() if key not in already]
+
+
+def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
+    """Each path, and how many more it stands for: if more than MOST_NAMED go through an object (a list), the first."""
+    through = Counter(id(obj) for path in paths for obj in path[:-1] if id(obj) not in roots.spaces)
+    groups: dict[int, list[list[Any]]] = {}
+    for path in paths:
+        crowded = (id(obj) for obj in reversed(path[:-1]) if through[id(obj)] > MOST_NAMED)
+        groups.setdefault(next(crowded, id(path)), []).append(path)
+    return [(first, len(others)) for first, *others in groups.values()]
+
+
+def exactly(*kinds: type) -> set[int]:
+    """The ids of these types and all their subclasses. Ids, because a metaclass may define its own __eq__."""
+    return {id(kind) for kind in kinds}.union(*(exactly(*type.__subclasses__(kind)) for kind in kinds))
+
+
+def names(path: Sequence[Any], roots: Roots) -> list[Named]:
+    for at, obj in enumerate(path):
+        if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
+            return [_along(Named("get_ipython()", "kept by IPython"), path[at:])]
+    at = int(id(path[0]) in roots.spaces)
+    if len(path) == at:
+        return [Named(f"vars({roots.spaces[id(path[0])]})", "the module's globals")]
+    named = _globals(path[0], roots.spaces[id(path[0])], path[1]) if at else roots.named[id(path[0])]
+    if len(path) == at + 1:
+        return named
+    return [_along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])]
+
+
+def _globals(space: dict, module: str, value: Any) -> list[Named]:
+    keys = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
+    keys = keys or ["?"]  # the name may have gone meanwhile
+    if module != "__main__":
+        return [Named(f"{module}.{key}", "global") for key in keys]
+    if "_oh" in space and value is space["_oh"]:
+        return [Named("Out", SHOWN)]
+    shown = {key for key in keys if "_oh" in space and SHOWN_NAME.fullmatch(key)}
+    return [Named(key, SHOWN if key in shown else "global of __main__") for key in keys]
+
+
+def _along(named: Named, path: Sequence[Any]) -> Named:
+    while len(path) > 1:
+        ahead = {id(obj): at for at, obj in enumerate(path) if at}
+        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (INSIDE, None, path[1]))
+        if kind == INSIDE:
+            named = named._replace(where=f"inside this {type(path[0]).__name__}; {named.where}")
+        elif kind in (ITEM, ATTRIBUTE):
+            named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
+        elif kind == CALL:
+            named = Named(f"{named.name}({key})", f"in a cache, until {named.name}.cache_clear(); {named.where}")
+        else:
+            named = Named(key, f"{kind} {named}")
+        path = path[ahead[id(part)] :]
+    return named
+
+
+def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of its class runs."""
+    if is_a(obj, FunctionType):
+        which, code = f"{obj.__qualname__}(), which is", obj.__code__
+        for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True):
+            with suppress(ValueError):  # empty
+                yield f"closure variable of {which}", name, cell.cell_contents
+        last = code.co_varnames[: code.co_argcount][-len(obj.__defaults__ or ()) :]
+        for name, value in (*zip(last, obj.__defaults__ or (), strict=False), *(obj.__kwdefaults__ or {}).items()):
+            yield f"default in {which}", name, value
+        yield from ((f"global of {which}", name, value) for name, value in _items(obj.__globals__))
+    elif is_a(obj, CACHED):
+        yield from _calls(obj)
+    elif is_a(obj, tuple(SUSPENDED)):
+        kind, frame = SUSPENDED[type(obj)]
+        yield from _locals(getattr(obj, frame), f"in the suspended {kind}", gc.get_referents(obj))
+    elif is_a(obj, FrameType):
+        yield from _locals(obj, "in the frame", gc.get_referents(obj))
+    elif is_a(obj, BaseException | TracebackType):
+        traced = obj if is_a(obj, TracebackType) else obj.__traceback__
+        while traced is not None:
+            yield from _locals(traced.tb_frame, "in the traceback of")
+            traced = traced.tb_next
+    elif is_a(obj, threading.local):  # a dict for each thread
+        spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
+        yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
+    for kind in (dict, list, tuple, deque):
+        if is_a(obj, kind):
+            yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))
+    yield from ((ATTRIBUTE, name, value) for name, value in _attributes(obj))
+
+
+def _calls(cached: Any) -> Iterator[tuple[str, str, Any]]:
+    """What functools.cache or lru_cache keeps of each call.
+
+    Its dict has the results by their keys. If there's a `maxsize`, only the collector sees a result: after its key.
+    """
+    referents = gc.get_referents(cached)
+    after = dict(zip(map(id, referents), referents[1:], strict=False))
+    *_, cache = ({}, *(one for one in referents if is_a(one, dict) and one is not own_dict(cached)))
+    for key, result in _items(cache):
+        arguments = key if type(key) is tuple else (key,)
+        mark = next((at for at, one in enumerate(arguments) if type(one) is object), len(arguments))  # then keywords
+        keywords = zip(arguments[mark + 1 :: 2], arguments[mark + 2 :: 2], strict=False)
+        call = ", ".join((*map(_key, arguments[:mark]), *(f"{name}={_key(value)}" for name, value in keywords)))
+        yield CALL, call, after.get(id(key), result)
+        yield from ((f"argument of the cached call ({call}) of", "?", one) for one in arguments)
+
+
+def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> Iterator[tuple[str, str, Any]]:
+    if frame is not None:
+        of = f"of {frame.f_code.co_qualname}(), {place}"
+        yield from ((f"local {of}", name, value) for name, value in local_names(frame).items())
+        yield from ((f"in a loop or an expression {of}", "?", other) for other in others)
+
+
+def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
+    """An instance's or a class's attributes: from its __dict__ and its __slots__, and an exception's own."""
+    yield from _of_class(obj) if is_a(obj, type) else _items(own_dict(obj))
+    if is_a(obj, BaseException):
+        yield from ((name, vars(BaseException)[name].__get__(obj)) for name in ("args", "__cause__", "__context__"))
+    for kind in type(obj).__mro__:
+        for name, member in _of_class(kind):
+            if inspect.ismemberdescriptor(member):
+                with suppress(AttributeError, ValueError):
+                    yield name, member.__get__(obj, type(obj))
+
+
+def _of_class(kind: type) -> list[tuple[str, Any]]:
+    return list(type.__dict__["__dict__"].__get__(kind).items())
+
+
+def _items(space: dict) -> list[tuple[Any, Any]]:
+    return list(dict.items(space))
+
+
+def _key(key: Any) -> str:
+    text = f"a {type(key).__name__}"
+    with suppress(Exception):  # a subclass may have a __repr__ of its own
+        text = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else text
+    return text if len(text) <= LONGEST_KEY else f"{text[: LONGEST_KEY - 1]}…"
