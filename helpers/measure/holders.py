@@ -174,6 +174,8 @@ def _within(spans: list[tuple[int, int]], obj: Any) -> bool:
 def _of_object(target: Any) -> Holding:
     sought = Object(target)
     chains, notes = _chains(sought, Roots.now(globals())), [f"Not seen: {UNSEEN}"]
+    if path := maps.file_at(sought.spans[0][0] if sought.spans else 0):
+        notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
     owner = f", a view of {shown.described(sought.way[-1])}" if len(sought.way) > 1 else ""
     return _holding(f"{shown.described(target)}{owner}", None, chains, notes)
 

@@ -89,6 +89,14 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
     return [region for region in regions(pid) if region.path in names or (region.device, region.inode) == same]
 
 
+def file_at(address: int) -> str | None:
+    """The path that the file mapped there has, or had; None if there is none, or without /proc."""
+    spanning = (region for region in (regions() if os.path.exists("/proc/self/maps") else ()) if region.kind == "file")
+    return next(
+        (region.path.removesuffix(DELETED) for region in spanning if region.start <= address < region.end), None
+    )
+
+
 def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
     """Their names by number, and how many processes this user may not look into."""
     return processes_where(lambda pid: bool(mappings_of(path, pid)))
