@@ -102,6 +102,11 @@ KINDS = {
         "del frame",
         ("head", "local of f(), in the frame `lesson.frame`"),
     ),
+    "array of objects": (
+        "table = np.array([[None, load()]], object)[:, 1:]",
+        "del table",
+        ("lesson.table.base[(0, 1)]", "global"),
+    ),
     "context variable": (
         "var = contextvars.ContextVar('var'); var.set([load()])",
         "var.set(None)",
@@ -112,7 +117,7 @@ KINDS = {
         "def f():\n    for one in iter((load(),)):\n        one = None\n        yield\nit = f(); next(it)",
         "it.close()",
         (
-            "?[0]",
+            "?…[0]",
             "inside this tuple_iterator; in a loop or an expression of f(), in the suspended generator `lesson.it`",
         ),
     ),
@@ -333,6 +338,7 @@ OPEN = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:unclosed", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", list(OPEN))
 def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path) -> None:
     hold, what, name = OPEN[kind]
@@ -371,11 +377,9 @@ def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Pat
 
 def test_shared_memory(lesson: dict) -> None:
     exec("from multiprocessing.shared_memory import SharedMemory; block = SharedMemory(create=True, size=4096)", lesson)
-    block = lesson["block"]
-    (chain,) = who_holds(f"/dev/shm/{block.name}").chains
-    block.close()
-    block.unlink()
-    assert chain.name == "lesson.block"
+    held = who_holds(f"/dev/shm/{lesson['block'].name}")
+    exec("block.close(); block.unlink()", lesson)
+    assert named(held) == [("lesson.block", "global")]
 
 
 def test_other_processes_that_have_it_open(path: Path) -> None:

@@ -61,7 +61,7 @@ def pa() -> Any:
 
 @pytest.fixture
 def written(pa: Any, tmp_path: Path) -> Path:
-    table = pa.table({"n": range(10_000), "text": ["some text"] * 10_000})
+    table = pa.table({"n": range(10_000), "list": [[1, 2]] * 10_000})
     with pa.OSFile(str(tmp_path / "t.arrow"), "w") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     return tmp_path / "t.arrow"
@@ -70,14 +70,34 @@ def written(pa: Any, tmp_path: Path) -> Path:
 def test_what_is_made_of_a_mapped_table(pa: Any, written: Path) -> None:
     with pa.memory_map(str(written)) as source:
         table = pa.ipc.open_file(source).read_all()
-    kept = SimpleNamespace(column=table["n"], one=[table["text"][5]], buffer=table["n"].chunk(0).buffers()[1])
+    kept = SimpleNamespace(column=table["n"], one=[table["list"][5]], buffer=table["n"].chunk(0).buffers()[1])
     array, view = [table["n"].chunk(0)], table["n"].chunk(0).to_numpy()
-    frame = table.to_pandas()
     assert names(written) == {"table", "kept.column", "kept.one[0]", "kept.buffer", "array[0]", "view"}
-    assert kept and array and view.size and len(frame)
+    assert kept and array and view.size
     assert names(table) >= {"table", "kept.column", "kept.one[0]", "kept.buffer", "array[0]", "view"}
     del table, kept, array, view
     assert not who_holds(written).mapped
+
+
+def test_pandas_may_keep_a_mapped_column(pa: Any, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pa.table({"text": ["some text"] * 10_000})
+    with pa.OSFile(str(tmp_path / "t"), "w") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pa.memory_map(str(tmp_path / "t")) as source:
+        frame = pa.ipc.open_file(source).read_all().to_pandas(types_mapper=pd.ArrowDtype)
+    (chain,) = who_holds(tmp_path / "t").chains
+    assert chain.name.startswith("frame._mgr…") and "inside this BlockManager" in chain.where and len(frame)
+
+
+def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"n": range(5)}), tmp_path / "t.parquet")
+    file = parquet.ParquetFile(tmp_path / "t.parquet")
+    held = who_holds(tmp_path / "t.parquet")
+    assert [chain.name for chain in held.chains] == ["file.reader…", ""] and "perhaps" in held.chains[0].what
+    file.close()
+    assert not names(tmp_path / "t.parquet")
 
 
 def test_an_open_file_of_arrow(pa: Any, written: Path) -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from ..owners import is_a, own_dict, way_to_owner
+import numpy as np
+
+from ..owners import is_a, link_of, own_dict, way_to_owner
 
 MOST_NAMED = 20  # objects below a single one that are named one by one
 AT_ONCE = 500  # containers in a single call of gc.get_referents()
@@ -111,20 +113,20 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
-    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads through a
-    wanted object or is longer than DEPTH containers. While the search runs, it keeps everything it has seen alive.
+    It follows arrays, and what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads
+    through a wanted object or is longer than DEPTH containers. While the search runs, it keeps all it has seen alive.
     """
     parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
     goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
     results = [[root] for root in roots.all if id(root) in goals]
-    containers = {id(dict), id(tuple), *kinds}  # the collector doesn't track all of these
+    containers = {id(dict), id(tuple), id(np.ndarray), *kinds}  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
         for obj in seen[-1]:
             if id(obj) in goals:
                 continue
-            referents = gc.get_referents(obj)
+            referents = gc.get_referents(obj) or _in_array(obj)
             if type(obj) is list or type(obj) is tuple:  # they list the last first
                 referents.reverse()
             for to in referents:
@@ -145,13 +147,18 @@ def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> li
 
 
 def nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) -> list[Any]:
-    """The other wanted objects. An object that a holder keeps (an array's mapping) isn't a holder itself."""
+    """The other wanted objects. What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself."""
     tracked, more = gc.get_objects(), {}
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
         more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
-    already = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
+    inside = (one for obj in (*named, *more.values()) for one in _inside(obj) if one is not obj)
+    already = {id(obj) for obj in named}.union(map(id, inside))
     return [obj for key, obj in more.items() if key not in already]
+
+
+def _inside(holder: Any) -> list[Any]:
+    return [*way_to_owner(holder)[1:], *gc.get_referents(holder, own_dict(holder))]
 
 
 def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
@@ -162,6 +169,15 @@ def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]
         crowded = (id(obj) for obj in reversed(path[:-1]) if through[id(obj)] > MOST_NAMED)
         groups.setdefault(next(crowded, id(path)), []).append(path)
     return [(first, len(others)) for first, *others in groups.values()]
+
+
+def _in_array(obj: Any) -> list[Any]:
+    """What a numpy array keeps: what it's a view of, or its objects."""
+    if not is_a(obj, np.ndarray):
+        return []
+    if link := link_of(obj):
+        return [link.to]
+    return list(np.ndarray.view(obj, np.ndarray).flat) if np.ndarray.dtype.__get__(obj).kind == "O" else []
 
 
 def exactly(*kinds: type) -> set[int]:
@@ -198,7 +214,8 @@ def _along(named: Named, path: Sequence[Any]) -> Named:
         ahead = {id(obj): at for at, obj in enumerate(path) if at}
         kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (INSIDE, None, path[1]))
         if kind == INSIDE:
-            named = named._replace(where=f"inside this {type(path[0]).__name__}; {named.where}")
+            where = f"inside this {type(path[0]).__name__}; {named.where}"
+            named = Named(f"{named.name}…", where)
         elif kind in (ITEM, ATTRIBUTE):
             named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
         elif kind == CALL:
@@ -235,6 +252,10 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
     elif is_a(obj, threading.local):  # a dict for each thread
         spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
         yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
+    elif is_a(obj, np.ndarray):
+        yield ATTRIBUTE, "base", np.ndarray.base.__get__(obj)
+        if np.ndarray.dtype.__get__(obj).kind == "O":
+            yield from ((ITEM, at if len(at) > 1 else at[0], one) for at, one in np.ndenumerate(obj))
     for kind in (dict, list, tuple, deque):
         if is_a(obj, kind):
             yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))

@@ -23,15 +23,16 @@ NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
     "gc.collect() would free"
 )
-NO_OBJECT = "no Python object was found that has it: os.open() returned it, or a library keeps it in C"
+NO_OBJECT = "no Python object was found that says it has it: os.open() returned it, or a library keeps it in C"
 UNSEEN = (
-    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), in arrays "
-    "of objects, as addresses in ctypes"
+    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), and as "
+    "addresses in ctypes"
 )
 NO_MAPS = (
     f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
     "beside the file's `path` or `filename`"
 )
+PERHAPS = "perhaps: it doesn't tell which file it has open"
 STAYS = "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks on the disk"
 EVERYBODYS = (type(None), bool, int, float, complex)
 PACKAGE = __name__.partition(".")[0] + "."
@@ -123,11 +124,14 @@ class File:
     def opens(self, obj: Any) -> bool:
         answers = opened.opened_by(obj)
         numbers = self.descriptors.keys() & answers
-        by_name = any(is_a(name, str) and os.path.realpath(name) == self.target for name in answers)
         self.claimed |= numbers
-        if by_name and not numbers:
+        if numbers:
+            return True
+        by_name = self.target in (os.path.realpath(name) for name in answers if is_a(name, str) and name)
+        if by_name:
             self.silent.add(id(obj))
-        return bool(numbers or (by_name and (self.descriptors or self.regions is None)))
+        can_be_open = self.descriptors or self.regions is None
+        return bool(can_be_open and (by_name or opened.UNTOLD in answers))
 
     @property
     def open(self) -> bool:
@@ -135,8 +139,9 @@ class File:
         return len(self.descriptors) > len(self.mappings) or bool(self.silent and self.regions is None)
 
     def described(self, obj: Any) -> str:
-        numbers = sorted(self.descriptors.keys() & opened.opened_by(obj))
-        return ", ".join([shown.described(obj), *map(opened.how, numbers)])
+        answers = opened.opened_by(obj)
+        numbers = sorted(self.descriptors.keys() & answers)
+        return ", ".join([shown.described(obj), *map(opened.how, numbers), *[PERHAPS] * (opened.UNTOLD in answers)])
 
     def unclaimed(self) -> list[Chain]:
         """The descriptors that no object accounts for."""
@@ -188,6 +193,8 @@ def _of_file(target: str) -> Holding:
         chains = _chains(file, roots)
     if not chains and file.regions is not None:
         file = File(target)  # the search may have set off the collector, which may have let go of the file
+    if not (unclaimed := file.unclaimed()):
+        chains = [chain for chain in chains if PERHAPS not in chain.what]
     notes = [STAYS] if file.open else []
     if file.regions and not chains:
         notes.append("Not seen: who has it mapped: no Python object was found that shows these addresses")
@@ -198,7 +205,7 @@ def _of_file(target: str) -> Holding:
         others, hidden = _elsewhere(target)
         notes = [*others, *notes, f"Not seen: {UNSEEN}", *hidden]
         mapped = sum(end - start for start, end in file.spans)
-    return _holding(_summary(file, mapped), mapped, chains + file.unclaimed(), notes)
+    return _holding(_summary(file, mapped), mapped, chains + unclaimed, notes)
 
 
 def _summary(file: File, mapped: int | None) -> str:

@@ -20,11 +20,13 @@ except ImportError:  # Windows
 
 MOST = 512  # descriptors that are tried where no folder lists them, as on Windows
 FILES = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
+UNTOLD = ""  # stands for a file that a library has open, without telling which
 BESIDES = ("", "-wal", "-shm", "-journal")  # the files that SQLite keeps beside its database
 
 
 def descriptors_of(path: str | os.PathLike) -> dict[int, bool]:
     """This process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
+    deleted = os.path.realpath(path) + maps.DELETED
     folder = next(filter(os.path.isdir, ("/proc/self/fd", "/dev/fd")), None)
     numbers = map(int, os.listdir(folder)) if folder else range(MOST)
     found, is_of = {}, _file(path)
@@ -32,7 +34,7 @@ def descriptors_of(path: str | os.PathLike) -> dict[int, bool]:
         with suppress(OSError):  # the one that listed the folder has gone
             link = os.readlink(f"{folder}/{number}") if folder == "/proc/self/fd" else ""
             if is_of(os.fstat(number), link):
-                found[number] = link.endswith(maps.DELETED)
+                found[number] = link == deleted
     return found
 
 
@@ -74,7 +76,7 @@ def kinds() -> tuple[type, ...]:
 
 
 def opened_by(obj: Any) -> Iterable[int | str]:
-    """The descriptors that it has; or the paths of its files, if its library doesn't tell their descriptors."""
+    """The descriptors that it has; or, if its library doesn't tell them, the paths of its files; or UNTOLD."""
     with suppress(Exception):  # closed; in use by another thread; a library that has changed
         if is_a(obj, FILES):
             return [_descriptor(obj)]
@@ -97,8 +99,11 @@ def _rules() -> list[tuple[type, Callable[[Any], Iterable[int | str]]]]:
 
 def _of_sqlite(connection: Any) -> list[str]:
     """Of all its databases. `connection.execute` would use the connection's own row factory."""
-    cursor = sys.modules["sqlite3"].Cursor(connection)
-    names = [name for *_, name in cursor.execute("PRAGMA database_list") if name]
+    sqlite3 = sys.modules["sqlite3"]
+    try:
+        names = [name for *_, name in sqlite3.Cursor(connection).execute("PRAGMA database_list") if name]
+    except sqlite3.ProgrammingError as error:  # closed, or another thread's
+        return [UNTOLD] if "thread" in str(error) else []
     return [name + suffix for name in names for suffix in BESIDES]
 
 
@@ -109,10 +114,17 @@ def _of_h5py(obj: Any) -> list[int | str]:
     return [file.get_vfd_handle(), os.fsdecode(h5py.h5f.get_name(file))]
 
 
+def _of_arrow(file: Any) -> list[int | str]:
+    """One that was opened by way of pyarrow.fs, as ParquetFile does, doesn't tell."""
+    with suppress(OSError):  # io.UnsupportedOperation
+        return [file.fileno()]
+    return [] if file.closed else [UNTOLD]
+
+
 LIBRARIES = (
     ("sqlite3", "Connection", _of_sqlite),
     ("h5py", "HLObject", _of_h5py),
     ("h5py._objects", "ObjectID", _of_h5py),
-    ("pyarrow", "NativeFile", lambda file: [file.fileno()]),
+    ("pyarrow", "NativeFile", _of_arrow),
     ("multiprocessing.shared_memory", "SharedMemory", lambda block: [own_dict(block)["_fd"]]),
 )

@@ -13,8 +13,9 @@ from numpy.lib.array_utils import byte_bounds
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
 
-TORCH = ("Tensor", "UntypedStorage")
-ARROW = ("Table", "RecordBatch", "ChunkedArray", "Array", "BinaryScalar", "Buffer")
+TORCH = ("Tensor",)
+ARROW = ("Table", "RecordBatch", "ChunkedArray", "Array", "ListScalar", "DictionaryScalar", "Buffer")
+ARROW_PARTS = ("columns", "chunks", "values", "dictionary")
 
 
 def kinds() -> tuple[type, ...]:
@@ -34,8 +35,8 @@ def spans(obj: Any) -> list[tuple[int, int]]:
             if is_a(step, _kinds("pyarrow", ARROW)):
                 return [(buffer.address, buffer.address + buffer.size) for buffer in _buffers(step)]
             if is_a(step, _kinds("torch", TORCH)):
-                start = step.untyped_storage() if is_a(step, _kinds("torch", TORCH[:1])) else step
-                return [(start.data_ptr(), start.data_ptr() + start.nbytes())]
+                storage = step.untyped_storage()
+                return [(storage.data_ptr(), storage.data_ptr() + storage.nbytes())]
             return [byte_bounds(_array(step))]
     return []
 
@@ -70,15 +71,15 @@ def _array(obj: Any) -> np.ndarray:
 
 
 def _buffers(obj: Any) -> Iterator[Any]:
-    """Of an Arrow table, column, chunk, text or buffer."""
-    table, batch, column, array, text, _ = _kinds("pyarrow", ARROW)
-    if is_a(obj, (table, batch, column)):
-        for part in obj.chunks if is_a(obj, column) else obj.columns:
-            yield from _buffers(part)
-    elif is_a(obj, array):
+    """Of an Arrow table, column, chunk, or a list or category in it; other scalars are copies."""
+    if hasattr(obj, "address"):
+        yield obj
+    elif hasattr(obj, "buffers"):
         yield from filter(None, obj.buffers())
     else:
-        yield obj.as_buffer() if is_a(obj, text) else obj
+        parts = next(getattr(obj, name) for name in ARROW_PARTS if hasattr(obj, name))
+        for part in parts if isinstance(parts, list) else [parts]:
+            yield from _buffers(part)
 
 
 def _size(obj: Any) -> int:
@@ -87,5 +88,4 @@ def _size(obj: Any) -> int:
     kind = next((kind for kind in kinds() if is_a(obj, kind)), None)
     if kind is None:
         return _array(obj).nbytes
-    size = (getattr(kind, "nbytes", None) or kind.size).__get__(obj)
-    return size() if callable(size) else size
+    return (getattr(kind, "nbytes", None) or kind.size).__get__(obj)
