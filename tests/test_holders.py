@@ -418,10 +418,10 @@ def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
     assert alive() is None
 
 
-@pytest.mark.parametrize("shared", [None, 3, 2.5, True])
-def test_a_value_that_python_shares_is_refused(shared: Any) -> None:
-    with pytest.raises(TypeError, match="write a file's path, or an object such as an array"):
-        who_holds(shared)
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, True, ""])
+def test_what_is_no_path_and_no_object_of_its_own_is_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"; write (a file's path, or an object|the path of a file)"):
+        who_holds(wrong)
 
 
 # --- in IPython ----------------------------------------------------------------------------------------------

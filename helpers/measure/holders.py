@@ -93,7 +93,9 @@ def who_holds(x: Any) -> Holding:
     shares.
     """
     if is_a(x, str) or hasattr(type(x), "__fspath__"):
-        return _of_file(os.path.realpath(os.fsdecode(x)))
+        if not (path := os.fsdecode(x)):
+            raise ValueError("'' is no path; write the path of a file")
+        return _of_file(os.path.realpath(path))
     if is_a(x, EVERYBODYS):
         raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
     return _of_object(x)
@@ -106,14 +108,16 @@ class File:
         self.target = target
         self.regions, self.descriptors = _regions(target), opened.descriptors_of(target)
         self.spans = [(region.start, region.end) for region in self.regions or ()]
-        self.kinds = exactly(*shown.kinds(), *opened.kinds())
+        self.showing, self.opening = exactly(*shown.kinds()), exactly(*opened.kinds())
+        self.kinds = self.showing | self.opening
         self.claimed: set[int] = set()
         # Ids of those that have a descriptor each, and don't tell which.
         self.mappings: set[int] = set()
         self.silent: set[int] = set()
 
     def __call__(self, obj: Any) -> bool:
-        return self.shows(obj) | self.opens(obj)
+        kind = id(type(obj))
+        return (kind in self.showing and self.shows(obj)) | (kind in self.opening and self.opens(obj))
 
     def shows(self, obj: Any) -> bool:
         shows = _within(self.spans, obj)
