@@ -89,7 +89,7 @@ KINDS = {
         "class Slow:\n    @functools.lru_cache\n    def size(self): return 5\n"
         "slow = Slow(); slow.weight = load(); slow.size(); del slow",
         "Slow.size.cache_clear()",
-        ("?.weight", "argument of the cached call (a Slow) of `lesson.Slow.size`"),
+        ("?.weight", "argument of the cached call (a Slow), until cache_clear() of `lesson.Slow.size`"),
     ),
     "cached_property": (
         "class Lazy:\n    weight = functools.cached_property(lambda self: load())\nlazy = Lazy(); lazy.weight",

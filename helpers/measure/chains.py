@@ -276,7 +276,7 @@ def _calls(cached: Any) -> Iterator[tuple[str, str, Any]]:
         keywords = zip(arguments[mark + 1 :: 2], arguments[mark + 2 :: 2], strict=False)
         call = ", ".join((*map(_key, arguments[:mark]), *(f"{name}={_key(value)}" for name, value in keywords)))
         yield CALL, call, after.get(id(key), result)
-        yield from ((f"argument of the cached call ({call}) of", "?", one) for one in arguments)
+        yield from ((f"argument of the cached call ({call}), until cache_clear() of", "?", one) for one in arguments)
 
 
 def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> Iterator[tuple[str, str, Any]]:

@@ -213,13 +213,16 @@ def _of_file(target: str) -> Holding:
 
 
 def _summary(file: File, mapped: int | None) -> str:
-    name, numbers = os.path.basename(file.target), ", ".join(map(opened.how, sorted(file.descriptors)))
+    name = os.path.basename(file.target)
     if mapped is None:
         said = f"{name}: this system doesn't tell what is mapped" + ". It's open" * file.open
     elif mapped:
         said = f"{name}: {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * file.open
     elif file.open:
-        said = f"{name} is open in this process, and not mapped: {numbers}"
+        numbers = ", ".join(map(str, sorted(file.descriptors)))
+        said = (
+            f"{name} is open in this process, and not mapped: descriptor{'s' * (len(file.descriptors) > 1)} {numbers}"
+        )
     else:
         said = f"{name} is neither mapped nor open in this process"
     deleted = {region.path == file.target + maps.DELETED for region in file.regions or ()}
