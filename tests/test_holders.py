@@ -375,6 +375,36 @@ def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Pat
     assert who_holds(path).chains == ()
 
 
+@pytest.mark.filterwarnings("ignore:unclosed database", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) -> None:
+    path.unlink()
+    exec(
+        "import sqlite3\ndef work():\n    global db\n    db = sqlite3.connect(path)\n    db.execute('create table t(x)')",
+        lesson,
+    )
+    thread = threading.Thread(target=lesson["work"])
+    thread.start()
+    thread.join()
+    perhaps, descriptor = who_holds(path).chains
+    assert (perhaps.what, perhaps.name) == (f"Connection, {holders.PERHAPS}", "lesson.db")
+    assert descriptor.where == holders.NO_OBJECT
+    other = path.with_name("other")
+    other.touch()
+    lesson["file"] = other.open()
+    assert named(who_holds(other)) == [("lesson.file", "global")]
+    lesson["file"].close()
+
+
+def test_an_open_file_without_proc(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holders, "_regions", lambda *_: None)
+    lesson["file"] = path.open("rb")
+    with monkeypatch.context() as without:
+        without.setattr(os.path, "isdir", lambda _: False)  # as on Windows
+        found = who_holds(path)
+    lesson["file"].close()
+    assert named(found) == [("lesson.file", "global")] and found.summary.endswith("It's open")
+
+
 def test_shared_memory(lesson: dict) -> None:
     exec("from multiprocessing.shared_memory import SharedMemory; block = SharedMemory(create=True, size=4096)", lesson)
     held = who_holds(f"/dev/shm/{lesson['block'].name}")

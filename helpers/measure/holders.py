@@ -131,16 +131,17 @@ class File:
         self.claimed |= numbers
         if numbers:
             return True
+        if not self.descriptors and self.regions is not None:
+            return False
         by_name = self.target in (os.path.realpath(name) for name in answers if is_a(name, str) and name)
         if by_name:
             self.silent.add(id(obj))
-        can_be_open = self.descriptors or self.regions is None
-        return bool(can_be_open and (by_name or opened.UNTOLD in answers))
+        return by_name or opened.UNTOLD in answers
 
     @property
     def open(self) -> bool:
         """By more than its mappings."""
-        return len(self.descriptors) > len(self.mappings) or bool(self.silent and self.regions is None)
+        return bool(self.claimed or self.silent) or len(self.descriptors) > len(self.mappings)
 
     def described(self, obj: Any) -> str:
         answers = opened.opened_by(obj)
@@ -220,9 +221,7 @@ def _summary(file: File, mapped: int | None) -> str:
         said = f"{name}: {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * file.open
     elif file.open:
         numbers = ", ".join(map(str, sorted(file.descriptors)))
-        said = (
-            f"{name} is open in this process, and not mapped: descriptor{'s' * (len(file.descriptors) > 1)} {numbers}"
-        )
+        said = f"{name} is open in this process, and not mapped; descriptors: {numbers}"
     else:
         said = f"{name} is neither mapped nor open in this process"
     deleted = {region.path == file.target + maps.DELETED for region in file.regions or ()}
