@@ -378,11 +378,8 @@ def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Pat
 @pytest.mark.filterwarnings("ignore:unclosed database", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) -> None:
     path.unlink()
-    exec(
-        "import sqlite3\ndef work():\n    global db\n    db = sqlite3.connect(path)\n    db.execute('create table t(x)')",
-        lesson,
-    )
-    thread = threading.Thread(target=lesson["work"])
+    work = "import sqlite3; db = sqlite3.connect(path); db.execute('create table t(x)')"
+    thread = threading.Thread(target=exec, args=(work, lesson))
     thread.start()
     thread.join()
     perhaps, descriptor = who_holds(path).chains
