@@ -375,21 +375,21 @@ def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Pat
     assert who_holds(path).chains == ()
 
 
-@pytest.mark.filterwarnings("ignore:unclosed database", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) -> None:
     path.unlink()
+    lesson["there"], lesson["enough"] = threading.Event(), threading.Event()
     work = "import sqlite3; db = sqlite3.connect(path); db.execute('create table t(x)')"
-    thread = threading.Thread(target=exec, args=(work, lesson))
+    thread = threading.Thread(target=exec, args=(f"{work}; there.set(); enough.wait(30); db.close()", lesson))
     thread.start()
+    assert lesson["there"].wait(30)
+    lesson["file"] = path.with_name("other").open("w")
+    held, other = who_holds(path), who_holds(lesson["file"].name)
+    lesson["enough"].set()
     thread.join()
-    perhaps, descriptor = who_holds(path).chains
-    assert (perhaps.what, perhaps.name) == (f"Connection, {holders.PERHAPS}", "lesson.db")
-    assert descriptor.where == holders.NO_OBJECT
-    other = path.with_name("other")
-    other.touch()
-    lesson["file"] = other.open()
-    assert named(who_holds(other)) == [("lesson.file", "global")]
     lesson["file"].close()
+    perhaps, descriptor = held.chains
+    assert (perhaps.what, perhaps.name) == (f"Connection, {holders.PERHAPS}", "lesson.db")
+    assert descriptor.where == holders.NO_OBJECT and named(other) == [("lesson.file", "global")]
 
 
 def test_an_open_file_without_proc(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
