@@ -437,6 +437,15 @@ def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None
         assert found[f"lesson.{asked}"] == "itself" and found["lesson.kept[0]"] == "which shows its bytes"
 
 
+def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:
+    exec("loop = Model(); loop.loop = loop; loop.rows = rows = np.zeros(9); del loop", lesson)
+    (name, home) = who_holds(lesson["rows"]).chains
+    assert (name.name, home.name, home.where) == ("lesson.rows", "", f"in a Model; {holders.NAMELESS}")
+    exec("tree = Model(); tree.leaves = [Model()]; tree.leaves[0].tree = tree", lesson)
+    held = who_holds(lesson["tree"])
+    assert named(held) == [("lesson.tree", "global")]
+
+
 def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
     exec("model = Model(); models = {'best': [model]}", lesson)
     alive = weakref.ref(lesson["model"])

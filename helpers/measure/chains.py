@@ -146,15 +146,29 @@ def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> li
     return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
 
 
-def nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) -> list[Any]:
-    """The other wanted objects. What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself."""
-    tracked, more = gc.get_objects(), {}
+def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
+    """Wanted objects that no path leads to, each in its container if that is known: [container, object] or [object].
+
+    What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
+    """
+    known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots.all), *map(id, paths)}
+    tracked, alone, pairs = gc.get_objects(), {}, []
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
-        more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
-    inside = (one for obj in (*named, *more.values()) for one in _inside(obj) if one is not obj)
-    already = {id(obj) for obj in named}.union(map(id, inside))
-    return [obj for key, obj in more.items() if key not in already]
+        found = {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
+        alone |= found
+        others = [one for one in some if found and id(one) not in known and type(one).__name__ != "cell"]
+        pairs += [[one, obj] for one in others for obj in gc.get_referents(one) if id(obj) in found]
+    holders = alone | {id(path[-1]): path[-1] for path in paths}
+    inside = {id(one) for obj in holders.values() for one in _inside(obj) if one is not obj}
+    pairs = [[one, obj] for one, obj in pairs if not {id(one), id(obj)} & inside and id(one) not in holders]
+    if pairs:  # a part of a holder may refer to it, as children to their parent
+        homes = {id(one): type(one) for one, _ in pairs}
+        parts = paths_to(Roots(all=[*holders.values()]), set(map(id, homes.values())), lambda obj: id(obj) in homes)
+        inner = {id(path[-1]) for path in parts}
+        pairs = [[one, obj] for one, obj in pairs if id(one) not in inner]
+    named = {id(path[-1]) for path in (*paths, *pairs)}
+    return pairs + [[obj] for key, obj in alone.items() if key not in named | inside]
 
 
 def _inside(holder: Any) -> list[Any]:

@@ -163,16 +163,16 @@ class Object:
     """Is it this object, or what shows bytes of the same owner?"""
 
     def __init__(self, target: Any):
-        self.way, self.spans = way_to_owner(target), shown.spans(target)
-        self.ids = set(map(id, self.way))
+        self.first, *way = map(id, way_to_owner(target))  # ids: this must not hold it itself
+        self.ids, self.spans = {self.first, *way}, shown.spans(target)
         self.showing = exactly(*shown.kinds()) if self.spans else set()
-        self.kinds = self.showing.union(id(type(step)) for step in self.way)
+        self.kinds = self.showing.union(id(type(step)) for step in way_to_owner(target))
 
     def __call__(self, obj: Any) -> bool:
         return id(obj) in self.ids or (id(type(obj)) in self.showing and _within(self.spans, obj))
 
     def described(self, obj: Any) -> str:
-        if obj is self.way[0]:
+        if id(obj) == self.first:
             return f"{shown.described(obj)}, itself"
         return f"{shown.described(obj)}, {'which it is a view of' if id(obj) in self.ids else 'which shows its bytes'}"
 
@@ -186,7 +186,7 @@ def _of_object(target: Any) -> Holding:
     chains, notes = _chains(sought, Roots.now(globals())), [f"Not seen: {UNSEEN}"]
     if path := maps.file_at(sought.spans[0][0] if sought.spans else 0):
         notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
-    owner = f", a view of {shown.described(sought.way[-1])}" if len(sought.way) > 1 else ""
+    owner = "".join(f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:])
     return _holding(f"{shown.described(target)}{owner}", None, chains, notes)
 
 
@@ -252,8 +252,8 @@ def _regions(target: str) -> list[maps.Region] | None:
 
 
 def _chains(sought: File | Object, roots: Roots) -> list[Chain]:
-    paths = paths_to(roots, sought.kinds, sought)
-    described = []
+    paths, described = paths_to(roots, sought.kinds, sought), []
+    alone = nameless(roots, sought.kinds, sought, paths)  # before names() makes dicts of attributes
     for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
         own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
@@ -268,8 +268,11 @@ def _chains(sought: File | Object, roots: Roots) -> list[Chain]:
         by_ipython = any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
         if key not in shown_there or not by_ipython:
             chains += some
-    unnamed = Counter(map(sought.described, nameless(sought.kinds, sought, [path[-1] for path in paths])))
-    chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in unnamed.items()]
+    unnamed = Counter(
+        (sought.described(obj), "".join(f"in a {type(one).__name__}; " for one in container) + NAMELESS)
+        for *container, obj in alone
+    )
+    chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]
     return list(dict.fromkeys(chains))
 
 
