@@ -167,8 +167,8 @@ def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths
         parts = paths_to(Roots(all=[*holders.values()]), set(map(id, homes.values())), lambda obj: id(obj) in homes)
         inner = {id(path[-1]) for path in parts}
         pairs = [[one, obj] for one, obj in pairs if id(one) not in inner]
-    named = {id(path[-1]) for path in (*paths, *pairs)}
-    return pairs + [[obj] for key, obj in alone.items() if key not in named | inside]
+    inside |= {id(path[-1]) for path in (*paths, *pairs)}
+    return pairs + [[obj] for key, obj in alone.items() if key not in inside]
 
 
 def _inside(holder: Any) -> list[Any]:
