@@ -6,13 +6,14 @@ rebuild it, so nothing of ours is imported there. What would arrive as something
 """
 
 import array
+import functools
 import io
 import marshal
 import mmap
 import operator
 import sys
 from functools import cached_property, partial
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import cloudpickle
@@ -61,6 +62,8 @@ class Pickler(cloudpickle.Pickler):
             reduced = self.stretch(value)
         elif kind is io.TextIOWrapper:
             raise CannotTravel(OPEN)
+        elif kind is FunctionType and "registry" in value.__dict__ and not found_by_name(value):
+            reduced = of_dispatch(value)
         else:
             rule = RULES.get(kind.__module__.partition(".")[0])
             reduced = rule and rule(value)
@@ -223,4 +226,37 @@ def of_torch(value: Any) -> tuple | None:
     return None
 
 
-RULES = {"pyarrow": of_arrow, "pandas": of_pandas, "polars": of_polars, "torch": of_torch}
+# --- what functools wraps ----------------------------------------------------------------------------------------
+def of_functools(value: Any) -> tuple | None:
+    """Functions with a cache, which arrives empty; cached_property has a lock, up to Python 3.11."""
+    if is_a(value, functools.cached_property):
+        return functools.cached_property, (value.func,), {"attrname": value.attrname}
+    if is_a(value, functools._lru_cache_wrapper) and not found_by_name(value):
+        return operator.call, (Made(functools.lru_cache, *value.cache_parameters().values()), value.__wrapped__)
+    return None
+
+
+def of_dispatch(value: Any) -> tuple | None:
+    """A function of functools.singledispatch."""
+    methods = [(kind, method) for kind, method in value.registry.items() if kind is not object]
+    return functools.singledispatch, (value.registry[object],), methods, None, None, registered
+
+
+def registered(function: Any, methods: list[tuple[type, Any]]) -> None:
+    for kind, method in methods:
+        function.register(kind, method)
+
+
+registered.__module__ = "__main__"  # so that it travels by value: nothing of ours is imported there
+
+
+def found_by_name(value: Any) -> bool:
+    """Can another process import it?"""
+    module = sys.modules.get(value.__module__)
+    try:
+        return value.__module__ != "__main__" and operator.attrgetter(value.__qualname__)(module) is value
+    except AttributeError:
+        return False
+
+
+RULES = {"functools": of_functools, "pyarrow": of_arrow, "pandas": of_pandas, "polars": of_polars, "torch": of_torch}
