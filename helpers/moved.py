@@ -23,7 +23,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
     "lessons.reading.quadrants": "quadrants",
     "lessons.serving.load": "growth load_chart watched",
     "lessons.values.crossover": "crossover",
-    "measure.environment": "in_memory_limit",
+    "measure.environment": "in_memory_limit on_small_disk",
     "measure.pages": "PageMap",
     "measure.twins": "crate_refusal refusal",
 }

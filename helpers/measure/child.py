@@ -25,15 +25,19 @@ import sys
 import time
 import traceback
 import warnings
-from types import CodeType
+from types import CodeType, CoroutineType, FunctionType, ModuleType
 
 if __package__:
+    from . import inside, marks
     from .parcel import Box, Refused, framed, pack, packed
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import inside
+    import marks
     from parcel import Box, Refused, framed, pack, packed
 
-    del sys.modules["parcel"]  # the function may have a module of that name
+    for name in ("inside", "marks", "parcel"):  # the function may have modules of these names
+        del sys.modules[name]
 
 try:
     import fcntl
@@ -45,6 +49,12 @@ __builtins__ = vars(builtins).copy()  # the functions below look builtins up her
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 LOST = 117  # the exit status when nothing can be reported: the function closed every descriptor
+CO_COROUTINE = 128  # inspect's flag of an `async def`
+NOT_RUN = dict.fromkeys(
+    ("generator", "async_generator"),
+    "cannot leave its process, and none of its code has run: that runs only as its values are used; use them there, "
+    "in a loop or in sum(…)",
+)
 LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
 HIGH = 4096  # the function may close all file descriptors below this
 
@@ -91,6 +101,7 @@ class Channel:
             reason = str(error)
         except BaseException as error:
             reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
+            reason = NOT_RUN.get(type(value).__name__, reason)
         self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 
@@ -110,18 +121,48 @@ def main() -> None:
         with os.fdopen(os.dup(channel.inbox), "rb") as inbox:
             payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
+        sys.modules[options["marks"]] = marks
         for name in options["modules"]:
             try:
                 importlib.import_module(name)
             except BaseException:  # whatever needs the module meets the error there
                 continue
+        for place in options["calls"]:
+            inside.mark_calls(place, marks.mark)
+        this = sys.modules["__main__"]  # noqa: F841  its functions go on
+        sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
+        if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
+            vars(main).update(names)  # process pools and pickle find the notebook's functions and classes by name
+        codes = [value.__code__ for value in (function, *names.values()) if type(value) is FunctionType]
+        if any(code.co_flags & CO_COROUTINE for code in codes):
+            importlib.import_module("asyncio")
+        if options["warm"]:
+            warm_up(function, args)
     except BaseException as error:
         channel.tell(b"failed\n")
         channel.piece(b"")
         channel.send({"error": text_of(error)})
         return
     serve(channel, function, args, options, *use)
+
+
+def warm_up(function, args: tuple) -> None:
+    """A call that isn't measured. What it returns is let go of, and what it raises the measured call will raise too."""
+    try:  # noqa: SIM105  contextlib isn't loaded, and would be missing among what the function imports
+        outcome(function, args)
+    except BaseException:
+        pass
+    gc.collect()
+    trim = LINUX and getattr(libc(), "malloc_trim", None)
+    if trim:  # else the measured call would get the memory that this one has freed: malloc_trim(3)
+        trim(0)
+
+
+def outcome(function, args: tuple):
+    """What the function returns; if that's a coroutine, it runs, and this is what that returns."""
+    value = function(*args)
+    return importlib.import_module("asyncio").run(value) if type(value) is CoroutineType else value
 
 
 def out_of_reach(descriptor: int) -> int:
@@ -189,6 +230,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     """Calls the function between two readings of this process's counters. Returns the report and the result."""
     if options["heap"]:
         import tracemalloc
+    if options["stack"]:
+        import threading
     if options.get("tidy", True):
         gc.collect()
     report: dict = {"ended": "returned", "error": None}
@@ -200,13 +243,19 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
     resident_before = read.reset_high_water()
+    stack = inside.Stack(clock, lambda: read.size_of(b"VmHWM") or 0)
+    imports = inside.Imports(lambda: read.size_of(b"VmRSS") or 0)
+    marks.note, kinds = inside.Marks(clock, read.kinds), read.kinds()
     before, began = read.all(and_themselves=True), clock()
+    if options["stack"]:
+        threading.settrace(stack.trace)
+        settrace(stack.trace)
     try:
-        value = function(*args)
+        value = outcome(function, args)
     except BaseException as error:
         settrace(None)
         report["ended"] = "raised"
-        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next  # without this file's own frame
+        error.__traceback__ = from_its_own_code(error.__traceback__)
         report["error"] = text_of(error, traced=True)
     settrace(None)
     setprofile(None)
@@ -222,8 +271,25 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     if options["heap"]:
         report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
         tracemalloc.stop()
+    if options["stack"]:
+        threading.settrace(None)
+        report["stack"] = stack.text(__file__, inside.__file__) or "  none: resident memory did not grow"
+    imports.stop()
+    if high_water is not None:
+        report["imported"], report["imports"] = imports.bytes, imports.largest()
+    report["marks"], marks.note = marks.note.since(began, kinds), None
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     return report | {"began": began, "finished": finished, "counters": counted}, value
+
+
+def from_its_own_code(trace):
+    """A traceback without the frames that it begins with of this file, and of asyncio.run."""
+    while trace and trace.tb_next:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename != __file__ and not frame.f_globals.get("__name__", "").startswith("asyncio"):
+            break
+        trace = trace.tb_next
+    return trace
 
 
 def text_of(error: BaseException, traced: bool = False) -> str:
@@ -294,6 +360,12 @@ class Counters:
         lines = self._text("status").splitlines()
         return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + b":")), None)
 
+    def kinds(self) -> tuple[int, ...]:
+        """Resident bytes: anonymous, of files, and shared; () where the system doesn't tell."""
+        text = self._text("status")
+        at = text.find(b"\nRssAnon:")
+        return tuple(int(text[at:].split(None, 8)[i]) * 1024 for i in (1, 4, 7)) if at >= 0 else ()
+
     def reset_high_water(self) -> int | None:
         """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; None where that can't be."""
         try:
@@ -323,9 +395,13 @@ def dump(value, file) -> None:
 def tie_to_the_parent() -> None:
     """If the parent is killed, so is this process. prctl(2), Linux only."""
     if LINUX:
-        import ctypes
+        libc().prctl(PR_SET_PDEATHSIG, SIGKILL)
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
+
+def libc():
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import psutil
 
 from ..units import KiB, MiB
+from . import marks
 from .child import LOST, shortened
 from .parcel import receive, unpacked
 from .travel import dump
@@ -32,6 +33,7 @@ CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
     "began": float, "finished": float, "high_water": int, "heap_peak": int,
+    "imported": int, "imports": list, "marks": list, "stack": str,
 }  # fmt: skip
 
 
@@ -85,15 +87,17 @@ class Process:
         self.inbox, self.mail = self.process.stdin, Mail(replies or self.process.stdout, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
-        usual = {"path": sys.path, "heap": False, "modules": (), "objects": self.objects}
+        usual = {"path": sys.path, "heap": False, "stack": False, "warm": False, "calls": (), "modules": ()}
+        usual |= {"objects": self.objects, "marks": marks.__name__}
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
             self.inbox.flush()
 
-    def greet(self, label: str) -> None:
-        """Waits until the process has loaded what was sent. TimeoutError or TypeError if it doesn't."""
-        if not self.mail.greeting.wait(START_LIMIT_S):
-            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S:.0f} s")
+    def greet(self, label: str, more: float = 0) -> None:
+        """Waits until the process has loaded what was sent, `more` seconds longer than usual. TimeoutError or TypeError
+        if it doesn't."""
+        if not self.mail.greeting.wait(min(START_LIMIT_S + more, threading.TIMEOUT_MAX)):
+            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s")
         if self.mail.pid is None:
             self.mail.report.wait(START_LIMIT_S)
             raise self.not_loaded(label)
@@ -283,13 +287,21 @@ def _checked(report: Any) -> dict:
     if not isinstance(report, dict) or report.get("ended", "raised") not in ("returned", "raised"):
         raise ValueError(f"not a report: {report!r:.80}")
     fields = {name: report[name] for name, kind in REPORT.items() if type(report.get(name)) is kind}
-    for name in ("error", "refused"):
+    for name in ("error", "refused", "stack"):
         if name in fields:
             fields[name] = shortened(fields[name])
     counters = fields.get("counters", {})
     fields["counters"] = {n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)}
+    fields["imports"] = [name for name in fields.get("imports", ()) if type(name) is str]
+    fields["marks"] = [mark for mark in fields.get("marks", ()) if _is_mark(mark)]
     fields["codes"] = [code for code in fields.get("codes", ()) if type(code) is int]
     return {"ended": "raised"} | fields
+
+
+def _is_mark(mark: Any) -> bool:
+    """A name, a time, and perhaps a size for each kind of memory."""
+    kinds = [type(part) for part in mark] if type(mark) is tuple else []
+    return kinds in ([str, float], [str, float, int, int, int]) and isfinite(mark[1])
 
 
 def named(function: Callable) -> str:

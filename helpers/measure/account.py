@@ -1,0 +1,58 @@
+"""What `%measure` and `python -m helpers.measure` tell of a run: the rows of a table, and sentences to go with it."""
+
+from collections.abc import Iterator, Sequence
+
+from ..units import MiB, in_words
+from .recording import METERS, Mark, Recording
+from .tables import NONE
+
+AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
+STACK = "The Python stack when resident memory was at its highest, in a run of its own:\n"
+MOST_MARKS, MOST_NAMES = 20, 3
+
+
+def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
+    """A title and a cell per run: for every meter, for what stayed of each kind of memory, and for the marks."""
+    made = []
+    for key, meter in METERS.items():
+        if key != "heap" or runs[0].heap_peak is not None:
+            made.append((meter.title, *(in_words(meter.read(run), meter.unit) for run in runs)))
+        if key in ("anonymous", "file", "shared"):
+            stayed = [in_words(run.left[key], "bytes") if run.left else NONE for run in runs]
+            made.append((meter.title.replace("peak", "at the end"), *stayed))
+        if key == "resident":
+            made.append(("code imported meanwhile", *(in_words(run.imported, "bytes") for run in runs)))
+    names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
+    return made + [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
+
+
+def _at(name: str, run: Recording) -> str:
+    """The memory at a mark; if several have this name, at the highest."""
+    marks = [mark for mark in run.marks if mark.name == name]
+    if not marks:
+        return NONE
+    highest = max(marks, key=lambda mark: mark.resident)
+    return at(highest) + (f" (the highest of {len(marks):,})" if len(marks) > 1 else "")
+
+
+def at(mark: Mark) -> str:
+    """ "34 MiB anonymous, 1 MiB file-backed after 0.12 s" """
+    kinds = {"anonymous": mark.anonymous, "file-backed": mark.file, "shared": mark.shared}
+    words = [f"{in_words(size, 'bytes')} {kind}" for kind, size in kinds.items() if size or kind == "anonymous"]
+    return f"{', '.join(words)} after {in_words(mark.time, 'seconds')}"
+
+
+def notes(run: Recording) -> Iterator[str]:
+    """Sentences about what would mislead."""
+    if run.missed:
+        seen, mark = (in_words(size, "bytes") for size in (run.peak.resident - run.missed, run.peak.resident))
+        yield (
+            f"The peak was too short for the sampler: its highest sample is {seen} resident, and the kernel's "
+            f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
+        )
+    if (run.imported or 0) >= MiB:
+        names = ",".join(run.imports[:MOST_NAMES])
+        yield (
+            f"Of the growth, {in_words(run.imported, 'bytes')} came while modules were imported: code, mostly. "
+            f"With `--modules {names}` they are there before."
+        )
