@@ -121,12 +121,15 @@ class Book:
         ("fibonacci(40)", 102_334_155),
         ("fibonacci.cache_parameters()['maxsize'] is None", True),
         ("size_of([b'four', [b'two', None]])", 7),
+        ("size_of(b'') == 0 and 'helpers.units' in __import__('sys').modules", False),
         ("doubled.twice + Doubled(1).twice", 44),
         ("Book.size(b'four')", 4),
     ],
 )
 def test_what_functools_has_wrapped_is_carried(run, code: str, value: object):
-    assert run(CACHED, f"%measure -q {code}").value == value
+    shown = run(CACHED, f"%measure -q {code}")
+    assert shown.value == value
+    assert ("has a cache, which was empty there" in shown.printed) == ("fibonacci" in code)
 
 
 def test_a_pool_finds_the_functions_of_the_notebook(run):

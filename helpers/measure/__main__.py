@@ -5,6 +5,7 @@ at once. Ctrl-C ends it, and the table has what was measured until then.
 """
 
 import argparse
+import ast
 import json
 import os
 import signal
@@ -78,12 +79,14 @@ def recorded(options: argparse.Namespace) -> Recording:
         printed=sys.stdout.fileno(),
         stop=lambda: asked_to_stop[0] if asked_to_stop else None,
     )
-    return measured(as_main, (options.script, options.arguments), how, stack=options.stack, name=options.script)
+    return measured(
+        as_main, (options.script, options.arguments), how, stack=options.stack, name=Path(options.script).name
+    )
 
 
 def instruments(script: str) -> list[str]:
     with suppress(SyntaxError, ValueError):  # which the script's own run will show
-        return imports_of_ours(compile(Path(script).read_bytes(), script, "exec"))
+        return imports_of_ours(ast.parse(Path(script).read_bytes()))
     return []
 
 

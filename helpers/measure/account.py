@@ -8,7 +8,7 @@ from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
 STACK = "The Python stack when resident memory was at its highest, in a run of its own:\n"
-MOST_MARKS, MOST_NAMES = 20, 3
+MOST_MARKS = 20
 
 
 def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
@@ -51,8 +51,6 @@ def notes(run: Recording) -> Iterator[str]:
             f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
         )
     if (run.imported or 0) >= MiB:
-        names = ",".join(run.imports[:MOST_NAMES])
-        yield (
-            f"Of the growth, {in_words(run.imported, 'bytes')} came while modules were imported: code, mostly. "
-            f"With `--modules {names}` they are there before."
-        )
+        size, names = in_words(run.imported, "bytes"), ",".join(run.imports)
+        before = f" With `--modules {names}` they are there before." if names else ""
+        yield f"Of the growth, {size} came while modules were imported: code, mostly.{before}"

@@ -137,6 +137,8 @@ def main() -> None:
         codes = [value.__code__ for value in (function, *names.values()) if type(value) is FunctionType]
         if any(code.co_flags & CO_COROUTINE for code in codes):
             importlib.import_module("asyncio")
+        if options["marks"] in options["modules"]:
+            inside.stand_in(options["marks"].rpartition(".")[0], marks.mark)
         if options["warm"]:
             warm_up(function, args)
     except BaseException as error:

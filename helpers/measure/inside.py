@@ -11,7 +11,7 @@ from types import ModuleType
 
 __builtins__ = vars(builtins).copy()  # as in child.py
 FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file out of tracebacks
-MOST_MARKS, MOST_NAMES, LONGEST_NAME = 1000, 20, 100
+MOST_MARKS, LONGEST_NAME = 1000, 100
 
 
 class Marks:
@@ -27,6 +27,24 @@ class Marks:
     def since(self, began: float, base: tuple) -> list[tuple]:
         """Name, seconds since then, and growth over the base, for each."""
         return [(name, time - began, *(map(int.__sub__, sizes, base))) for name, time, sizes in self.all]
+
+
+class StandIn(ModuleType):
+    """Our package, for code that imports only `mark` from it. Asked for more, it gives way to the package."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def stand_in(package: str, mark) -> None:
+    """Else the package would be imported for `mark`, with numpy, and would count as memory of the measured code."""
+    if package not in sys.modules:
+        sys.modules[package] = made = StandIn(package)
+        made.mark = mark
 
 
 def mark_calls(place: str, mark) -> None:
@@ -83,8 +101,10 @@ class Imports:
         self.bootstrap._find_and_load = self.find
 
     def largest(self) -> list[str]:
-        """The modules that took most."""
-        return sorted(self.taken, key=self.taken.get, reverse=True)[:MOST_NAMES]
+        """The modules that took a tenth or more, the largest first."""
+        return sorted((name for name in self.taken if 10 * self.taken[name] >= self.bytes > 0), key=self.taken.get)[
+            ::-1
+        ]
 
 
 class Stack:

@@ -110,7 +110,7 @@ class Recording:
     resident      (n,) int64, bytes: all resident pages, of every kind
     high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
     imported      bytes: what resident memory grew by while the function imported modules: code, mostly
-    imports       the modules that took most of that, the largest first
+    imports       the modules that took a tenth of that or more, the largest first
     marks         what `mark` marked, in the order of time
     stack         text: the Python stack when resident memory was highest, in a separate run (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample

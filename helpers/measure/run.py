@@ -4,7 +4,7 @@ A fresh interpreter, because the notebook's own process is full of other things 
 pages. From outside, because a sampler inside would be measured too. The caller has nothing else to do, so it samples.
 """
 
-import dis
+import ast
 import os
 import tempfile
 import time
@@ -13,14 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from ..lasting import progress_bar
 from ..units import MiB, size
-from . import sampler
+from . import marks, sampler
 from .machine import Machine, here
 from .process import GRACE_S, Process, named, pickled, show
 from .recording import IO, Comparison, Faults, Mark, Recording, Switches
@@ -210,12 +209,18 @@ def together(functions: Mapping[str, Callable], **options: Any) -> Comparison:
         return Comparison({name: [run.result()] for name, run in runs.items()})
 
 
-def imports_of_ours(code: CodeType) -> list[str]:
-    """The modules of this package that the code imports, for `mark`: they aren't what is to be measured."""
-    own = __name__.partition(".")[0]
-    names = [step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"]
-    inner = [name for const in code.co_consts if isinstance(const, CodeType) for name in imports_of_ours(const)]
-    return [name for name in names if name.partition(".")[0] == own] + inner
+def imports_of_ours(tree: ast.AST) -> list[str]:
+    """The modules of this package that the code imports, which aren't what is to be measured. If it imports `mark` and
+    nothing else, that's the small module that has it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            only_mark = node.module == __package__ and [name.name for name in node.names] == ["mark"]
+            found.add(marks.__name__ if only_mark else node.module)
+    ours = {name for name in found if name.partition(".")[0] == __name__.partition(".")[0]}
+    return sorted(ours - {marks.__name__} or ours)
 
 
 class _Watch:

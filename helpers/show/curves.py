@@ -16,7 +16,7 @@ from ..units import MiB, in_words
 from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
 from .words import Methods, Predicted, alt_text, by_name, checked, ended, left_words, peaks, with_machine
 
-MOST_MARKS = 15  # whose names a panel has room for
+MOST_MARKS = 30  # whose names a panel has room for
 POINTS = 400  # per panel: more than its pixels on the page
 
 

@@ -106,14 +106,15 @@ class Measuring(Magics):
             raise UsageError(f"-r is how many runs, 1 or more, not {options.repeat}")
         number = len(self.shell.history_manager.input_hist_raw) - 1
         name = f"Cell In[{number}]" if cell else shorten(code, 60)
-        function, assigned = self._function(f"# %%measure\n{cell}" if cell else code, number)
+        function, assigned, ours = self._function(f"# %%measure\n{cell}" if cell else code, number)
         user = "the cell" if cell else "the line"
         for problem in not_carried(function, user):
             raise UsageError(problem)
         how = {each: getattr(options, each) for each in ("repeat", "heap", "stack", "warm", "interval", "timeout")}
-        modules = options.modules + imports_of_ours(function.__code__)
         try:
-            runs = compare({name: function}, objects=True, modules=modules, calls=options.function, **how)
+            runs = compare(
+                {name: function}, objects=True, modules=options.modules + ours, calls=options.function, **how
+            )
         except (TypeError, ValueError, TimeoutError) as error:
             raise UsageError(next(not_carried(function, user, loaded=True), str(error))) from None
         except KeyboardInterrupt:
@@ -143,8 +144,9 @@ class Measuring(Magics):
             print(f"{run.error[0].upper()}{run.error[1:]}.")
         return run if options.output else run.value
 
-    def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
-        """The code of that cell as a function that returns its last expression's value; and the names it assigns."""
+    def _function(self, text: str, number: int) -> tuple[FunctionType, list[str], list[str]]:
+        """The code of that cell as a function that returns its last expression's value; the names that it assigns; and
+        the modules of ours that it imports."""
         compiler, text = self.shell.compile, self.shell.transform_cell(text)
         file = compiler.cache(text, number)
         try:
@@ -164,7 +166,7 @@ class Measuring(Magics):
             if name == "get_ipython" or name not in self.shell.user_ns:
                 raise UsageError(NOTEBOOK_ONLY[name])
         assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
-        return FunctionType(code, self.shell.user_ns), sorted(assigned)
+        return FunctionType(code, self.shell.user_ns), sorted(assigned), imports_of_ours(tree)
 
     def _as_in_the_notebook(self, trace: str, assigned: Sequence[str] = ()) -> str:
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
