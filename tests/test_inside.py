@@ -1,6 +1,7 @@
 """What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -40,7 +41,8 @@ def test_what_stays_is_what_is_there_when_the_call_has_ended():
 
 def test_of_a_call_that_did_not_end_nothing_stays():
     run = measure(time.sleep, 60, timeout=0.1)
-    assert run.left == {} and dict(rows([run]))["anonymous, at the end"] == "–"
+    cells = dict(rows([run]))
+    assert run.left == {} and cells["anonymous, at the end"] == cells["code imported meanwhile"] == "–"
 
 
 def test_a_negative_size_is_a_figure_and_aligned_as_one():
@@ -250,3 +252,14 @@ def test_a_script_that_fails_shows_its_own_lines(tmp_path: Path):
     assert done.returncode == 1 and "ValueError: invalid literal" in done.stdout
     assert "runpy" not in done.stdout and "helpers/measure" not in done.stdout
     assert "there is no file" in run_script(tmp_path, "missing.py").stderr
+
+
+def test_a_script_that_is_interrupted_still_gives_its_table(tmp_path: Path):
+    (tmp_path / "forever.py").write_text("print('begun', flush=True)\nwhile True: pass")
+    command = [sys.executable, "-m", "helpers.measure", tmp_path / "forever.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        shown = process.stdout.read()
+    assert process.returncode == 1
+    assert "anonymous, peak" in shown and shown.endswith("It didn't end by itself: interrupted.\n")

@@ -18,12 +18,16 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
         if key != "heap" or runs[0].heap_peak is not None:
             made.append((meter.title, *(in_words(meter.read(run), meter.unit) for run in runs)))
         if key in ("anonymous", "file", "shared"):
-            stayed = [in_words(run.left[key], "bytes") if run.left else NONE for run in runs]
+            stayed = (_at_the_end(run, run.left.get(key)) for run in runs)
             made.append((meter.title.replace("peak", "at the end"), *stayed))
         if key == "resident":
-            made.append(("code imported meanwhile", *(in_words(run.imported, "bytes") for run in runs)))
+            made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
     names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
     return made + [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
+
+
+def _at_the_end(run: Recording, size: int | None) -> str:
+    return in_words(size, "bytes") if run.ended in ("returned", "raised") else NONE
 
 
 def _at(name: str, run: Recording) -> str:

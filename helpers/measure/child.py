@@ -128,7 +128,10 @@ def main() -> None:
             except BaseException:  # whatever needs the module meets the error there
                 continue
         for place in options["calls"]:
-            inside.mark_calls(place, marks.mark)
+            try:
+                inside.mark_calls(place, marks.mark)
+            except Exception as error:
+                raise LookupError(f"the calls of {place} can't be marked ({text_of(error)})") from error
         this = sys.modules["__main__"]  # noqa: F841  its functions go on
         sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
