@@ -143,6 +143,13 @@ def test_a_pool_finds_the_functions_of_the_notebook(run):
     assert local.rstrip().endswith("define `third` in a cell above, and use it here.")
 
 
+def test_a_pool_that_is_not_forked_says_what_to_do(run):
+    made = "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\ndef double(n): return 2 * n"
+    pool = "ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('spawn'))"
+    shown = run(made, f"%%measure\nwith {pool} as pool:\n    made = list(pool.map(double, [1, 2]))")
+    assert shown.printed.rstrip().endswith("or put the function in a file.")
+
+
 def test_coroutines_run_and_a_generator_says_that_it_has_not(run):
     waits = "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
     assert run(waits, "%measure -q waits(2)").value == 2

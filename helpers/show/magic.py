@@ -36,6 +36,10 @@ from .words import ended
 
 LOCAL_NAME = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
 LOCAL_FUNCTION = "Process pools and pickle look functions up by name: define `{}` in a cell above, and use it here"
+BROKEN_POOL = (
+    "If its processes aren't forked, they find no function of a notebook: from Python 3.14 on, pass "
+    "mp_context=multiprocessing.get_context('fork'), or put the function in a file"
+)
 NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
@@ -182,6 +186,8 @@ class Measuring(Magics):
         own = f"\n{LOCAL_NAME}." if unbound and unbound[1] in assigned else ""
         if local := re.search(r"local object.*measured\.<locals>\.(\w+)", trace):
             own = f"\n{LOCAL_FUNCTION.format(local[1])}."
+        if "BrokenProcessPool" in trace:
+            own = f"\n{BROKEN_POOL}."
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
 
 
