@@ -127,7 +127,7 @@ class Book:
     ],
 )
 def test_what_functools_has_wrapped_is_carried(run, code: str, value: object):
-    shown = run(CACHED, f"%measure -q {code}")
+    shown = run(CACHED, f"%measure {code}")
     assert shown.value == value
     assert ("has a cache, which was empty there" in shown.printed) == ("fibonacci" in code)
 

@@ -6,18 +6,15 @@ process. What it uses of the notebook travels by value, as it is now, and is the
 
 import ast
 import dis
-import io
 import linecache
-import pickle
 import re
 import traceback
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
-from functools import _lru_cache_wrapper
+from collections.abc import Sequence
 from importlib.util import find_spec
 from inspect import CO_COROUTINE
 from textwrap import shorten
-from types import CodeType, FunctionType, SimpleNamespace
+from types import CodeType, FunctionType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -28,8 +25,7 @@ from IPython.utils.process import arg_split
 
 from ..measure.account import AT_THE_END, STACK, notes, rows
 from ..measure.run import compare, imports_of_ours
-from ..measure.travel import Pickler, found_by_name
-from ..owners import is_a
+from .carried import global_names, not_carried, with_a_cache
 from .curves import curves
 from .meters import Table
 from .words import ended
@@ -44,7 +40,6 @@ NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
 }
-INSTEAD = "Pass a path, and open or make it in what you measure"
 
 
 class TextOnly:
@@ -119,8 +114,10 @@ class Measuring(Magics):
             runs = compare(
                 {name: function}, objects=True, modules=options.modules + ours, calls=options.function, **how
             )
-        except (TypeError, ValueError, TimeoutError) as error:
+        except TypeError as error:
             raise UsageError(next(not_carried(function, user, loaded=True), str(error))) from None
+        except (ValueError, TimeoutError) as error:
+            raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
         if not options.quiet:
@@ -128,17 +125,15 @@ class Measuring(Magics):
             display(curves(runs, caption=many, stays=True))
         if runs[name].ended == "raised":
             raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
-        run, all_runs = runs[name], runs.runs[name]
+        run = runs[name]
         if not options.quiet:
-            heads = [f"run {number}" for number in range(1, options.repeat + 1)]
-            header = ("meter", *(heads if options.repeat > 1 else ["measured"]))
-            display(Table(f"Growth during the call, in a fresh process. {AT_THE_END}", header, rows(all_runs)))
-            for note in notes(run):
+            heads = [f"run {number}" for number in range(1, options.repeat + 1)] if options.repeat > 1 else ["measured"]
+            caption = f"Growth during the call, in a fresh process. {AT_THE_END}"
+            display(Table(caption, ("meter", *heads), rows(runs.runs[name])))
+            for note in (*notes(run), *(() if options.warm else with_a_cache(function))):
                 print(note)
         if run.stack:
             print(self._as_in_the_notebook(STACK + run.stack))
-        for cached in () if options.warm else with_a_cache(function):
-            print(f"`{cached}` has a cache, which was empty there; --warm fills it first.")
         if run.ended != "returned":
             longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
             print(f"It didn't return: {ended(run)}{longer}.")
@@ -189,59 +184,3 @@ class Measuring(Magics):
         if "BrokenProcessPool" in trace:
             own = f"\n{BROKEN_POOL}."
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
-
-
-# --- what can't be carried to a fresh process ---------------------------------------------------------------
-def not_carried(
-    function: FunctionType, user: str, seen: frozenset[int] = frozenset(), loaded: bool = False
-) -> Iterator[str]:
-    """A sentence for each global that can't be pickled, with the reason and a remedy; first what its functions use.
-
-    cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that.
-
-    user    what the sentence calls the function: "the cell"
-    loaded  also load each pickle, over the buffers that are here: to find what failed in the fresh process
-    """
-    for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[name]
-        try:
-            try_to_carry(value, loaded)
-        except Exception as error:
-            if is_a(value, FunctionType) and id(value) not in seen:
-                yield from not_carried(value, f"`{name}`", seen | {id(value)}, loaded)
-            kind = type(value).__name__
-            yield f"`{name}`, a {kind} that {user} uses, can't be carried to a fresh process: {error}. {INSTEAD}."
-
-
-def try_to_carry(value: Any, loaded: bool) -> None:
-    """Raises what pickling raises; if `loaded`, what unpickling raises as well."""
-    if not loaded:
-        Pickler(SimpleNamespace(write=len), buffer_callback=lambda _: None).dump(value)
-        return
-    file, buffers = io.BytesIO(), []
-    Pickler(file, buffer_callback=buffers.append).dump(value)
-    file.seek(0)
-    Loader(file, buffers=buffers).load()
-
-
-class Loader(pickle.Unpickler):
-    """Unpickles as a fresh process does, which has none of the notebook's names."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module == "__main__":
-            raise AttributeError(f"its pickle only names `{name}`, which the notebook has and a fresh process hasn't")
-        return super().find_class(module, name)
-
-
-def with_a_cache(function: FunctionType) -> Iterator[str]:
-    """The functions of the notebook that it uses, and whose caches hold something here."""
-    for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[name]
-        if is_a(value, _lru_cache_wrapper) and not found_by_name(value) and value.cache_info().currsize:
-            yield name
-
-
-def global_names(code: CodeType) -> set[str]:
-    """The global names that this code looks up, and the code of functions and classes in it."""
-    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names.union(*(global_names(const) for const in code.co_consts if isinstance(const, CodeType)))
