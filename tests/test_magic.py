@@ -190,6 +190,7 @@ def test_marks_what_stays_and_the_stack_are_shown(run):
     assert re.search("“taken” at 64.* MiB anonymous after .* at the end", shown.alt)
     assert ">“taken”<" in shown.html[1] and ">anonymous, at the end<" in shown.html[1]
     assert re.search(r"highest, .*:\n  Cell In\[5\], line 5\n    half = bytes", shown.printed)
+    assert "a run did not return" in run("%measure -q --stack os.abort()").printed
     assert run("%measure -o -q import numpy").value.imported > MiB
     assert run("%measure -o -q --modules numpy import numpy").value.imported == 0
 

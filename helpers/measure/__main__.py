@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..folders import write_whole
-from .account import AT_THE_END, STACK, notes, rows
+from .account import AT_THE_END, NO_STACK, STACK, notes, rows
 from .recording import Recording
 from .run import Options, imports_of_ours, measured
 from .tables import text_table
@@ -63,7 +63,7 @@ def main() -> int:
         run = recorded(options)
     except (TypeError, ValueError, TimeoutError) as error:
         parser.error(str(error))
-    tell(run, options.script)
+    tell(run, options)
     keep(run, options)
     return run.value if run.ended == "returned" else 1
 
@@ -90,13 +90,13 @@ def instruments(script: str) -> list[str]:
     return []
 
 
-def tell(run: Recording, script: str) -> None:
+def tell(run: Recording, options: argparse.Namespace) -> None:
     if run.ended == "raised":
-        head, frame, own = run.error.partition(f'  File "{script}"')
+        head, frame, own = run.error.partition(f'  File "{options.script}"')
         print("Traceback (most recent call last):" * bool(own), (frame + own or head).rstrip(), sep="\n")
     print("", text_table(("meter", "measured"), rows([run])), "", AT_THE_END, *notes(run), sep="\n")
-    if run.stack:
-        print(STACK + run.stack)
+    if options.stack:
+        print(STACK + (run.stack or NO_STACK))
     if run.ended not in ("returned", "raised"):
         print(f"It didn't end by itself: {run.ended}.")
 

@@ -8,6 +8,7 @@ from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
 STACK = "The Python stack when resident memory was at its highest, in a run of its own:\n"
+NO_STACK = "  not known: a run did not return, or this system keeps no high-water mark"
 MOST_MARKS = 20
 
 

@@ -278,10 +278,11 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.stop()
     if options["stack"]:
         threading.settrace(None)
-        report["stack"] = stack.text(__file__, inside.__file__) or "  none: resident memory did not grow"
     imports.stop()
     if high_water is not None:
         report["imported"], report["imports"] = imports.bytes, imports.largest()
+        if options["stack"]:
+            report["stack"] = stack.text(__file__, inside.__file__) or "  none: resident memory did not grow"
     report["marks"], marks.note = marks.note.since(began, kinds), None
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     return report | {"began": began, "finished": finished, "counters": counted}, value

@@ -23,7 +23,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 from IPython.utils.process import arg_split
 
-from ..measure.account import AT_THE_END, STACK, notes, rows
+from ..measure.account import AT_THE_END, NO_STACK, STACK, notes, rows
 from ..measure.run import compare, imports_of_ours
 from .carried import global_names, not_carried, with_a_cache
 from .curves import curves
@@ -132,8 +132,8 @@ class Measuring(Magics):
             display(Table(caption, ("meter", *heads), rows(runs.runs[name])))
             for note in (*notes(run), *(() if options.warm else with_a_cache(function))):
                 print(note)
-        if run.stack:
-            print(self._as_in_the_notebook(STACK + run.stack))
+        if options.stack:
+            print(self._as_in_the_notebook(STACK + (run.stack or NO_STACK)))
         if run.ended != "returned":
             longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
             print(f"It didn't return: {ended(run)}{longer}.")
