@@ -242,7 +242,7 @@ def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     assert done.returncode == 3 and not done.stderr
     assert done.stdout.startswith("argument 32 False\n") and "anonymous, at the end" in done.stdout
     run = Recording.from_json(json.loads(kept.read_text()))
-    assert run.imported > 8 * MiB, "its numpy counts: no other was there before"
+    assert run.imported > 4 * MiB, "its numpy counts: no other was there before"
     assert run.marks[0].name == "taken" and 32 * MiB < run.marks[0].anonymous <= run.peak.resident
     assert picture.read_bytes().startswith(b"\x89PNG")
 
