@@ -28,7 +28,7 @@ OPEN = "it is an open file, and what arrived there would be a copy of its text"
 OUTSIDE = "it is a view of more memory than its owner has"
 READ_ONLY = "it can be written, but what it is a view of has become read-only"
 OVERLAP = "another name shows a part of its memory, and neither shows all of it; pass what both are views of"
-STEPS = "it is a memoryview in steps, or of several dimensions; pass what it is a view of"
+FORMAT = "it is a memoryview whose format numpy doesn't keep; pass what it is a view of"
 READ_ONLY_FROM_NOW = (False, None, None, np.ndarray.setflags)  # the end of a reduce value: setflags(made, False)
 LENDERS = (bytes, bytearray, array.array)
 
@@ -90,14 +90,10 @@ class Pickler(cloudpickle.Pickler):
         made = np.ndarray, (view.shape, view.dtype, block, view.__array_interface__["data"][0] - begin, view.strides)
         if view.flags.writeable and not whole.flags.writeable:
             raise CannotTravel(READ_ONLY)
-        return (
-            made if view.flags.writeable == whole.flags.writeable else (*made, False, None, None, np.ndarray.setflags)
-        )
+        return made if view.flags.writeable == whole.flags.writeable else (*made, *READ_ONLY_FROM_NOW)
 
     def owner(self, view: np.ndarray) -> Any:
         """What has the bytes; or the last array on the way to an owner whose bytes are lent to others as well."""
-        if view.base is None:
-            return view
         way = way_to_owner(view)
         if any(is_a(step, mmap.mmap) for step in way):
             raise CannotTravel(MAPPED)
@@ -130,9 +126,8 @@ class Pickler(cloudpickle.Pickler):
             if begin < high and low < end:
                 raise CannotTravel(OVERLAP)
         if lent:
-            start = address(block)
-            region = next((region for region in self.regions if region.start <= start < region.end), None)
-            if region and region.kind in ("file", "shared memory"):
+            inside = (region.kind for region in self.regions if region.start <= address(block) < region.end)
+            if not {"file", "shared memory"}.isdisjoint(inside):
                 raise CannotTravel(MAPPED)
             self.lent.append(block)
         return block
@@ -142,18 +137,19 @@ class Pickler(cloudpickle.Pickler):
         return maps.regions() if sys.platform == "linux" else ()
 
     def stretch(self, view: memoryview) -> tuple:
-        """As all of its owner's bytes, or some of them in a row."""
-        if is_a(view.obj, mmap.mmap):
-            raise CannotTravel(MAPPED)
-        whole, made = memoryview(view.obj), Made(memoryview, view.obj)
-        if not alike(view, whole):
-            if not (view.c_contiguous and whole.c_contiguous):
-                raise CannotTravel(STEPS)
-            start = address(view) - address(whole) if view.nbytes else 0
-            made = Made(operator.getitem, Made(memoryview.cast, made, "B"), slice(start, start + view.nbytes))
-            if (view.format, view.ndim) != ("B", 1):
-                made = Made(memoryview.cast, made, view.format, list(view.shape))
-        return (Made(memoryview.toreadonly, made) if view.readonly > whole.readonly else made).reduced
+        """As bytes in a row of its owner's, or as numpy shows it."""
+        shown = np.asarray(view)
+        if type(view.obj) in LENDERS and view.c_contiguous and view.nbytes:
+            start = address(view) - address(memoryview(view.obj))
+            whole = Made(memoryview.cast, Made(memoryview, view.obj), "B")
+            part = Made(operator.getitem, whole, slice(start, start + view.nbytes))
+            made = Made(memoryview.cast, part, view.format, list(view.shape))
+            return (Made(memoryview.toreadonly, made) if view.readonly else made).reduced
+        if is_a(view.obj, np.ndarray) and view.obj.__array_interface__ == shown.__array_interface__:
+            shown = view.obj
+        if not view.format.endswith(memoryview(shown).format):
+            raise CannotTravel(FORMAT)
+        return memoryview, (shown,)
 
 
 class Made:
@@ -166,14 +162,8 @@ class Made:
         return self.reduced
 
 
-def address(view: Any) -> int:
+def address(view: memoryview | np.ndarray) -> int:
     return np.asarray(view).__array_interface__["data"][0]
-
-
-def alike(one: memoryview, other: memoryview) -> bool:
-    return address(one) == address(other) and all(
-        getattr(one, n) == getattr(other, n) for n in ("format", "shape", "strides")
-    )
 
 
 # --- what libraries hold -----------------------------------------------------------------------------------------
@@ -236,18 +226,11 @@ def of_functools(value: Any) -> tuple | None:
     return None
 
 
-def of_dispatch(value: Any) -> tuple | None:
-    """A function of functools.singledispatch."""
+def of_dispatch(value: Any) -> tuple:
+    """A function of functools.singledispatch: made anew, then its methods are registered."""
+    made = Made(functools.singledispatch, value.registry[object])
     methods = [(kind, method) for kind, method in value.registry.items() if kind is not object]
-    return functools.singledispatch, (value.registry[object],), methods, None, None, registered
-
-
-def registered(function: Any, methods: list[tuple[type, Any]]) -> None:
-    for kind, method in methods:
-        function.register(kind, method)
-
-
-registered.__module__ = "__main__"  # so that it travels by value: nothing of ours is imported there
+    return operator.getitem, ([made, *(Made(operator.methodcaller("register", *pair), made) for pair in methods)], 0)
 
 
 def found_by_name(value: Any) -> bool:

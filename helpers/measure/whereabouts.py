@@ -1,8 +1,8 @@
 """`where(x)`: whose memory the bytes of an array or view lie in, and which object owns them: zero-copy, proved."""
 
 import mmap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from .pages import PageMap, extent, page_map
 from .tables import NONE, Tabled
 
 MOST = 100  # parts that are looked at: a table can have thousands of columns
+ELSEWHERE = {"O": "references: the objects lie all over the heap", "T": "strings of over 15 bytes lie elsewhere"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +76,12 @@ class Whereabouts(Tabled):
         return size if self.nbytes in (None, self.size) else f"{in_words(self.nbytes, 'bytes')} of elements, in {size}"
 
     @property
+    def row(self) -> tuple[str, ...]:
+        """Among the parts of something: what it is, its bytes, its memory, and its owner."""
+        what = "; ".join(filter(None, (self.layout, self.note))) or "bytes"
+        return what, self.extent, f"{self.place}, at {self.address:#x}", ": ".join(self.owners[-1])
+
+    @property
     def title(self) -> str:
         return f"Where the bytes of this {self.owners[0][0]} lie"
 
@@ -93,30 +100,17 @@ class Whereabouts(Tabled):
         return ("property", "where"), [row for row in rows if row[1]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Parts(Tabled, Mapping):
+class Parts(Tabled, dict):
     """What an object is made of, at one moment: by name, where the part lay, or a line that says what it is instead."""
 
-    kind: str
-    parts: dict[str, Whereabouts | str] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Whereabouts | str:
-        return self.parts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.parts)
-
-    def __len__(self) -> int:
-        return len(self.parts)
-
-    @property
-    def title(self) -> str:
-        return f"Where the parts of this {self.kind} lie"
+    def __init__(self, kind: str, parts: Mapping[str, Whereabouts | str]):
+        super().__init__(parts)
+        self.title = f"Where the parts of this {kind} lie"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if all(isinstance(part, str) for part in self.values()):
             return ("part", "what it is"), [*self.items()]
-        rows = [(name, *_cells(part)) for name, part in self.items()]
+        rows = [(name, *((part, *3 * [NONE]) if isinstance(part, str) else part.row)) for name, part in self.items()]
         return ("part", "what it is", "bytes", "memory", "owned by"), rows
 
 
@@ -136,56 +130,37 @@ def where(x: Any) -> Whereabouts | Parts:
         raise
     except Exception as error:  # anybody's code
         raise ValueError(f"where this {type(x).__name__} lies is not known: {error}") from None
-    if isinstance(found, Whereabouts):
-        return found
-    parts = _first(parts_of(found))
-    if list(parts) == [""] and isinstance(parts[""], Whereabouts):
+    parts, all_parts = {}, parts_of(found)
+    for name, part in islice(all_parts, MOST):
+        twins = sum(other.split(" #")[0] == name for other in parts)
+        parts[f"{name} #{twins + 1}" if twins else name] = part
+    if next(all_parts, None):
+        parts["…"] = f"only the first {MOST} parts are shown: ask about a single column or chunk for the others"
+    if [*parts] == [""] and isinstance(parts[""], Whereabouts):
         return parts[""]
-    return Parts(type(x).__name__, {name or "values": part for name, part in parts.items()})
+    named = {name or "values": part for name, part in parts.items()}
+    return Parts(type(x).__name__, named or {"…": "it has no buffer"})
 
 
 where.register = register
 
 
-def parts_of(found: Iterable[tuple], name: str = "", note: str = "") -> Iterator[tuple[str, Whereabouts | str]]:
-    """The parts that a lender gives, and the parts of those, under their full names. What it raises becomes a line."""
+def parts_of(found: Any, name: str = "", note: str = "") -> Iterator[tuple[str, Whereabouts | str]]:
+    """What a lender gives, and the parts of that, under their full names. What it raises becomes a line."""
+    if isinstance(found, Whereabouts):
+        found = replace(found, note="; ".join(filter(None, (found.note, note))))
+    if isinstance(found, (Whereabouts, str)):
+        yield name, found
+        return
     try:
         for role, part, *more in found:
-            full, notes = ", ".join(filter(None, (name, role))), "; ".join(filter(None, (note, *more)))
-            if not isinstance(part, (str, Whereabouts)):
-                part = _told(part)
-            if isinstance(part, Whereabouts):
-                part = replace(part, note="; ".join(filter(None, (part.note, notes))))
-            yield from [(full, part)] if isinstance(part, (str, Whereabouts)) else parts_of(part, full, notes)
+            try:
+                part = part if isinstance(part, (Whereabouts, str)) else (lender_of(part) or of_buffer)(part)
+            except (TypeError, ValueError) as error:
+                part = str(error)
+            yield from parts_of(part, ", ".join(filter(None, (name, role))), "; ".join(filter(None, (note, *more))))
     except Exception as error:  # anybody's code
         yield name or "…", f"not known: {type(error).__name__}: {error}"
-
-
-def _told(part: Any) -> Whereabouts | str | Iterable[tuple]:
-    try:
-        return (lender_of(part) or of_buffer)(part)
-    except (TypeError, ValueError) as error:
-        return str(error)
-
-
-def _first(parts: Iterator[tuple[str, Whereabouts | str]]) -> dict[str, Whereabouts | str]:
-    """The first parts by name, where a name may come twice."""
-    named: dict[str, Whereabouts | str] = {}
-    for name, part in islice(parts, MOST):
-        twins = sum(other.split(" #")[0] == name for other in named)
-        named[f"{name} #{twins + 1}" if twins else name] = part
-    if not named:
-        named["…"] = "it has no buffer"
-    if next(parts, None):
-        named["…"] = f"only the first {MOST} parts are shown: ask about a single column or chunk for the others"
-    return named
-
-
-def _cells(part: Whereabouts | str) -> Sequence[str]:
-    if isinstance(part, str):
-        return part, NONE, NONE, NONE
-    what = "; ".join(filter(None, (part.layout, part.note))) or "bytes"
-    return what, part.extent, f"{part.place}, at {part.address:#x}", ": ".join(part.owners[-1])
 
 
 def of_buffer(x: Any) -> Whereabouts:
@@ -196,23 +171,18 @@ def of_buffer(x: Any) -> Whereabouts:
         raise TypeError(f"{type(x).__name__} shows no bytes of its own: {_way_on(type(x))}") from None
     array = x if isinstance(x, np.ndarray) else memoryview(x)
     owners = tuple((type(owner).__name__, _role(owner)) for owner in way_to_owner(x))
-    writable = array.flags.writeable if isinstance(array, np.ndarray) else not array.readonly
-    found = at(address, size, owners, writable, mapping_under(x) is not None)
-    return replace(found, nbytes=array.nbytes, layout=_layout_of(array), note=_elsewhere(array))
+    kind, writable = (array.dtype.kind, array.flags.writeable) if array is x else ("", not array.readonly)
+    told = {"nbytes": array.nbytes, "layout": layout(array), "note": ELSEWHERE.get(kind, "")}
+    return at(address, size, owners, writable, mapping_under(x) is not None, **told)
 
 
-def at(
-    address: int, size: int, owners: tuple[tuple[str, str], ...], writable: bool, mapped: bool = False
-) -> Whereabouts:
+def at(address: int, size: int, owners: tuple, writable: bool, mapped: bool = False, **told: Any) -> Whereabouts:
     """Where bytes at an address of this process lie. `mapped`: an mmap object of Python's owns them."""
     states = page_map(address=address, size=size)
     region = states.region
     if region is None:
-        return Whereabouts(NOT_MEASURED, address, size, None, None, owners, writable, None, states)
-    memory = region.kind
-    if memory == "anonymous":
-        memory = "anonymous mapping" if mapped else "heap"
-    path = offset = None
+        return Whereabouts(NOT_MEASURED, address, size, None, None, owners, writable, None, states, **told)
+    memory, path, offset = region.kind.replace("anonymous", "anonymous mapping" if mapped else "heap"), None, None
     if memory in ("file", "shared memory") and not region.path.startswith(("/dev/zero", "[", "/SYSV")):
         path, offset = Path(region.path.removesuffix(maps.DELETED)), region.offset + address - region.start
     mapping_too = region.permissions[1] == "w"
@@ -222,29 +192,17 @@ def at(
         reason = "the mapping is read-only"
     else:
         reason = "everybody who maps it sees it" if region.shared else "into a page of this process alone"
-    return Whereabouts(memory, address, size, path, offset, owners, writable and mapping_too, reason, states)
+    return Whereabouts(memory, address, size, path, offset, owners, writable and mapping_too, reason, states, **told)
 
 
-def layout(kind: str, shape: Sequence[int], strides: Sequence[int], c: bool, f: bool) -> str:
-    """ "float64 (4000, 3000), F order". Strides are in bytes."""
-    order = "C order" if c else "F order" if f else f"neither C nor F order, strides {tuple(strides)} bytes"
-    return f"{kind} {tuple(shape)}, {order}"
-
-
-def _layout_of(array: np.ndarray | memoryview) -> str:
-    if isinstance(array, np.ndarray):
-        flags = array.flags
-        return layout(array.dtype.name, array.shape, array.strides, flags.c_contiguous, flags.f_contiguous)
-    if (array.format, array.ndim, array.c_contiguous) == ("B", 1, True):
+def layout(array: np.ndarray | memoryview, kind: str = "") -> str:
+    """ "float64 (4000, 3000), F order"; "" for plain bytes. `kind`, if it isn't as numpy would say."""
+    lies = getattr(array, "flags", array)
+    kind = kind or (array.dtype.name if isinstance(array, np.ndarray) else f"'{array.format}'")
+    if (kind, array.ndim, lies.c_contiguous) == ("'B'", 1, True):
         return ""
-    return layout(f"'{array.format}'", array.shape, array.strides, array.c_contiguous, array.f_contiguous)
-
-
-def _elsewhere(array: np.ndarray | memoryview) -> str:
-    kind = array.dtype.kind if isinstance(array, np.ndarray) else ""
-    return {"O": "references: the objects lie all over the heap", "T": "strings of over 15 bytes lie elsewhere"}.get(
-        kind, ""
-    )
+    neither = f"neither C nor F order, strides {array.strides} bytes"
+    return f"{kind} {array.shape}, {'C order' if lies.c_contiguous else 'F order' if lies.f_contiguous else neither}"
 
 
 def _way_on(kind: type) -> str:

@@ -1,8 +1,8 @@
 """What the objects of a library are made of: a module for each library, imported with the first value that it made.
 
-A lender is a function of an object. For each part it gives a name, and the part: something with a buffer, an object
-that has parts itself, or a line that says what it is instead; and a note, if there is more to say. It copies nothing,
-reads no file, and computes nothing.
+A lender is a function of an object; in these modules, it's named as the object's class. For each part it gives a name,
+and the part: something with a buffer, an object that has parts itself, or a line that says what it is instead; and a
+note, if there is more to say. It copies nothing, reads no file, and computes nothing.
 """
 
 from collections.abc import Callable
@@ -36,9 +36,8 @@ def register(kind: type) -> Callable[[Lender], Lender]:
 def lender_of(value: Any) -> Lender | None:
     """Of its class or the nearest base that has one. No code of the class runs, and no library is imported."""
     for kind in type(value).__mro__:
-        if kind in REGISTERED:
-            return REGISTERED[kind]
-        module = LIBRARIES.get(str(kind.__module__).partition(".")[0])
-        if module and (lender := import_module(f".{module}", __name__).LENDERS.get(kind.__name__)):
+        library = LIBRARIES.get(str(kind.__module__).partition(".")[0])
+        named = vars(import_module(f".{library}", __name__)) if library else {}
+        if lender := REGISTERED.get(kind) or named.get(kind.__name__):
             return lender
     return None
