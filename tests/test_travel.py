@@ -101,7 +101,11 @@ def test_what_is_shown_often_is_sent_once():
 def test_a_view_of_bytes_has_its_owner(owner: Any):
     whole = memoryview(owner).cast("B")
     given = owner, np.frombuffer(owner, np.uint16)[::-1], whole[8:24], whole[8:24].cast("I"), whole.cast("B", [8, 8])
-    (same, pairs, row, words, table) = carried(*given)
+    (same, pairs, row, words, table, steps, none) = carried(*given, whole[::3], memoryview(owner)[:0])
+    assert row.obj is words.obj is same and steps.strides == (3,) and bytes(steps) == bytes(whole[::3])
+    assert (
+        np.shares_memory(np.asarray(steps), np.frombuffer(same, np.uint8)) and none.format == memoryview(owner).format
+    )
     assert type(same) is type(owner) and same == owner
     assert pairs.tolist() == given[1].tolist() and pairs.strides == (-2,)
     assert [(v.format, v.shape, v.readonly, v.tolist()) for v in (row, words, table)] == [
@@ -139,3 +143,39 @@ def test_what_would_arrive_as_something_else_is_refused(tmp_path: Path):
                 with pytest.raises(CannotTravel, match=words):
                     payload(value)
         del cases, values, value
+
+
+# --- what libraries hold -------------------------------------------------------------------------------------------
+def test_frames_and_series_over_one_array_still_share_it_and_copy_on_write():
+    pd = pytest.importorskip("pandas", minversion="3")
+    base = np.arange(float(MiB // 4)).reshape(-1, 2)
+    frame = pd.DataFrame(base, columns=["x", "y"], copy=False)
+    given = base, frame, frame["x"], pd.Index(frame["x"])
+    there, same, column, index = carried(*given)
+    assert len(payload(*given)) < 1.01 * base.nbytes and same.equals(frame)
+    assert np.shares_memory(there, same["y"].to_numpy()) and np.shares_memory(there, column.to_numpy())
+    column.iloc[0] = 77
+    assert same["x"].iloc[0] == index[0] == there[0, 0] == 0
+
+
+def test_arrow_and_polars_send_a_buffer_once():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": np.arange(MiB // 8), "t": ["text", None] * (MiB // 16)})
+    whole, part = carried(table, table.slice(10, 20))
+    assert whole.equals(table) and part.equals(table.slice(10, 20))
+    assert len({t["a"].chunk(0).buffers()[1].address for t in (whole, part)}) == 1
+    pl = pytest.importorskip("polars")
+    frame = pl.from_arrow(table).with_columns(k=pl.lit("one").cast(pl.Categorical))
+    same, column = carried(frame, frame["a"])
+    assert same.equals(frame) and same.schema == frame.schema and column.equals(frame["a"])
+
+
+def test_tensors_still_show_one_storage():
+    torch = pytest.importorskip("torch")
+    base, array = torch.zeros(1000, 10), np.zeros(10)
+    given = base, base[5:, 3], torch.nn.Parameter(base), array, torch.from_numpy(array)
+    same, column, parameter, numbers, shown = carried(*given)
+    column[0], shown[0] = 5, 6
+    assert column.stride() == (10,) and same[5, 3] == parameter[5, 3] == 5 and numbers[0] == 6
+    with pytest.raises(CannotTravel, match="mapped file or shared memory"):
+        payload(torch.zeros(1000).share_memory_())

@@ -80,27 +80,27 @@ class Pickler(cloudpickle.Pickler):
         if view.base is None and view.flags.c_contiguous and 1 not in view.shape and not self.lent:
             self.blocks[id(view)] = view, view
             return None
-        block = self.block(self.owner(view))
+        block = self.block(view)
         if block is view:
             return None
         whole = block if is_a(block, np.ndarray) else np.frombuffer(block, np.uint8)
         (begin, end), (low, high) = byte_bounds(whole), byte_bounds(view)
         if low < begin or high > end:
             raise CannotTravel(OUTSIDE)
-        made = np.ndarray, (view.shape, view.dtype, block, view.__array_interface__["data"][0] - begin, view.strides)
+        made = np.ndarray, (view.shape, view.dtype, block, view.ctypes.data - begin, view.strides)
         if view.flags.writeable and not whole.flags.writeable:
             raise CannotTravel(READ_ONLY)
         return made if view.flags.writeable == whole.flags.writeable else (*made, *READ_ONLY_FROM_NOW)
 
-    def owner(self, view: np.ndarray) -> Any:
-        """What has the bytes; or the last array on the way to an owner whose bytes are lent to others as well."""
+    def block(self, view: np.ndarray) -> Any:
+        """What is sent of what has the bytes: bytes as they are, an array with the axes in the order of its memory.
+
+        If the owner may lend its bytes to others as well, that is the last array on the way to it.
+        """
         way = way_to_owner(view)
         if any(is_a(step, mmap.mmap) for step in way):
             raise CannotTravel(MAPPED)
-        return way[-1] if type(way[-1]) in LENDERS else next(step for step in way[::-1] if is_a(step, np.ndarray))
-
-    def block(self, owner: Any) -> Any:
-        """What is sent of an owner: bytes as they are, an array with the axes in the order of its memory."""
+        owner = way[-1] if type(way[-1]) in LENDERS else next(step for step in way[::-1] if is_a(step, np.ndarray))
         if id(owner) not in self.blocks:
             block = owner
             if is_a(owner, np.ndarray):
@@ -119,15 +119,15 @@ class Pickler(cloudpickle.Pickler):
     def first(self, block: np.ndarray, lent: bool) -> np.ndarray:
         """The block that is sent with this one's bytes in it."""
         others = [known for _, known in self.blocks.values() if is_a(known, np.ndarray)] if lent else self.lent
+        low, high = byte_bounds(block)
         for other in others:
-            (begin, end), (low, high) = byte_bounds(other), byte_bounds(block)
+            begin, end = byte_bounds(other)
             if begin <= low and high <= end:
                 return other
             if begin < high and low < end:
                 raise CannotTravel(OVERLAP)
         if lent:
-            inside = (region.kind for region in self.regions if region.start <= address(block) < region.end)
-            if not {"file", "shared memory"}.isdisjoint(inside):
+            if any(at.start <= low < at.end and at.kind in ("file", "shared memory") for at in self.regions):
                 raise CannotTravel(MAPPED)
             self.lent.append(block)
         return block
@@ -140,7 +140,7 @@ class Pickler(cloudpickle.Pickler):
         """As bytes in a row of its owner's, or as numpy shows it."""
         shown = np.asarray(view)
         if type(view.obj) in LENDERS and view.c_contiguous and view.nbytes:
-            start = address(view) - address(memoryview(view.obj))
+            start = shown.ctypes.data - np.frombuffer(view.obj, np.uint8).ctypes.data
             whole = Made(memoryview.cast, Made(memoryview, view.obj), "B")
             part = Made(operator.getitem, whole, slice(start, start + view.nbytes))
             made = Made(memoryview.cast, part, view.format, list(view.shape))
@@ -160,10 +160,6 @@ class Made:
 
     def __reduce__(self) -> tuple:
         return self.reduced
-
-
-def address(view: memoryview | np.ndarray) -> int:
-    return np.asarray(view).__array_interface__["data"][0]
 
 
 # --- what libraries hold -----------------------------------------------------------------------------------------

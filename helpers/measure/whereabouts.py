@@ -110,7 +110,7 @@ class Parts(Tabled, dict):
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if all(isinstance(part, str) for part in self.values()):
             return ("part", "what it is"), [*self.items()]
-        rows = [(name, *((part, *3 * [NONE]) if isinstance(part, str) else part.row)) for name, part in self.items()]
+        rows = [(name, at, NONE, NONE, NONE) if isinstance(at, str) else (name, *at.row) for name, at in self.items()]
         return ("part", "what it is", "bytes", "memory", "owned by"), rows
 
 
@@ -217,13 +217,11 @@ def _way_on(kind: type) -> str:
 
 
 def _role(owner: Any) -> str:
+    if not isinstance(owner, (mmap.mmap, bytes, bytearray, memoryview, np.ndarray)):
+        return "lends its bytes"
+    size = in_words(owner.nbytes if hasattr(owner, "nbytes") else len(owner), "bytes")
     if isinstance(owner, mmap.mmap):
-        return f"a mapping of {in_words(len(owner), 'bytes')}"
-    if isinstance(owner, (np.ndarray, memoryview)):
-        size = in_words(owner.nbytes, "bytes")
-        if isinstance(owner, np.ndarray) and link_of(owner) is None:
-            return f"owns its {size}" if owner.flags.owndata else f"a view of {size} that no object owns"
-        return f"a view of {size}"
-    if isinstance(owner, (bytes, bytearray)):
-        return f"owns its {in_words(len(owner), 'bytes')}"
-    return "lends its bytes"
+        return f"a mapping of {size}"
+    if isinstance(owner, (bytes, bytearray)) or (isinstance(owner, np.ndarray) and owner.flags.owndata):
+        return f"owns its {size}"
+    return f"a view of {size}" + " that no object owns" * (link_of(owner) is None)
