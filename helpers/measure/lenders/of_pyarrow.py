@@ -22,11 +22,8 @@ KINDS = {
 }
 
 
-def Table(x) -> Iterable[tuple]:
+def _Tabular(x) -> Iterable[tuple]:  # tables and batches
     return zip(x.schema.names, x.columns, strict=True)
-
-
-RecordBatch = Table
 
 
 def ChunkedArray(x) -> list[tuple]:
