@@ -106,16 +106,13 @@ class Measuring(Magics):
         number = len(self.shell.history_manager.input_hist_raw) - 1
         name = f"Cell In[{number}]" if cell else shorten(code, 60)
         function, assigned, ours = self._function(f"# %%measure\n{cell}" if cell else code, number)
-        user = "the cell" if cell else "the line"
-        for problem in not_carried(function, user):
-            raise UsageError(problem)
         how = {each: getattr(options, each) for each in ("repeat", "heap", "stack", "warm", "interval", "timeout")}
+        how |= {"objects": True, "modules": options.modules + ours, "calls": options.function}
         try:
-            runs = compare(
-                {name: function}, objects=True, modules=options.modules + ours, calls=options.function, **how
-            )
+            runs = compare({name: function}, **how)
         except TypeError as error:
-            raise UsageError(next(not_carried(function, user, loaded=True), str(error))) from None
+            problems = not_carried(function, "the cell" if cell else "the line")
+            raise UsageError(next(problems, str(error))) from None
         except (ValueError, TimeoutError) as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
