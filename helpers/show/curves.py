@@ -16,6 +16,7 @@ from ..units import MiB, in_words
 from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
 from .words import Methods, Predicted, alt_text, by_name, checked, ended, left_words, peaks, with_machine
 
+BOX = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}  # around a text that stands on a curve
 MOST_MARKS = 30  # whose names a panel has room for
 POINTS = 400  # per panel: more than its pixels on the page
 
@@ -165,7 +166,7 @@ def _draw_left(ax: Axes, recording: Recording, factor: float) -> None:
     ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
     ax.annotate(
         f"{in_words(size, 'bytes')} stays", end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom",
-        zorder=5, bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
+        zorder=5, bbox=BOX,
     )  # fmt: skip
 
 
@@ -178,6 +179,5 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     ax.annotate(
         f"you: {in_words(guess, 'bytes')} anonymous{'' if inside else ' ↑'}", (0.985, tall),
         xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
-        ha="right", va="bottom" if inside else "top", zorder=5,
-        bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
+        ha="right", va="bottom" if inside else "top", zorder=5, bbox=BOX,
     )  # fmt: skip
