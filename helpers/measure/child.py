@@ -59,6 +59,7 @@ USAGE = {  # the fields of getrusage(2)
     "voluntary": "ru_nvcsw", "involuntary": "ru_nivcsw",
 }  # fmt: skip
 LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
+MOST_MARKS, LONGEST_NAME = 1000, 100
 HIGH = 4096  # the function may close all file descriptors below this
 
 
@@ -244,7 +245,12 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.reset_peak()
     resident_before = read.reset_high_water()
     imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
-    marks.note, kinds = inside.taker(marked, clock, read.kinds), read.kinds()
+
+    def note(name):
+        if len(marked) < MOST_MARKS:
+            marked.append((str(name)[:LONGEST_NAME], clock(), read.kinds()))
+
+    marks.note, kinds = note, read.kinds()
     before, began = read.all(and_themselves=True), clock()
     if options["stack"]:
         import threading

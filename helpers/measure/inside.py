@@ -11,17 +11,6 @@ from types import ModuleType
 
 __builtins__ = vars(builtins).copy()  # as in child.py
 FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file out of tracebacks
-MOST_MARKS, LONGEST_NAME = 1000, 100
-
-
-def taker(kept: list, clock, sizes):
-    """What keeps the first marks, each with its time and `sizes()`, the bytes of each kind of memory."""
-
-    def note(name):
-        if len(kept) < MOST_MARKS:
-            kept.append((str(name)[:LONGEST_NAME], clock(), sizes()))
-
-    return note
 
 
 def stand_in(package: str, mark) -> None:

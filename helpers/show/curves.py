@@ -56,10 +56,8 @@ def curves(
         rows[name] = [f"{words} at its peak", took, *marked, stay, end_words, guess]
     fig, panels = _panels(texts, f"time, {unit}")
     for ax, (name, recording) in zip(panels, methods.items(), strict=True):
-        _draw(ax, recording, factor, top)
+        _draw(ax, recording, factor, top, stays)
         _draw_marks(ax, recording, factor, longest)
-        if stays and recording.left:
-            _draw_left(ax, recording, factor)
         if name in guesses:
             _draw_guess(ax, guesses[name], end, top)
     ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
@@ -125,7 +123,7 @@ def _panels(texts: Mapping[str, tuple[str, str, str]], x_label: str) -> tuple[Fi
     return fig, panels[: len(texts)]
 
 
-def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
+def _draw(ax: Axes, recording: Recording, factor: float, top: float, stays: bool) -> None:
     times, stack = thinned(recording.times, _stack(recording))
     kinds = [UNKNOWN] if recording.anonymous is None else list(KINDS.values())
     below = np.zeros(len(times))
@@ -138,6 +136,10 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
         below = below + series
     if ended(recording) and len(times):
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
+    if stays and recording.left:
+        end, words = (times[-1] * factor, below[-1]), f"{in_words(int(below[-1] * MiB), 'bytes')} stays"
+        ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
+        ax.annotate(words, end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom", zorder=5, bbox=BOX)
 
 
 def _labelled(recording: Recording, longest: float) -> list[Mark]:
@@ -157,17 +159,6 @@ def _draw_marks(ax: Axes, recording: Recording, factor: float, longest: float) -
             textwrap.shorten(mark.name, 24, placeholder="…"), (mark.time * factor, 1), xytext=(2, -2),
             xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90, va="top", color=QUIET,
         )  # fmt: skip
-
-
-def _draw_left(ax: Axes, recording: Recording, factor: float) -> None:
-    """A dot at the end of the curve, and what is below it."""
-    size = int(_stack(recording)[:, -1].sum())
-    end = recording.times[-1] * factor, size / MiB
-    ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
-    ax.annotate(
-        f"{in_words(size, 'bytes')} stays", end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom",
-        zorder=5, bbox=BOX,
-    )  # fmt: skip
 
 
 def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
