@@ -130,10 +130,7 @@ def main() -> None:
             except BaseException:  # whatever needs the module meets the error there
                 continue
         for place in options["calls"]:
-            try:
-                inside.mark_calls(place, marks.mark)
-            except Exception as error:
-                raise LookupError(f"the calls of {place} can't be marked ({text_of(error)})") from error
+            inside.mark_calls(place, marks.mark)
         this = sys.modules["__main__"]  # noqa: F841  its functions go on
         sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
@@ -385,11 +382,10 @@ def dump(value, file) -> None:
     """
     import cloudpickle
 
+    of_code = {CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))}
+
     class Pickler(cloudpickle.Pickler):
-        def reducer_override(self, obj):
-            if type(obj) is CodeType:
-                return marshal.loads, (marshal.dumps(obj),)
-            return super().reducer_override(obj)
+        dispatch_table = cloudpickle.Pickler.dispatch_table | of_code
 
     Pickler(file, protocol=5).dump(value)
 

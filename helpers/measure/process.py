@@ -309,10 +309,8 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
             dump((function, args, *more), file)
             return file.getvalue()
     except Exception as error:
-        raise TypeError(
-            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
-            "inside the function, and pass it paths and plain data"
-        ) from error
+        inside = "Open files, mappings and locks inside the function, and pass it paths and plain data"
+        raise TypeError(f"{label} cannot be carried to a fresh interpreter: {error}. {inside}") from error
 
 
 def show(printed: BinaryIO) -> None:

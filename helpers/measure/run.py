@@ -121,9 +121,7 @@ def measured(
 ) -> Recording:
     """`measure`, for internal callers. `before()` is called here before each run."""
     if not callable(function):
-        raise TypeError(
-            f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
-        )
+        raise TypeError(f"measure takes a function, not {function!r}: write measure(f, x), not measure(f(x))")
     label = name or named(function)
     payload = pickled(function, args, label)
     paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
@@ -161,10 +159,8 @@ def compare(
             ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
-        raise TypeError(
-            f"compare takes a dict from name to function, not {type(functions).__name__}; "
-            'write compare({"read": f, "mmap": g}, ...)'
-        )
+        kind = type(functions).__name__
+        raise TypeError(f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}')
     chosen = _chosen(options, "compare", "repeat", "before", "check", "heap", "stack")
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
@@ -235,10 +231,8 @@ class _Watch:
         process, mail, options = self.process, self.process.mail, self.options
         least = 4 * sampler.cost(self.memory)
         if options.interval < least:
-            raise ValueError(
-                f"interval={options.interval!r} s is below what this machine can do: a sample takes "
-                f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
-            )
+            least = f"{max(0.001, 2 * least):.3g} or more"
+            raise ValueError(f"interval={options.interval!r} s is below what this machine can do; use {least}")
         self.base = self.memory.read(thorough=True)
         if self.base is None:
             raise process.not_loaded(process.name)
