@@ -59,7 +59,7 @@ USAGE = {  # the fields of getrusage(2)
     "voluntary": "ru_nvcsw", "involuntary": "ru_nivcsw",
 }  # fmt: skip
 LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
-MOST_MARKS, LONGEST_NAME = 1000, 100
+MOST_MARKS, LONGEST_NAME, KINDS = 1000, 100, (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
 HIGH = 4096  # the function may close all file descriptors below this
 
 
@@ -245,9 +245,9 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
 
     def note(name):
         if len(marked) < MOST_MARKS:
-            marked.append((str(name)[:LONGEST_NAME], clock(), read.kinds()))
+            marked.append((str(name)[:LONGEST_NAME], clock(), read.sizes(*KINDS)))
 
-    marks.note, kinds = note, read.kinds()
+    marks.note, kinds = note, read.sizes(*KINDS)
     before, began = read.all(and_themselves=True), clock()
     if options["stack"]:
         import threading
@@ -361,9 +361,6 @@ class Counters:
             return [int(text[text.index(b"\n%b:" % name) :].split(None, 2)[1]) * 1024 for name in names]
         except ValueError:
             return []
-
-    def kinds(self) -> list[int]:
-        return self.sizes(b"RssAnon", b"RssFile", b"RssShmem")
 
     def reset_high_water(self) -> list[int]:
         """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; [] where that can't be."""

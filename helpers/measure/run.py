@@ -65,7 +65,8 @@ def measure(
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
     ValueError if this machine can't keep the interval. Interrupting the call kills the process.
     """
-    return measured(function, args, _chosen(options, "measure"), heap=heap, stack=stack, name=name)
+    chosen = _chosen(options, "measure", "heap", "stack", "name")
+    return measured(function, args, chosen, heap=heap, stack=stack, name=name)
 
 
 @dataclass(frozen=True)

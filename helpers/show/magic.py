@@ -9,7 +9,6 @@ import dis
 import linecache
 import re
 import traceback
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from importlib.util import find_spec
 from inspect import CO_COROUTINE
@@ -50,15 +49,17 @@ class Raised(Exception):
         return str(self).splitlines()
 
 
-class Interrupted(Raised, KeyboardInterrupt):
+class Interrupted(KeyboardInterrupt):
     """The reader has stopped the run."""
+
+    _render_traceback_ = Raised._render_traceback_
 
 
 def names(text: str) -> list[str]:
     """ "a,b" as a list of modules that are there."""
     for name in text.split(","):
         if not find_spec(name.partition(".")[0]):
-            raise ArgumentTypeError(f"there is no module {name!r}")
+            raise UsageError(f"there is no module {name!r}")
     return text.split(",")
 
 
