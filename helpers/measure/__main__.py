@@ -8,13 +8,12 @@ import argparse
 import ast
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..folders import write_whole
 from .account import AT_THE_END, NO_STACK, STACK, notes, rows
@@ -22,18 +21,14 @@ from .recording import Recording
 from .run import Options, imports_of_ours, measured
 from .tables import text_table
 
-kept: Any = None
+kept: list[dict] = []
 
 
 def as_main(script: str, arguments: list[str]) -> int:
     """Runs there, and travels by value. Returns the script's exit status."""
-    import runpy
-    import sys
-
-    global kept
     sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(os.path.abspath(script))
     try:
-        kept = runpy.run_path(script, run_name="__main__")  # what its names hold is still there when it ends
+        kept.append(runpy.run_path(script, run_name="__main__"))  # what its names hold is still there when it ends
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
             return leaving.code or 0
@@ -59,38 +54,35 @@ def main() -> int:
     options = parser.parse_args()
     if not os.path.isfile(options.script):
         parser.error(f"there is no file {options.script}")
+    modules, asked_to_stop = options.modules.split(","), []
+    with suppress(SyntaxError, ValueError):  # which the script's own run will show
+        modules += imports_of_ours(ast.parse(Path(options.script).read_bytes()))
+    signal.signal(signal.SIGINT, lambda *_: asked_to_stop.append("interrupted"))
+    arguments, name = (options.script, options.arguments), Path(options.script).name
     try:
-        run = recorded(options)
+        how = Options(
+            interval=options.interval,
+            timeout=options.timeout,
+            modules=modules,
+            calls=options.function,
+            printed=sys.stdout.fileno(),
+            stop=lambda: asked_to_stop[0] if asked_to_stop else None,
+        )
+        run = measured(as_main, arguments, how, stack=options.stack, name=name)
     except (TypeError, ValueError, TimeoutError) as error:
         parser.error(str(error))
     tell(run, options)
-    keep(run, options)
+    plain = json.dumps(run.to_json())
+    if options.json:
+        write_whole(options.json, plain)
+    if options.output:  # a program of its own draws it: this room knows nothing of pictures
+        show = [sys.executable, "-m", f"{__package__.rpartition('.')[0]}.show", options.output]
+        subprocess.run(show, input=plain.encode(), check=False)
     return run.value if run.ended == "returned" else 1
 
 
-def recorded(options: argparse.Namespace) -> Recording:
-    asked_to_stop = []
-    signal.signal(signal.SIGINT, lambda *_: asked_to_stop.append("interrupted"))
-    how = Options(
-        interval=options.interval,
-        timeout=options.timeout,
-        modules=("runpy", *options.modules.split(","), *instruments(options.script)),
-        calls=options.function,
-        printed=sys.stdout.fileno(),
-        stop=lambda: asked_to_stop[0] if asked_to_stop else None,
-    )
-    return measured(
-        as_main, (options.script, options.arguments), how, stack=options.stack, name=Path(options.script).name
-    )
-
-
-def instruments(script: str) -> list[str]:
-    with suppress(SyntaxError, ValueError):  # which the script's own run will show
-        return imports_of_ours(ast.parse(Path(script).read_bytes()))
-    return []
-
-
 def tell(run: Recording, options: argparse.Namespace) -> None:
+    """Prints what was measured."""
     if run.ended == "raised":
         head, frame, own = run.error.partition(f'  File "{options.script}"')
         print("Traceback (most recent call last):" * bool(own), (frame + own or head).rstrip(), sep="\n")
@@ -99,18 +91,6 @@ def tell(run: Recording, options: argparse.Namespace) -> None:
         print(STACK + (run.stack or NO_STACK))
     if run.ended not in ("returned", "raised"):
         print(f"It didn't end by itself: {run.ended}.")
-
-
-def keep(run: Recording, options: argparse.Namespace) -> None:
-    """As JSON, and as a picture, which a program of its own draws from the JSON."""
-    plain = json.dumps(run.to_json()).encode()
-    if options.json:
-        write_whole(options.json, plain)
-    if options.output:
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "run.json").write_bytes(plain)
-            show = f"{__package__.rpartition('.')[0]}.show"
-            subprocess.run([sys.executable, "-m", show, Path(folder, "run.json"), "-o", options.output], check=False)
 
 
 if __name__ == "__main__":

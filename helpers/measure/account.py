@@ -33,11 +33,9 @@ def _at_the_end(run: Recording, size: int | None) -> str:
 
 def _at(name: str, run: Recording) -> str:
     """The memory at a mark; if several have this name, at the highest."""
-    marks = [mark for mark in run.marks if mark.name == name]
-    if not marks:
-        return NONE
-    highest = max(marks, key=lambda mark: mark.resident)
-    return at(highest) + (f" (the highest of {len(marks):,})" if len(marks) > 1 else "")
+    marks = sorted((mark for mark in run.marks if mark.name == name), key=lambda mark: mark.resident)
+    several = f" (the highest of {len(marks):,})" if len(marks) > 1 else ""
+    return at(marks[-1]) + several if marks else NONE
 
 
 def at(mark: Mark) -> str:

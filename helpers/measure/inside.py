@@ -4,47 +4,27 @@ loads this file by path: it imports nothing of the package."""
 import builtins
 import functools
 import importlib
-import linecache
+import os
 import sys
 import traceback
 from types import ModuleType
 
 __builtins__ = vars(builtins).copy()  # as in child.py
 FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file out of tracebacks
-MOST_MARKS, LONGEST_NAME = 1000, 100
-
-
-class Marks:
-    """Keeps the first marks, each with its time and `sizes()`: bytes of each kind of memory."""
-
-    def __init__(self, clock, sizes):
-        self.all, self.clock, self.sizes = [], clock, sizes
-
-    def __call__(self, name):
-        if len(self.all) < MOST_MARKS:
-            self.all.append((str(name)[:LONGEST_NAME], self.clock(), self.sizes()))
-
-    def since(self, began: float, base: tuple) -> list[tuple]:
-        """Name, seconds since then, and growth over the base, for each."""
-        return [(name, time - began, *(map(int.__sub__, sizes, base))) for name, time, sizes in self.all]
-
-
-class StandIn(ModuleType):
-    """Our package, for code that imports only `mark` from it. Asked for more, it gives way to the package."""
-
-    __path__ = ()
-
-    def __getattr__(self, name):
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
 
 
 def stand_in(package: str, mark) -> None:
-    """Else the package would be imported for `mark`, with numpy, and would count as memory of the measured code."""
-    if package not in sys.modules:
-        sys.modules[package] = made = StandIn(package)
-        made.mark = mark
+    """Our package, for code that imports only `mark` from it: else its numpy would count as memory of that code. Asked
+    for more, it gives way to the package."""
+
+    def other(name):
+        if sys.modules.get(package) is made:
+            del sys.modules[package]
+        return getattr(importlib.import_module(package), name)
+
+    made = sys.modules.setdefault(package, ModuleType(package))
+    if not hasattr(made, "__path__"):
+        made.__path__, made.mark, made.__getattr__ = [os.path.dirname(__file__)], mark, other
 
 
 def mark_calls(place: str, mark) -> None:
@@ -86,25 +66,21 @@ class Imports:
             try:
                 return find(name, import_)
             finally:
-                self.busy = False
-                self.note(name, resident() - before)
+                self.busy, taken = False, resident() - before
+                self.bytes += max(0, taken)
+                if name in self.modules:
+                    self.taken[name] = taken
 
         _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=FROZEN)
         self.bootstrap._find_and_load = _find_and_load
-
-    def note(self, name: str, taken: int) -> None:
-        self.bytes += max(0, taken)
-        if name in self.modules:
-            self.taken[name] = taken
 
     def stop(self) -> None:
         self.bootstrap._find_and_load = self.find
 
     def largest(self) -> list[str]:
         """The modules that took a tenth or more, the largest first."""
-        return sorted((name for name in self.taken if 10 * self.taken[name] >= self.bytes > 0), key=self.taken.get)[
-            ::-1
-        ]
+        large = (name for name, taken in self.taken.items() if 10 * taken >= self.bytes > 0)
+        return sorted(large, key=self.taken.get, reverse=True)
 
 
 class Stack:
@@ -137,7 +113,7 @@ class Stack:
         if high > self.highest:
             self.highest, self.lines = high, []
             while frame:
-                self.lines.append((frame.f_code.co_filename, line, frame.f_code.co_name))
+                self.lines.insert(0, (frame.f_code.co_filename, line, frame.f_code.co_name))
                 frame = frame.f_back
                 line = frame and frame.f_lineno
         now = self.clock()
@@ -145,5 +121,5 @@ class Stack:
 
     def text(self, *without: str) -> str:
         """As in a traceback, without the frames of these files."""
-        lines = [line for line in self.lines[::-1] if line[0] not in without]
-        return "".join(traceback.format_list([(*line, linecache.getline(*line[:2]).strip()) for line in lines]))
+        lines = (traceback.FrameSummary(*line) for line in self.lines if line[0] not in without)
+        return "".join(traceback.format_list(lines))

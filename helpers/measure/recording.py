@@ -70,7 +70,7 @@ class Mark(NamedTuple):
 
     @property
     def resident(self) -> int:
-        return sum(self[2:], 0) if self.anonymous is not None else 0
+        return sum(filter(None, self[2:]))
 
 
 class Meter(NamedTuple):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -32,19 +32,7 @@ KINDS = ("anonymous", "file", "shared", "resident")
 
 
 def measure(
-    function: Callable,
-    *args: Any,
-    heap: bool = False,
-    stack: bool = False,
-    interval: float = 0.001,
-    timeout: float = 60,
-    memory_limit: int | str | None = None,
-    name: str | None = None,
-    objects: bool = False,
-    modules: Sequence[str] = (),
-    warm: bool = False,
-    calls: Sequence[str] = (),
-    inspect: Callable[[int], None] | None = None,
+    function: Callable, *args: Any, heap: bool = False, stack: bool = False, name: str | None = None, **options: Any
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
@@ -62,8 +50,8 @@ def measure(
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
     stack         run it again in a process of its own, slowed down by a trace function, for the Python `stack` at the
                   moment when resident memory was highest (None where the kernel doesn't tell, or if that run failed)
-    interval      seconds between samples
-    timeout       seconds until the result is here; then the call is stopped, and `ended` is "timed out"
+    interval      seconds between samples, 0.001 if not given
+    timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
                   `ended` is "memory limit". (A limit on address space would forbid mappings.)
     objects       the result comes back as a pickle, which can run anything here: only for code of your own
@@ -77,8 +65,8 @@ def measure(
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
     ValueError if this machine can't keep the interval. Interrupting the call kills the process.
     """
-    options = Options(interval, timeout, memory_limit, objects, modules, warm, calls, inspect)
-    return measured(function, args, options, heap=heap, stack=stack, name=name)
+    chosen = _chosen(options, "measure", "heap", "stack", "name")
+    return measured(function, args, chosen, heap=heap, stack=stack, name=name)
 
 
 @dataclass(frozen=True)
@@ -115,6 +103,13 @@ class Options:
         return None if self.memory_limit is None else size(self.memory_limit)
 
 
+def _chosen(options: Mapping[str, Any], of: str, *more: str) -> Options:
+    known = *more, *(field.name for field in fields(Options) if field.name not in ("printed", "command", "stop"))
+    if unknown := ", ".join(sorted(options.keys() - known)):
+        raise TypeError(f"{of} has no option {unknown}; its options: {', '.join(known)}")
+    return Options(**options)
+
+
 def measured(
     function: Callable,
     args: tuple,
@@ -127,9 +122,7 @@ def measured(
 ) -> Recording:
     """`measure`, for internal callers. `before()` is called here before each run."""
     if not callable(function):
-        raise TypeError(
-            f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
-        )
+        raise TypeError(f"measure takes a function, not {function!r}: write measure(f, x), not measure(f(x))")
     label = name or named(function)
     payload = pickled(function, args, label)
     paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
@@ -138,10 +131,10 @@ def measured(
     run = _Watch(label, payload, options).recording(machine)
     more = options.limit and 4 * options.limit + 64 * MiB
     slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-    for wanted, traced, found in ((heap, "heap", "heap_peak"), (stack, "stack", "stack")):
-        if wanted and run.ended == "returned":
+    for found in ["heap_peak"] * heap + ["stack"] * stack:
+        if run.ended == "returned":
             before()
-            again = _Watch(label, payload, slow, traced).process
+            again = _Watch(label, payload, slow, found).process
             run = replace(run, **{found: again.mail.message.get(found) if again.ended == "returned" else None})
     return run
 
@@ -158,9 +151,8 @@ def compare(
 ) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
-    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. `options` are
-    interval, timeout, memory_limit, objects, modules, warm and calls, as for `measure`. With `heap` or `stack`, each
-    function is traced once.
+    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. `options` are those of
+    `measure`. With `heap` or `stack`, each function is traced once.
 
     before  `before(*args)` is called here, unmeasured, before each run, traced runs too: `drop_from_cache` makes runs
             cold, reading the file makes them warm
@@ -168,25 +160,20 @@ def compare(
             ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
-        raise TypeError(
-            f"compare takes a dict from name to function, not {type(functions).__name__}; "
-            'write compare({"read": f, "mmap": g}, ...)'
-        )
-    passed_on = ("interval", "timeout", "memory_limit", "objects", "modules", "warm", "calls")
-    if unknown := ", ".join(sorted(options.keys() - passed_on)):
-        others = ", ".join(passed_on)
-        raise TypeError(f"compare has no option {unknown}; its options: repeat, before, check, heap, stack, {others}")
+        kind = type(functions).__name__
+        raise TypeError(f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}')
+    chosen = _chosen(options, "compare", "repeat", "before", "check", "heap", "stack")
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
-    prepare, options = partial(before, *args) if before else lambda: None, Options(**options)
+    prepare = partial(before, *args) if before else lambda: None
     with progress_bar(total=repeat * len(functions), unit="run") as bar:
         for _ in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
                 first = not runs[name]
                 traced = {"heap": heap and first, "stack": stack and first}
-                run = measured(function, args, options, name=name, before=prepare, **traced)
+                run = measured(function, args, chosen, name=name, before=prepare, **traced)
                 if not first:
                     run = replace(run, heap_peak=runs[name][0].heap_peak, stack=runs[name][0].stack)
                 if check and run.ended == "returned" and not check(*args):
@@ -216,11 +203,9 @@ def imports_of_ours(tree: ast.AST) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            only_mark = node.module == __package__ and [name.name for name in node.names] == ["mark"]
-            found.add(marks.__name__ if only_mark else node.module)
-    ours = {name for name in found if name.partition(".")[0] == __name__.partition(".")[0]}
-    return sorted(ours - {marks.__name__} or ours)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(marks.__name__ if [name.name for name in node.names] == ["mark"] else node.module)
+    return sorted(name for name in found if name.partition(".")[0] == __name__.partition(".")[0])
 
 
 class _Watch:
@@ -237,7 +222,7 @@ class _Watch:
                 at_end.callback(show, printed)
             process.start(printed if options.printed is None or traced else options.printed, at_end, options.command)
             how = {"modules": tuple(options.modules), "calls": tuple(options.calls), "warm": options.warm}
-            process.send(payload, **how, heap=traced == "heap", stack=traced == "stack")
+            process.send(payload, **how, heap=traced == "heap_peak", stack=traced == "stack")
             process.greet(label, options.timeout if options.warm else 0)
             self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
             at_end.callback(self.memory.close)
@@ -247,10 +232,8 @@ class _Watch:
         process, mail, options = self.process, self.process.mail, self.options
         least = 4 * sampler.cost(self.memory)
         if options.interval < least:
-            raise ValueError(
-                f"interval={options.interval!r} s is below what this machine can do: a sample takes "
-                f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
-            )
+            least = f"{max(0.001, 2 * least):.3g} or more"
+            raise ValueError(f"interval={options.interval!r} s is below what this machine can do; use {least}")
         self.base = self.memory.read(thorough=True)
         if self.base is None:
             raise process.not_loaded(process.name)

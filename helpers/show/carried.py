@@ -5,7 +5,7 @@ import io
 import pickle
 from collections.abc import Iterator
 from functools import _lru_cache_wrapper
-from types import CodeType, FunctionType, SimpleNamespace
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..measure.travel import Pickler, found_by_name
@@ -14,36 +14,23 @@ from ..owners import is_a
 INSTEAD = "Pass a path, and open or make it in what you measure"
 
 
-def not_carried(
-    function: FunctionType, user: str, seen: frozenset[int] = frozenset(), loaded: bool = False
-) -> Iterator[str]:
-    """A sentence for each global that can't be pickled, with the reason and a remedy; first what its functions use.
+def not_carried(function: FunctionType, user: str, seen: frozenset[int] = frozenset()) -> Iterator[str]:
+    """A sentence for each global that can't be pickled and loaded, with the reason and a remedy; first what its
+    functions use. cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that.
 
-    cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that.
-
-    user    what the sentence calls the function: "the cell"
-    loaded  also load each pickle, over the buffers that are here: to find what failed in the fresh process
+    user  what the sentence calls the function: "the cell"
     """
-    for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[name]
+    for name, value in globals_of(function):
+        file, buffers = io.BytesIO(), []
         try:
-            try_to_carry(value, loaded)
+            Pickler(file, buffer_callback=buffers.append).dump(value)
+            file.seek(0)
+            Loader(file, buffers=buffers).load()
         except Exception as error:
             if is_a(value, FunctionType) and id(value) not in seen:
-                yield from not_carried(value, f"`{name}`", seen | {id(value)}, loaded)
+                yield from not_carried(value, f"`{name}`", seen | {id(value)})
             kind = type(value).__name__
             yield f"`{name}`, a {kind} that {user} uses, can't be carried to a fresh process: {error}. {INSTEAD}."
-
-
-def try_to_carry(value: Any, loaded: bool) -> None:
-    """Raises what pickling raises; if `loaded`, what unpickling raises as well."""
-    if not loaded:
-        Pickler(SimpleNamespace(write=len), buffer_callback=lambda _: None).dump(value)
-        return
-    file, buffers = io.BytesIO(), []
-    Pickler(file, buffer_callback=buffers.append).dump(value)
-    file.seek(0)
-    Loader(file, buffers=buffers).load()
 
 
 class Loader(pickle.Unpickler):
@@ -57,10 +44,14 @@ class Loader(pickle.Unpickler):
 
 def with_a_cache(function: FunctionType) -> Iterator[str]:
     """A sentence for each function of the notebook that it uses, if that has a cache, and the cache isn't empty."""
-    for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[name]
+    for name, value in globals_of(function):
         if is_a(value, _lru_cache_wrapper) and not found_by_name(value) and value.cache_info().currsize:
             yield f"`{name}` has a cache, which was empty there; --warm fills it first."
+
+
+def globals_of(function: FunctionType) -> list[tuple[str, Any]]:
+    names = global_names(function.__code__)
+    return [(name, function.__globals__[name]) for name in sorted(names & function.__globals__.keys())]
 
 
 def global_names(code: CodeType) -> set[str]:

@@ -16,6 +16,7 @@ from ..units import MiB, in_words
 from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
 from .words import Methods, Predicted, alt_text, by_name, checked, ended, left_words, peaks, with_machine
 
+BOX = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}  # around a text that stands on a curve
 MOST_MARKS = 30  # whose names a panel has room for
 POINTS = 400  # per panel: more than its pixels on the page
 
@@ -55,10 +56,8 @@ def curves(
         rows[name] = [f"{words} at its peak", took, *marked, stay, end_words, guess]
     fig, panels = _panels(texts, f"time, {unit}")
     for ax, (name, recording) in zip(panels, methods.items(), strict=True):
-        _draw(ax, recording, factor, top)
+        _draw(ax, recording, factor, top, stays)
         _draw_marks(ax, recording, factor, longest)
-        if stays and recording.left:
-            _draw_left(ax, recording, factor)
         if name in guesses:
             _draw_guess(ax, guesses[name], end, top)
     ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
@@ -124,7 +123,7 @@ def _panels(texts: Mapping[str, tuple[str, str, str]], x_label: str) -> tuple[Fi
     return fig, panels[: len(texts)]
 
 
-def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
+def _draw(ax: Axes, recording: Recording, factor: float, top: float, stays: bool) -> None:
     times, stack = thinned(recording.times, _stack(recording))
     kinds = [UNKNOWN] if recording.anonymous is None else list(KINDS.values())
     below = np.zeros(len(times))
@@ -137,6 +136,10 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
         below = below + series
     if ended(recording) and len(times):
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
+    if stays and recording.left:
+        end, words = (times[-1] * factor, below[-1]), f"{in_words(int(below[-1] * MiB), 'bytes')} stays"
+        ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
+        ax.annotate(words, end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom", zorder=5, bbox=BOX)
 
 
 def _labelled(recording: Recording, longest: float) -> list[Mark]:
@@ -158,17 +161,6 @@ def _draw_marks(ax: Axes, recording: Recording, factor: float, longest: float) -
         )  # fmt: skip
 
 
-def _draw_left(ax: Axes, recording: Recording, factor: float) -> None:
-    """A dot at the end of the curve, and what is below it."""
-    size = int(_stack(recording)[:, -1].sum())
-    end = recording.times[-1] * factor, size / MiB
-    ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
-    ax.annotate(
-        f"{in_words(size, 'bytes')} stays", end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom",
-        zorder=5, bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
-    )  # fmt: skip
-
-
 def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     """A bar beyond the end of the time, and a line that leads to it; if the guess is above the panel, an arrow."""
     inside = guess / MiB <= top
@@ -178,6 +170,5 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     ax.annotate(
         f"you: {in_words(guess, 'bytes')} anonymous{'' if inside else ' ↑'}", (0.985, tall),
         xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
-        ha="right", va="bottom" if inside else "top", zorder=5,
-        bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
+        ha="right", va="bottom" if inside else "top", zorder=5, bbox=BOX,
     )  # fmt: skip

@@ -9,7 +9,6 @@ import dis
 import linecache
 import re
 import traceback
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from importlib.util import find_spec
 from inspect import CO_COROUTINE
@@ -31,37 +30,36 @@ from .meters import Table
 from .words import ended
 
 LOCAL_NAME = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
-LOCAL_FUNCTION = "Process pools and pickle look functions up by name: define `{}` in a cell above, and use it here"
-BROKEN_POOL = (
-    "If its processes aren't forked, they find no function of a notebook: from Python 3.14 on, pass "
-    "mp_context=multiprocessing.get_context('fork'), or put the function in a file"
-)
+REMEDIES = {  # by what a traceback says
+    r"local object.*measured\.<locals>\.(\w+)": "Process pools and pickle look functions up by name: define `{}` in a "
+    "cell above, and use it here",
+    "BrokenProcessPool": "If its processes aren't forked, they find no function of a notebook: from Python 3.14 on, "
+    "pass mp_context=multiprocessing.get_context('fork'), or put the function in a file",
+}
 NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
 }
 
 
-class TextOnly:
-    """IPython shows the text of such an error, and no line of ours."""
+class Raised(Exception):
+    """What the measured code raised: IPython shows its text, with the traceback from there, and no line of ours."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
-class Raised(TextOnly, Exception):
-    """What the measured code raised, with the traceback from there."""
-
-
-class Interrupted(TextOnly, KeyboardInterrupt):
+class Interrupted(KeyboardInterrupt):
     """The reader has stopped the run."""
+
+    _render_traceback_ = Raised._render_traceback_
 
 
 def names(text: str) -> list[str]:
     """ "a,b" as a list of modules that are there."""
     for name in text.split(","):
         if not find_spec(name.partition(".")[0]):
-            raise ArgumentTypeError(f"there is no module {name!r}")
+            raise UsageError(f"there is no module {name!r}")
     return text.split(",")
 
 
@@ -74,9 +72,7 @@ class Measuring(Magics):
     @argument("-t", "--timeout", type=float, default=60, help="seconds until a run is stopped, 60 if not given")
     @argument("-o", "--output", action="store_true", help="return the Recording of the fastest run, not the value")
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
-    @argument(
-        "-c", "--include-children", action="store_true", help="accepted, but not needed: their own memory always counts"
-    )
+    @argument("-c", "--include-children", action="store_true", help="not needed: their own memory always counts")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
     @argument("--stack", action="store_true", help="run it once more, traced, for the Python stack at the peak")
     @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
@@ -106,28 +102,26 @@ class Measuring(Magics):
         number = len(self.shell.history_manager.input_hist_raw) - 1
         name = f"Cell In[{number}]" if cell else shorten(code, 60)
         function, assigned, ours = self._function(f"# %%measure\n{cell}" if cell else code, number)
-        user = "the cell" if cell else "the line"
-        for problem in not_carried(function, user):
-            raise UsageError(problem)
         how = {each: getattr(options, each) for each in ("repeat", "heap", "stack", "warm", "interval", "timeout")}
+        how |= {"objects": True, "modules": options.modules + ours, "calls": options.function}
         try:
-            runs = compare(
-                {name: function}, objects=True, modules=options.modules + ours, calls=options.function, **how
-            )
+            runs = compare({name: function}, **how)
         except TypeError as error:
-            raise UsageError(next(not_carried(function, user, loaded=True), str(error))) from None
+            problems = not_carried(function, "the cell" if cell else "the line")
+            raise UsageError(next(problems, str(error))) from None
         except (ValueError, TimeoutError) as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
+        run, heads, many = runs[name], ["measured"], ""
+        if options.repeat > 1:
+            heads = [f"run {number}" for number in range(1, options.repeat + 1)]
+            many = f"The fastest of {options.repeat} runs, each in a fresh process."
         if not options.quiet:
-            many = f"The fastest of {options.repeat} runs, each in a fresh process." if options.repeat > 1 else ""
             display(curves(runs, caption=many, stays=True))
-        if runs[name].ended == "raised":
-            raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
-        run = runs[name]
+        if run.ended == "raised":
+            raise Raised(self._as_in_the_notebook(run.error, assigned))
         if not options.quiet:
-            heads = [f"run {number}" for number in range(1, options.repeat + 1)] if options.repeat > 1 else ["measured"]
             caption = f"Growth during the call, in a fresh process. {AT_THE_END}"
             display(Table(caption, ("meter", *heads), rows(runs.runs[name])))
             for note in (*notes(run), *(() if options.warm else with_a_cache(function))):
@@ -179,8 +173,7 @@ class Measuring(Magics):
 
         unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
         own = f"\n{LOCAL_NAME}." if unbound and unbound[1] in assigned else ""
-        if local := re.search(r"local object.*measured\.<locals>\.(\w+)", trace):
-            own = f"\n{LOCAL_FUNCTION.format(local[1])}."
-        if "BrokenProcessPool" in trace:
-            own = f"\n{BROKEN_POOL}."
+        for says, remedy in REMEDIES.items():
+            if found := re.search(says, trace):
+                own = f"\n{remedy.format(*found.groups())}."
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
