@@ -321,18 +321,18 @@ def test_without_proc_it_knows_those_that_keep_the_name(
 
 # --- a file that is open -------------------------------------------------------------------------------------
 OPEN = {
-    "binary": ("f = open(path, 'rb')", "BufferedReader, descriptor {}, opened read-only", "lesson.f"),
-    "text": ("f = open(path, 'a')", "TextIOWrapper, descriptor {}, opened for writing", "lesson.f"),
-    "both": ("f = [open(path, 'r+b')]", "BufferedRandom, descriptor {}, opened for reading and writing", "lesson.f[0]"),
-    "raw": ("f = open(path, 'rb', 0)", "FileIO, descriptor {}, opened read-only", "lesson.f"),
+    "binary": ("f = open(path, 'rb')", "BufferedReader, descriptor {}", "lesson.f"),
+    "text": ("f = open(path, 'a')", "TextIOWrapper, descriptor {}", "lesson.f"),
+    "both": ("f = [open(path, 'r+b')]", "BufferedRandom, descriptor {}", "lesson.f[0]"),
+    "raw": ("f = open(path, 'rb', 0)", "FileIO, descriptor {}", "lesson.f"),
     "temporary": (
         "import tempfile; f = tempfile._TemporaryFileWrapper(open(path, 'rb'), path, delete=False)",
-        "BufferedReader, descriptor {}, opened read-only",
+        "BufferedReader, descriptor {}",
         "lesson.f.file",
     ),
     "zip": (
         "import zipfile; zipfile.ZipFile(path, 'w').close(); f = zipfile.ZipFile(path)",
-        "BufferedReader, descriptor {}, opened read-only",
+        "BufferedReader, descriptor {}",
         "lesson.f.fp",
     ),
 }
@@ -356,7 +356,7 @@ def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path)
 def test_a_descriptor_that_no_object_has(quick: None, path: Path) -> None:
     number = os.open(path, os.O_RDONLY)
     alone = who_holds(path)
-    assert alone.chains == ((f"descriptor {number}, opened read-only", "", holders.NO_OBJECT),)
+    assert alone.chains == ((f"descriptor {number}", "", holders.NO_OBJECT),)
     mapped = np.memmap(path, mode="r")  # which has a descriptor of its own
     beside = who_holds(path)
     os.close(number)

@@ -91,23 +91,18 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
 
 def file_at(address: int) -> str | None:
     """The path that the file mapped there has, or had; None if there is none, or without /proc."""
-    spanning = (region for region in (regions() if os.path.exists("/proc/self/maps") else ()) if region.kind == "file")
-    return next(
-        (region.path.removesuffix(DELETED) for region in spanning if region.start <= address < region.end), None
-    )
+    with suppress(ProcessLookupError, StopIteration):
+        region = next(region for region in regions() if region.start <= address < region.end)
+        return region.path.removesuffix(DELETED) if region.kind == "file" else None
+    return None
 
 
-def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
-    """Their names by number, and how many processes this user may not look into."""
-    return processes_where(lambda pid: bool(mappings_of(path, pid)))
-
-
-def processes_where(true_of: Callable[[int], bool]) -> tuple[dict[int, str], int]:
-    """The names, by number, of the processes of which it's true, and how many processes this user may not look into."""
+def processes_that_map(path: str | os.PathLike, holds: Callable = mappings_of) -> tuple[dict[int, str], int]:
+    """Their names by number, and how many processes this user may not look into. `holds(path, pid)`: does it count?"""
     names, hidden = {}, 0
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
-            if true_of(pid):
+            if holds(path, pid):
                 names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
         except PermissionError:
             hidden += 1

@@ -1,100 +1,53 @@
-"""Who has a file open: the descriptors of this process, the objects that have them, and other processes.
-
-proc_pid_fd(5); without /proc, fstat(2) of each descriptor.
-"""
+"""Who has a file open: the descriptors of a process, and the objects that have them. proc_pid_fd(5), fstat(2)."""
 
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ..owners import is_a, own_dict
 from . import maps
+from .shown import loaded
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-MOST = 512  # descriptors that are tried where no folder lists them, as on Windows
+MOST = 4096  # descriptors that are tried where /proc doesn't list them
 FILES = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
 UNTOLD = ""  # stands for a file that a library has open, without telling which
 BESIDES = ("", "-wal", "-shm", "-journal")  # the files that SQLite keeps beside its database
+Rule = Callable[[Any], list[int | str]]
 
 
-def descriptors_of(path: str | os.PathLike) -> dict[int, bool]:
-    """This process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
-    deleted = os.path.realpath(path) + maps.DELETED
-    folder = next(filter(os.path.isdir, ("/proc/self/fd", "/dev/fd")), None)
-    numbers = map(int, os.listdir(folder)) if folder else range(MOST)
-    found, is_of = {}, _file(path)
-    for number in numbers:
-        with suppress(OSError):  # the one that listed the folder has gone
-            link = os.readlink(f"{folder}/{number}") if folder == "/proc/self/fd" else ""
-            if is_of(os.fstat(number), link):
-                found[number] = link == deleted
+def descriptors_of(path: str | os.PathLike, pid: int | str = "self") -> dict[int, bool]:
+    """A process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
+    folder = f"/proc/{pid}/fd" if os.path.isdir("/proc/self/fd") else None
+    found, same, deleted = {}, None, os.path.realpath(path) + maps.DELETED
+    with suppress(OSError):
+        same = os.stat(path)
+    for number in map(int, os.listdir(folder)) if folder else range(MOST):
+        with suppress(OSError):  # closed meanwhile
+            status = os.stat(f"{folder}/{number}") if folder else os.fstat(number)
+            gone = bool(folder) and os.readlink(f"{folder}/{number}") == deleted
+            if gone or (same and os.path.samestat(status, same)):
+                found[number] = gone
     return found
 
 
-def processes_that_open(path: str | os.PathLike) -> tuple[dict[int, str], int]:
-    """Their names by number, and how many processes this user may not look into."""
-    is_of = _file(path)
-
-    def opens(pid: int) -> bool:
-        for number in os.listdir(folder := f"/proc/{pid}/fd"):
-            with suppress(FileNotFoundError):  # closed meanwhile
-                if is_of(os.stat(f"{folder}/{number}"), os.readlink(f"{folder}/{number}")):
-                    return True
-        return False
-
-    return maps.processes_where(opens)
-
-
-def _file(path: str | os.PathLike) -> Callable[[os.stat_result, str], bool]:
-    """Is it this file, or a deleted one of its name? Asked with a descriptor's status and its link in /proc."""
-    same, deleted = None, os.path.realpath(path) + maps.DELETED
-    with suppress(OSError):
-        same = os.stat(path)
-    return lambda status, link: link == deleted or (same is not None and os.path.samestat(status, same))
-
-
-def how(number: int) -> str:
-    """ "descriptor 12, opened read-only" """
-    modes = {os.O_RDONLY: ", opened read-only", os.O_WRONLY: ", opened for writing",
-             os.O_RDWR: ", opened for reading and writing"}  # fmt: skip
-    with suppress(OSError):  # closed meanwhile
-        return f"descriptor {number}" + (modes.get(fcntl.fcntl(number, fcntl.F_GETFL) & 3, "") if fcntl else "")
-    return f"descriptor {number}"
-
-
 # --- the objects that have a file open -----------------------------------------------------------------------
-def kinds() -> tuple[type, ...]:
-    """The types of such objects, in the libraries that are loaded."""
-    return FILES + tuple(kind for kind, _ in _rules())
+def rules() -> list[tuple[type, Rule]]:
+    """The types of such objects, in the libraries that are loaded, and what tells the files of one."""
+    return [(kind, rule) for module, name, rule in LIBRARIES for kind in loaded(module, name)]
 
 
-def opened_by(obj: Any) -> Iterable[int | str]:
+def opened_by(obj: Any) -> list[int | str]:
     """The descriptors that it has; or, if its library doesn't tell them, the paths of its files; or UNTOLD."""
     with suppress(Exception):  # closed; in use by another thread; a library that has changed
-        if is_a(obj, FILES):
-            return [_descriptor(obj)]
-        return next(rule(obj) for kind, rule in _rules() if is_a(obj, kind))
+        return next(rule(obj) for kind, rule in rules() if is_a(obj, kind))
     return []
 
 
-def _descriptor(obj: Any) -> int:
-    """Of a file object of Python's. No code of a subclass runs."""
-    while not is_a(obj, io.FileIO):
-        kind = next(kind for kind in FILES if is_a(obj, kind))
-        obj = (vars(kind).get("raw") or vars(kind)["buffer"]).__get__(obj)
-    return io.FileIO.fileno(obj)
-
-
-def _rules() -> list[tuple[type, Callable[[Any], Iterable[int | str]]]]:
-    found = ((own_dict(sys.modules.get(module)).get(name), rule) for module, name, rule in LIBRARIES)
-    return [(kind, rule) for kind, rule in found if is_a(kind, type)]
+def _of_python(file: Any) -> list[int]:
+    return [next(kind.fileno(file) for kind in FILES if is_a(file, kind))]  # not a method of the file's own class
 
 
 def _of_sqlite(connection: Any) -> list[str]:
@@ -121,7 +74,8 @@ def _of_arrow(file: Any) -> list[int | str]:
     return [] if file.closed else [UNTOLD]
 
 
-LIBRARIES = (
+LIBRARIES: tuple[tuple[str, str, Rule], ...] = (
+    *(("io", kind.__name__, _of_python) for kind in FILES),
     ("sqlite3", "Connection", _of_sqlite),
     ("h5py", "HLObject", _of_h5py),
     ("h5py._objects", "ObjectID", _of_h5py),
