@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import maps, opened, shown
+from . import maps, shown
 from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
 from .tables import NONE, html_table, text_table
 
@@ -126,9 +126,9 @@ class File:
     """Does an object hold this file?"""
 
     def __init__(self, target: str):
-        self.target, self.regions, self.descriptors = target, _regions(target), opened.descriptors_of(target)
+        self.target, self.regions, self.descriptors = target, _regions(target), maps.descriptors_of(target)
         self.spans = [(region.start, region.end) for region in self.regions or ()]
-        self.showing, self.opening = exactly(*shown.kinds()), exactly(*(kind for kind, _ in opened.rules()))
+        self.showing, self.opening = exactly(*shown.kinds()), exactly(*(kind for kind, _ in shown.rules()))
         self.kinds = self.showing | self.opening
 
     def __call__(self, obj: Any) -> bool:
@@ -136,14 +136,14 @@ class File:
 
     def has_open(self, obj: Any) -> set[int | str]:
         """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell which."""
-        answers = opened.opened_by(obj) if id(type(obj)) in self.opening else ()
+        answers = shown.opened_by(obj) if id(type(obj)) in self.opening else ()
         if numbers := self.descriptors.keys() & answers:
             return numbers
         names = {name and os.path.realpath(name) for name in answers if is_a(name, str)}
-        return names & {self.target, opened.UNTOLD} if self.descriptors or self.regions is None else set()
+        return names & {self.target, shown.UNTOLD} if self.descriptors or self.regions is None else set()
 
     def described(self, obj: Any) -> str:
-        how = {number: f"descriptor {number}" for number in self.descriptors} | {opened.UNTOLD: PERHAPS}
+        how = {number: f"descriptor {number}" for number in self.descriptors} | {shown.UNTOLD: PERHAPS}
         return ", ".join([shown.described(obj), *(how[key] for key in self.has_open(obj) if key in how)])
 
 
@@ -199,18 +199,16 @@ def _descriptors(file: File, held: list[Any]) -> tuple[list[Chain], bool]:
     # A mapping has a descriptor too, and doesn't tell which.
     mappings = len({id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)})
     left = sorted(file.descriptors.keys() - claimed)
-    more = len(left) - mappings - silent
-    some = [f"descriptor {number}" for number in left]
-    if more < len(left):
-        some = [f"{more} of the descriptors {', '.join(map(str, left))}"] if more > 0 else []
+    more, numbers = len(left) - mappings - silent, ", ".join(map(str, left))
+    what = f"descriptor {numbers}" if more == len(left) else f"{more} of the descriptors {numbers}"
     is_open = bool(claimed or silent) or len(file.descriptors) > mappings
-    return [Chain(what, "", NO_OBJECT) for what in some], is_open
+    return [Chain(what, "", NO_OBJECT)] if more > 0 else [], is_open
 
 
 def _elsewhere(target: str) -> tuple[list[str], int]:
     """Notes about other processes that hold the file, and how many may not be looked into."""
     mapping, hidden = maps.processes_that_map(target)
-    opening, _ = maps.processes_that_map(target, opened.descriptors_of)
+    opening, _ = maps.processes_that_map(target, maps.descriptors_of)
     which = {"Mapped by": mapping.items(), "Open, and not mapped, in": opening.items() - mapping.items()}
     notes = []
     for how, processes in which.items():
