@@ -58,8 +58,7 @@ class Roots:
 
     @classmethod
     def now(cls, asking: dict) -> "Roots":
-        """In every thread, as it stands. The functions that ask, whose globals are `asking`, don't count, and no frame
-        is kept."""
+        """In every thread, as it stands, but for functions with these globals, which ask. No frame is kept."""
         roots = cls()
         modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
@@ -182,7 +181,7 @@ def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]
 
 
 def _in_array(obj: Any) -> list[Any]:
-    """What a numpy array keeps: what it's a view of, or its objects."""
+    """What the collector doesn't see: what an array is a view of, or its objects."""
     if not is_a(obj, np.ndarray):
         return []
     if link := link_of(obj):

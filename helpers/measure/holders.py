@@ -34,14 +34,13 @@ NO_MAPS = (
 )
 PERHAPS = "perhaps: it doesn't tell which file it has open"
 STAYS = "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks on the disk"
-EVERYBODYS = (type(None), bool, int, float, complex)
 PACKAGE = __name__.partition(".")[0] + "."
 
 
 class Chain(NamedTuple):
     """A path to an object that holds what was asked for.
 
-    what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12, opened read-only"
+    what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
     where  what has that name: "global of __main__", "local of load(), in the traceback of `sys.last_value`"
     """
@@ -81,22 +80,19 @@ class Holding:
 def who_holds(x: Any) -> Holding:
     """Who holds a file, or an object, and the shortest chain of names to each holder.
 
-    A str or PathLike is a file's path. Its holders show bytes of a mapping of the file, proc_pid_maps(5), or have a
-    descriptor of it, proc_pid_fd(5), as a library's objects too (h5py, sqlite3, pyarrow). A file that had this name and
-    was deleted or replaced counts too; the file need not exist.
-    Any other object is held by those that refer to it, and its bytes, if it shows some, by whatever else shows bytes of
-    the same owner.
+    A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders show bytes of a mapping
+    of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as objects of h5py, sqlite3 and pyarrow do. Any
+    other object is held by those that refer to it, and by whatever else shows bytes of the same owner.
     A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
     handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
 
-    A million objects take about two seconds; none of them is kept alive. TypeError for None and numbers, which Python
-    shares.
+    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5.
     """
     if is_a(x, str) or hasattr(type(x), "__fspath__"):
         if not (path := os.fsdecode(x)):
             raise ValueError("'' is no path; write the path of a file")
         summary, mapped, chains, notes = _of_file(os.path.realpath(path))
-    elif is_a(x, EVERYBODYS):
+    elif is_a(x, (type(None), int, float, complex)):
         raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
     else:
         summary, mapped, chains, notes = _of_object(x)
@@ -143,8 +139,8 @@ class File:
         return names & {self.target, shown.UNTOLD} if self.descriptors or self.regions is None else set()
 
     def described(self, obj: Any) -> str:
-        how = {number: f"descriptor {number}" for number in self.descriptors} | {shown.UNTOLD: PERHAPS}
-        return ", ".join([shown.described(obj), *(how[key] for key in self.has_open(obj) if key in how)])
+        how = {self.target: "", shown.UNTOLD: f", {PERHAPS}"}
+        return shown.described(obj) + "".join(how.get(has, f", descriptor {has}") for has in self.has_open(obj))
 
 
 def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:

@@ -4,7 +4,7 @@ import io
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -35,13 +35,14 @@ def kinds() -> tuple[type, ...]:
 def spans(obj: Any) -> list[tuple[int, int]]:
     """The addresses of its bytes, from and up to: of a tensor those of its storage, of a table those of each buffer."""
     with suppress(Exception):  # it shows none, no longer, or not in a row; what lends them can be anybody's code
+        if is_a(obj, np.ndarray):
+            return [byte_bounds(np.ndarray.view(obj, np.ndarray))]
         if is_a(obj, loaded(*ARROW)):
             return [(buffer.address, buffer.address + buffer.size) for buffer in _buffers(obj)]
         if is_a(obj, loaded(*TORCH)):
             storage = obj.untyped_storage()
             return [(storage.data_ptr(), storage.data_ptr() + storage.nbytes())]
-        plain = np.ndarray.view(obj, np.ndarray) if is_a(obj, np.ndarray) else np.frombuffer(obj, np.uint8)
-        return [byte_bounds(plain)]
+        return [byte_bounds(np.frombuffer(obj, np.uint8))]
     return []
 
 
@@ -59,16 +60,14 @@ def described(obj: Any) -> str:
     return name
 
 
-def _buffers(obj: Any) -> Iterator[Any]:
+def _buffers(obj: Any) -> list[Any]:
     """Of an Arrow table, column, chunk, or a list or category in it; other scalars are copies."""
     if hasattr(obj, "address"):
-        yield obj
-    elif hasattr(obj, "buffers"):
-        yield from filter(None, obj.buffers())
-    else:
-        parts = next(getattr(obj, name) for name in ARROW_PARTS if hasattr(obj, name))
-        for part in parts if isinstance(parts, list) else [parts]:
-            yield from _buffers(part)
+        return [obj]
+    if hasattr(obj, "buffers"):
+        return [buffer for buffer in obj.buffers() if buffer]
+    parts = next(getattr(obj, name) for name in ARROW_PARTS if hasattr(obj, name))
+    return [buffer for part in (parts if isinstance(parts, list) else [parts]) for buffer in _buffers(part)]
 
 
 # --- the files that it has open -------------------------------------------------------------------------------
@@ -82,10 +81,6 @@ def opened_by(obj: Any) -> list[int | str]:
     with suppress(Exception):  # closed; in use by another thread; a library that has changed
         return next(rule(obj) for kind, rule in rules() if is_a(obj, kind))
     return []
-
-
-def _of_python(file: Any) -> list[int]:
-    return [next(kind.fileno(file) for kind in FILES if is_a(file, kind))]  # not a method of the file's own class
 
 
 def _of_sqlite(connection: Any) -> list[str]:
@@ -113,7 +108,7 @@ def _of_arrow(file: Any) -> list[int | str]:
 
 
 LIBRARIES: tuple[tuple[str, str, Rule], ...] = (
-    *(("io", kind.__name__, _of_python) for kind in FILES),
+    *(("io", kind.__name__, lambda file, kind=kind: [kind.fileno(file)]) for kind in FILES),
     ("sqlite3", "Connection", _of_sqlite),
     ("h5py", "HLObject", _of_h5py),
     ("h5py._objects", "ObjectID", _of_h5py),
