@@ -10,7 +10,6 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from traceback import walk_tb
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
@@ -43,7 +42,6 @@ class Named(NamedTuple):
         return f"`{self.name}`" + (f", {self.where}" if self.where and not self.where.startswith("global") else "")
 
 
-@dataclass
 class Roots:
     """Where a search begins: the dicts and objects that names are bound to.
 
@@ -52,19 +50,14 @@ class Roots:
     all     the dicts and the objects
     """
 
-    spaces: dict[int, str] = field(default_factory=dict)
-    named: dict[int, list[Named]] = field(default_factory=dict)
-    all: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def now(cls, asking: dict) -> "Roots":
+    def __init__(self, asking: dict):
         """In every thread, as it stands, but for functions with these globals, which ask. No frame is kept."""
-        roots = cls()
+        self.spaces, self.named, self.all = {}, {}, []
         modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
-            roots._add_names_of(space, name)
+            self._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
-            roots._add(value, variable.name, "value of a context variable")
+            self._add(value, variable.name, "value of a context variable")
         named = {thread.ident: thread.name for thread in threading.enumerate()}
         others = sys._current_frames().keys() - {threading.get_ident()}
         thread = {ident: f", in the thread {named.get(ident, ident)}" for ident in others}
@@ -72,16 +65,15 @@ class Roots:
             while frame is not None:
                 space = frame.f_globals
                 if space is not globals() and space is not asking:
-                    roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
+                    self._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
-                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){thread.get(ident, '')}")
+                            self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread.get(ident, '')}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
             if caught is not None:
-                roots._add(caught, type(caught).__name__, f"the exception being handled{thread.get(ident, '')}")
-        return roots
+                self._add(caught, type(caught).__name__, f"the exception being handled{thread.get(ident, '')}")
 
     def _add_names_of(self, space: dict, module: str) -> None:
         if id(space) not in self.spaces:
@@ -109,16 +101,16 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     return names
 
 
-def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
+def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
     It follows arrays, and what the garbage collector sees, gc.get_referents(), the nearest first, in the order of the
     names. No path leads through a wanted object or is longer than DEPTH containers. While the search runs, it keeps all
     it has seen alive.
     """
-    parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
-    goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
-    results = {id(root): [root] for root in roots.all if id(root) in goals}
+    parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
+    goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
+    results = {id(root): [root] for root in roots if id(root) in goals}
     containers = {id(dict), id(tuple), id(np.ndarray), *kinds}  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
@@ -144,12 +136,12 @@ def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> li
     return list(results.values())
 
 
-def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
+def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
     """Wanted objects that no path leads to, each in its container if that is known: [container, object] or [object].
 
     What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
     """
-    known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots.all), *map(id, paths)}
+    known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
     tracked, alone, pairs = gc.get_objects(), {}, []
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
@@ -163,7 +155,7 @@ def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths
     pairs = [[one, obj] for one, obj in pairs if not {id(one), id(obj)} & inside and id(one) not in holders]
     homes, types = {id(one) for one, _ in pairs}, {id(type(one)) for one, _ in pairs}
     if homes:  # a part of a holder may refer to it, as children to their parent
-        parts = paths_to(Roots(all=[*holders.values()]), types, lambda obj: id(obj) in homes)
+        parts = paths_to([*holders.values()], types, lambda obj: id(obj) in homes)
         homes -= {id(path[-1]) for path in parts}
     pairs = [[one, obj] for one, obj in pairs if id(one) in homes]
     inside |= {id(path[-1]) for path in (*paths, *pairs)}

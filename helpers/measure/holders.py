@@ -151,7 +151,7 @@ def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:
 
 def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
     sought = Object(target)
-    chains, _ = _chains(sought, Roots.now(globals()))
+    chains, _ = _chains(sought, Roots(globals()))
     notes = [f"Not seen: {UNSEEN}"]
     if sought.spans and (path := maps.file_at(sought.spans[0][0])):
         notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
@@ -160,7 +160,7 @@ def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
 
 
 def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
-    file, roots, chains, held = File(target), Roots.now(globals()), [], []
+    file, roots, chains, held = File(target), Roots(globals()), [], []
     if file.regions is None:
         file.spans = _beside_the_name(roots, target)
     if file.regions or file.regions is None or file.descriptors:
@@ -219,8 +219,8 @@ def _regions(target: str) -> list[maps.Region] | None:
 
 def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]]:
     """A row for each name of a holder, and the holders."""
-    paths = paths_to(roots, sought.kinds, sought)
-    alone = nameless(roots, sought.kinds, sought, paths)  # before names() makes dicts of attributes
+    paths = paths_to(roots.all, sought.kinds, sought)
+    alone = nameless(roots.all, sought.kinds, sought, paths)  # before names() makes dicts of attributes
     rows = []
     for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
@@ -250,7 +250,7 @@ def _is_of(obj: Any, *packages: str) -> bool:
 def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
     """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
     spans = []
-    for *_, container, mapping in paths_to(roots, exactly(mmap.mmap), lambda _: True):
+    for *_, container, mapping in paths_to(roots.all, exactly(mmap.mmap), lambda _: True):
         space = container if is_a(container, dict) else own_dict(container)
         for name in ("path", "filename"):
             with suppress(Exception):  # the attribute of that name can be anything
