@@ -39,7 +39,7 @@ class Named(NamedTuple):
     where: str
 
     def __str__(self) -> str:
-        return f"`{self.name}`" + (f", {self.where}" if self.where and not self.where.startswith("global") else "")
+        return f"`{self.name}`" + ("" if self.where.startswith("global") else f", {self.where}")
 
 
 class Roots:
@@ -58,22 +58,22 @@ class Roots:
             self._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
             self._add(value, variable.name, "value of a context variable")
-        named = {thread.ident: thread.name for thread in threading.enumerate()}
-        others = sys._current_frames().keys() - {threading.get_ident()}
-        thread = {ident: f", in the thread {named.get(ident, ident)}" for ident in others}
+        threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
+        threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
+            thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
                 if space is not globals() and space is not asking:
                     self._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
-                            self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread.get(ident, '')}")
+                            self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
             if caught is not None:
-                self._add(caught, type(caught).__name__, f"the exception being handled{thread.get(ident, '')}")
+                self._add(caught, type(caught).__name__, f"the exception being handled{threads.get(ident, '')}")
 
     def _add_names_of(self, space: dict, module: str) -> None:
         if id(space) not in self.spaces:
@@ -199,8 +199,7 @@ def names(path: Sequence[Any], roots: Roots) -> list[Named]:
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)]
-    keys = keys or ["?"]  # the name may have gone meanwhile
+    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or ["?"]  # it has gone
     if module != "__main__":
         return [Named(f"{module}.{key}", "global") for key in keys]
     ipython = "_oh" in space

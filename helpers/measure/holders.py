@@ -181,7 +181,7 @@ def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
             said = f": {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * is_open
             unseen[:0] = [] if chains else ["who has it mapped: no Python object was found that shows these addresses"]
         others, hidden = _elsewhere(target)
-        notes[:0] = others
+        notes = others + notes
         unseen += [f"processes that this user may not look into: {hidden}"] * bool(hidden)
     deleted = target + maps.DELETED in (region.path for region in file.regions or ())
     said += " (a file of this name, since deleted or replaced)" * (deleted or any(file.descriptors.values()))

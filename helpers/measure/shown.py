@@ -20,7 +20,6 @@ ARROW_PARTS = ("columns", "chunks", "values", "dictionary")
 FILES = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
 UNTOLD = ""  # stands for a file that a library has open, without telling which
 BESIDES = ("", "-wal", "-shm", "-journal")  # the files that SQLite keeps beside its database
-Rule = Callable[[Any], list[int | str]]
 
 
 def loaded(module: str, *names: str) -> tuple[type, ...]:
@@ -71,7 +70,7 @@ def _buffers(obj: Any) -> list[Any]:
 
 
 # --- the files that it has open -------------------------------------------------------------------------------
-def rules() -> list[tuple[type, Rule]]:
+def rules() -> list[tuple[type, Callable[[Any], list[int | str]]]]:
     """The types of such objects, in the libraries that are loaded, and what tells the files of one."""
     return [(kind, rule) for module, name, rule in LIBRARIES for kind in loaded(module, name)]
 
@@ -107,7 +106,7 @@ def _of_arrow(file: Any) -> list[int | str]:
     return [] if file.closed else [UNTOLD]
 
 
-LIBRARIES: tuple[tuple[str, str, Rule], ...] = (
+LIBRARIES = (
     *(("io", kind.__name__, lambda file, kind=kind: [kind.fileno(file)]) for kind in FILES),
     ("sqlite3", "Connection", _of_sqlite),
     ("h5py", "HLObject", _of_h5py),
