@@ -112,11 +112,7 @@ KINDS = {
         "var.set(None)",
         ("var[0]", "value of a context variable"),
     ),
-    "thread's own": (
-        "own = threading.local(); own.weight = load()",
-        "del own",
-        ("lesson.own…[a ReferenceType]['weight']", "inside this _local; global"),
-    ),
+    "thread's own": ("own = threading.local(); own.weight = load()", "del own", ("lesson.own.weight", "global")),
     "loop of a generator": (
         "def f():\n    for one in iter((load(),)):\n        one = None\n        yield\nit = f(); next(it)",
         "it.close()",

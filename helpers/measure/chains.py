@@ -43,7 +43,7 @@ class Named(NamedTuple):
 
 
 class Roots:
-    """Where a search begins: the dicts and objects that names are bound to.
+    """Where a search begins: the dicts and objects that names are bound to, now, in any thread. No frame is kept.
 
     spaces  id of a dict of globals -> the module's name
     named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
@@ -51,7 +51,6 @@ class Roots:
     """
 
     def __init__(self, asking: dict):
-        """In every thread, as it stands, but for functions with these globals, which ask. No frame is kept."""
         self.spaces, self.named, self.all = {}, {}, []
         modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
@@ -64,7 +63,7 @@ class Roots:
             thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if space is not globals() and space is not asking:
+                if space is not globals() and space is not asking:  # the functions that ask don't count
                     self._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
@@ -88,9 +87,8 @@ class Roots:
 def local_names(frame: FrameType) -> dict[str, Any]:
     """A frame's locals, by name. Nothing stays behind.
 
-    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, along with every value. So this
-    empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
-    because the interpreter copies it back into the locals.
+    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps. This empties it again, unless
+    somebody else has it (locals() returns that same dict), or a debugger runs: it's copied back into the locals then.
     """
     space = frame.f_locals
     names = dict(space)
@@ -104,9 +102,8 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
-    It follows arrays, and what the garbage collector sees, gc.get_referents(), the nearest first, in the order of the
-    names. No path leads through a wanted object or is longer than DEPTH containers. While the search runs, it keeps all
-    it has seen alive.
+    The nearest come first, in the order of the names. It follows arrays, and what the garbage collector sees. No path
+    leads through a wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive.
     """
     parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
@@ -237,6 +234,9 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
     elif is_a(obj, BaseException | TracebackType):
         traced = obj if is_a(obj, TracebackType) else obj.__traceback__
         yield from _locals((frame for frame, _ in walk_tb(traced)), "in the traceback of")
+    elif is_a(obj, threading.local):  # a dict for each thread
+        spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
+        yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
     for kind in (dict, list, tuple, deque):
         if is_a(obj, kind):
             yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))

@@ -225,9 +225,8 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
     for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
         own = next((path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path)
-        what = shown.described(own[-1])
-        if own is path:
-            what = sought.described(path[-1]) + (f", and {more:,} more there" if more else "")
+        others = f", and {more:,} more there" if more else ""
+        what = sought.described(path[-1]) + others if own is path else shown.described(own[-1])
         rows += [(path, Chain(what, *named)) for named in names(own, roots)]
     shown_there = {id(path[-1]) for path, chain in rows if chain.where == SHOWN}
     chains = [
