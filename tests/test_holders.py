@@ -309,8 +309,8 @@ def test_without_proc_it_knows_those_that_keep_the_name(
     lesson["file"], lesson["plain"] = MappedFile(path), np.memmap(path, mode="r")[3:]
     found = who_holds(path)
     assert [(chain.what, chain.name) for chain in found.chains] == [
-        ("memmap of 64 KiB", "lesson.plain"),
         ("MappedFile", "lesson.file"),
+        ("memmap of 64 KiB", "lesson.plain"),
     ]
     assert found.mapped is None and f"Not seen: {holders.NO_MAPS}" in found.notes
     assert who_holds(__file__).chains == ()

@@ -102,8 +102,8 @@ def local_names(frame: FrameType) -> dict[str, Any]:
 def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
-    The nearest come first, in the order of the names. It follows arrays, and what the garbage collector sees. No path
-    leads through a wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive.
+    They come in the order of the names. It follows arrays, and what the garbage collector sees. No path leads through a
+    wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive.
     """
     parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
@@ -130,7 +130,8 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
     for path in results.values():
         while (before := parent[id(path[0])]) is not None:
             path.insert(0, before)
-    return list(results.values())
+    order = {key: at for at, key in enumerate(parent)}
+    return sorted(results.values(), key=lambda path: [order[id(step)] for step in path])
 
 
 def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
