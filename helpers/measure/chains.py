@@ -8,9 +8,9 @@ import re
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from traceback import walk_tb
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -23,11 +23,11 @@ AT_ONCE = 500  # containers in a single call of gc.get_referents()
 DEPTH = 10  # containers in containers, from a name down to an object
 LONGEST_KEY = 40  # characters
 SHOWN = "what a cell showed, kept by IPython"
-SHOWN_NAME = re.compile("_+|_[0-9]+")
-SUSPENDED = {GeneratorType: ("generator", "gi_frame"), CoroutineType: ("coroutine", "cr_frame"),
-             AsyncGeneratorType: ("asynchronous generator", "ag_frame")}  # fmt: skip
+SHOWN_NAME = re.compile("_+|_[0-9]+|_oh|Out")
+SUSPENDED = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
 CACHED = type(functools.cache(len))
-ITEM, ATTRIBUTE, INSIDE, CALL = "item", "attribute", "inside", "call"
+OWN = ("args", "__cause__", "__context__", "__defaults__", "__kwdefaults__")  # of exceptions and functions
+ITEM, ATTRIBUTE = "item", "attribute"
 # References to a frame's dict of locals: the frame's, our name for it, and the argument of sys.getrefcount().
 NOBODY_ELSE = 3
 
@@ -39,55 +39,45 @@ class Named(NamedTuple):
     where: str
 
     def __str__(self) -> str:
-        return f"`{self.name}`" + (f", {self.where}" if self.where and not self.where.startswith("global") else "")
+        return f"`{self.name}`" + ("" if self.where.startswith("global") else f", {self.where}")
 
 
-@dataclass
 class Roots:
-    """Where a search begins: the dicts and objects that names are bound to.
+    """Where a search begins: the dicts and objects that names are bound to, now, in any thread. No frame is kept.
 
     spaces  id of a dict of globals -> the module's name
     named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
     all     the dicts and the objects
     """
 
-    spaces: dict[int, str] = field(default_factory=dict)
-    named: dict[int, list[Named]] = field(default_factory=dict)
-    all: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def now(cls, asking: dict) -> "Roots":
-        """In every thread, as it stands. The functions that ask, whose globals are `asking`, don't count, and no frame
-        is kept."""
-        roots = cls()
+    def __init__(self, asking: dict):
+        self.spaces, self.named, self.all = {}, {}, []
         modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
-            roots._add_names_of(space, name)
+            self._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
-            roots._add(value, variable.name, "value of a context variable")
+            self._add(value, variable.name, "value of a context variable")
         threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
         threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
             thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if space is not globals() and space is not asking:
-                    roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
+                if space is not globals() and space is not asking:  # the functions that ask don't count
+                    self._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
-                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
+                            self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
             caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
             if caught is not None:
-                thread = threads.get(ident, f", in the thread {ident}")
-                roots._add(caught, type(caught).__name__, f"the exception being handled{thread}")
-        return roots
+                self._add(caught, type(caught).__name__, f"the exception being handled{threads.get(ident, '')}")
 
     def _add_names_of(self, space: dict, module: str) -> None:
         if id(space) not in self.spaces:
             self.spaces[id(space)] = module
-            self.all.append(space)
+            self._add(space, f"vars({module})", "the module's globals")
 
     def _add(self, value: Any, name: str, where: str) -> None:
         self.named.setdefault(id(value), []).append(Named(name, where))
@@ -97,9 +87,8 @@ class Roots:
 def local_names(frame: FrameType) -> dict[str, Any]:
     """A frame's locals, by name. Nothing stays behind.
 
-    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, along with every value. So this
-    empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
-    because the interpreter copies it back into the locals.
+    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps. This empties it again, unless
+    somebody else has it (locals() returns that same dict), or a debugger runs: it's copied back into the locals then.
     """
     space = frame.f_locals
     names = dict(space)
@@ -110,15 +99,15 @@ def local_names(frame: FrameType) -> dict[str, Any]:
     return names
 
 
-def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
+def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
-    It follows arrays, and what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads
-    through a wanted object or is longer than DEPTH containers. While the search runs, it keeps all it has seen alive.
+    They come in the order of the names. It follows arrays, and what the garbage collector sees. No path leads through a
+    wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive.
     """
-    parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
-    goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
-    results = [[root] for root in roots.all if id(root) in goals]
+    parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
+    goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
+    results = {id(root): [root] for root in roots if id(root) in goals}
     containers = {id(dict), id(tuple), id(np.ndarray), *kinds}  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
@@ -137,21 +126,20 @@ def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> li
                     if id(type(to)) in kinds and wanted(to):
                         goals.add(key)
                 if key in goals:
-                    results.append([obj, to])
-    for path in results:
+                    results[id(obj), key] = [obj, to]
+    for path in results.values():
         while (before := parent[id(path[0])]) is not None:
             path.insert(0, before)
     order = {key: at for at, key in enumerate(parent)}
-    distinct = {tuple(map(id, path)): path for path in results}
-    return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
+    return sorted(results.values(), key=lambda path: [order[id(step)] for step in path])
 
 
-def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
+def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
     """Wanted objects that no path leads to, each in its container if that is known: [container, object] or [object].
 
     What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
     """
-    known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots.all), *map(id, paths)}
+    known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
     tracked, alone, pairs = gc.get_objects(), {}, []
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
@@ -160,19 +148,16 @@ def nameless(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool], paths
         others = [one for one in some if found and id(one) not in known and type(one).__name__ != "cell"]
         pairs += [[one, obj] for one in others for obj in gc.get_referents(one) if id(obj) in found]
     holders = alone | {id(path[-1]): path[-1] for path in paths}
-    inside = {id(one) for obj in holders.values() for one in _inside(obj) if one is not obj}
+    kept = {key: [*way_to_owner(obj)[1:], *gc.get_referents(obj, own_dict(obj))] for key, obj in holders.items()}
+    inside = {id(one) for key, some in kept.items() for one in some if id(one) != key}
     pairs = [[one, obj] for one, obj in pairs if not {id(one), id(obj)} & inside and id(one) not in holders]
-    if pairs:  # a part of a holder may refer to it, as children to their parent
-        homes = {id(one): type(one) for one, _ in pairs}
-        parts = paths_to(Roots(all=[*holders.values()]), set(map(id, homes.values())), lambda obj: id(obj) in homes)
-        inner = {id(path[-1]) for path in parts}
-        pairs = [[one, obj] for one, obj in pairs if id(one) not in inner]
+    homes, types = {id(one) for one, _ in pairs}, {id(type(one)) for one, _ in pairs}
+    if homes:  # a part of a holder may refer to it, as children to their parent
+        parts = paths_to([*holders.values()], types, lambda obj: id(obj) in homes)
+        homes -= {id(path[-1]) for path in parts}
+    pairs = [[one, obj] for one, obj in pairs if id(one) in homes]
     inside |= {id(path[-1]) for path in (*paths, *pairs)}
     return pairs + [[obj] for key, obj in alone.items() if key not in inside]
-
-
-def _inside(holder: Any) -> list[Any]:
-    return [*way_to_owner(holder)[1:], *gc.get_referents(holder, own_dict(holder))]
 
 
 def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
@@ -186,7 +171,7 @@ def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]
 
 
 def _in_array(obj: Any) -> list[Any]:
-    """What a numpy array keeps: what it's a view of, or its objects."""
+    """What the collector doesn't see: what an array is a view of, or its objects."""
     if not is_a(obj, np.ndarray):
         return []
     if link := link_of(obj):
@@ -203,39 +188,36 @@ def names(path: Sequence[Any], roots: Roots) -> list[Named]:
     for at, obj in enumerate(path):
         if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
             return [_along(Named("get_ipython()", "kept by IPython"), path[at:])]
-    at = int(id(path[0]) in roots.spaces)
-    if len(path) == at:
-        return [Named(f"vars({roots.spaces[id(path[0])]})", "the module's globals")]
-    named = _globals(path[0], roots.spaces[id(path[0])], path[1]) if at else roots.named[id(path[0])]
+    named, at = roots.named[id(path[0])], 0
+    if id(path[0]) in roots.spaces and len(path) > 1:
+        named, at = _globals(path[0], roots.spaces[id(path[0])], path[1]), 1
     if len(path) == at + 1:
         return named
     return [_along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])]
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    keys = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
-    keys = keys or ["?"]  # the name may have gone meanwhile
+    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or ["?"]  # it has gone
     if module != "__main__":
         return [Named(f"{module}.{key}", "global") for key in keys]
-    if "_oh" in space and value is space["_oh"]:
-        return [Named("Out", SHOWN)]
-    shown = {key for key in keys if "_oh" in space and SHOWN_NAME.fullmatch(key)}
-    return [Named(key, SHOWN if key in shown else "global of __main__") for key in keys]
+    ipython = "_oh" in space
+    return [Named(key, SHOWN if ipython and SHOWN_NAME.fullmatch(key) else "global of __main__") for key in keys]
 
 
 def _along(named: Named, path: Sequence[Any]) -> Named:
     while len(path) > 1:
-        ahead = {id(obj): at for at, obj in enumerate(path) if at}
-        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (INSIDE, None, path[1]))
-        if kind == INSIDE:
-            where = f"inside this {type(path[0]).__name__}; {named.where}"
-            named = Named(f"{named.name}…", where)
-        elif kind in (ITEM, ATTRIBUTE):
-            named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
-        elif kind == CALL:
-            named = Named(f"{named.name}({key})", f"in a cache, until {named.name}.cache_clear(); {named.where}")
-        else:
+        ahead, name = {id(obj): at for at, obj in enumerate(path) if at}, named.name
+        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (None, None, path[1]))
+        if kind == ITEM:
+            named = named._replace(name=f"{name}[{_key(key)}]")
+        elif kind == ATTRIBUTE:
+            named = named._replace(name=f"{name}.{key}")
+        elif kind:
             named = Named(key, f"{kind} {named}")
+        elif not name.endswith("…"):
+            cached = is_a(path[0], CACHED)
+            how = f"in a cache, until {name}.cache_clear()" if cached else f"inside this {type(path[0]).__name__}"
+            named = Named(f"{name}…", f"{how}; {named.where}")
         path = path[ahead[id(part)] :]
     return named
 
@@ -243,71 +225,37 @@ def _along(named: Named, path: Sequence[Any]) -> Named:
 def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
     """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of its class runs."""
     if is_a(obj, FunctionType):
-        which, code = f"{obj.__qualname__}(), which is", obj.__code__
-        for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True):
+        for name, cell in zip(obj.__code__.co_freevars, obj.__closure__ or (), strict=True):
             with suppress(ValueError):  # empty
-                yield f"closure variable of {which}", name, cell.cell_contents
-        last = code.co_varnames[: code.co_argcount][-len(obj.__defaults__ or ()) :]
-        for name, value in (*zip(last, obj.__defaults__ or (), strict=False), *(obj.__kwdefaults__ or {}).items()):
-            yield f"default in {which}", name, value
-        yield from ((f"global of {which}", name, value) for name, value in _items(obj.__globals__))
-    elif is_a(obj, CACHED):
-        yield from _calls(obj)
+                yield f"closure variable of {obj.__qualname__}(), which is", name, cell.cell_contents
     elif is_a(obj, tuple(SUSPENDED)):
-        kind, frame = SUSPENDED[type(obj)]
-        yield from _locals(getattr(obj, frame), f"in the suspended {kind}", gc.get_referents(obj))
+        yield from _locals([getattr(obj, SUSPENDED[type(obj)])], f"in the suspended {type(obj).__name__}")
     elif is_a(obj, FrameType):
-        yield from _locals(obj, "in the frame", gc.get_referents(obj))
+        yield from _locals([obj], "in the frame")
     elif is_a(obj, BaseException | TracebackType):
         traced = obj if is_a(obj, TracebackType) else obj.__traceback__
-        while traced is not None:
-            yield from _locals(traced.tb_frame, "in the traceback of")
-            traced = traced.tb_next
+        yield from _locals((frame for frame, _ in walk_tb(traced)), "in the traceback of")
     elif is_a(obj, threading.local):  # a dict for each thread
         spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
         yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
-    elif is_a(obj, np.ndarray):
-        yield ATTRIBUTE, "base", np.ndarray.base.__get__(obj)
-        if np.ndarray.dtype.__get__(obj).kind == "O":
-            yield from ((ITEM, at if len(at) > 1 else at[0], one) for at, one in np.ndenumerate(obj))
     for kind in (dict, list, tuple, deque):
         if is_a(obj, kind):
             yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))
     yield from ((ATTRIBUTE, name, value) for name, value in _attributes(obj))
 
 
-def _calls(cached: Any) -> Iterator[tuple[str, str, Any]]:
-    """What functools.cache or lru_cache keeps of each call.
-
-    Its dict has the results by their keys. If there's a `maxsize`, only the collector sees a result: after its key.
-    """
-    referents = gc.get_referents(cached)
-    after = dict(zip(map(id, referents), referents[1:], strict=False))
-    *_, cache = ({}, *(one for one in referents if is_a(one, dict) and one is not own_dict(cached)))
-    for key, result in _items(cache):
-        arguments = key if type(key) is tuple else (key,)
-        mark = next((at for at, one in enumerate(arguments) if type(one) is object), len(arguments))  # then keywords
-        keywords = zip(arguments[mark + 1 :: 2], arguments[mark + 2 :: 2], strict=False)
-        call = ", ".join((*map(_key, arguments[:mark]), *(f"{name}={_key(value)}" for name, value in keywords)))
-        yield CALL, call, after.get(id(key), result)
-        yield from ((f"argument of the cached call ({call}), until cache_clear() of", "?", one) for one in arguments)
-
-
-def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> Iterator[tuple[str, str, Any]]:
-    if frame is not None:
-        of = f"of {frame.f_code.co_qualname}(), {place}"
-        yield from ((f"local {of}", name, value) for name, value in local_names(frame).items())
-        yield from ((f"in a loop or an expression {of}", "?", other) for other in others)
+def _locals(frames: Iterable[FrameType | None], place: str) -> Iterator[tuple[str, str, Any]]:
+    for frame in filter(None, frames):
+        of = f"local of {frame.f_code.co_qualname}(), {place}"
+        yield from ((of, name, value) for name, value in local_names(frame).items())
 
 
 def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
-    """An instance's or a class's attributes: from its __dict__ and its __slots__, and an exception's own."""
+    """An instance's or a class's attributes: from its __dict__ and its __slots__, and OWN ones."""
     yield from _of_class(obj) if is_a(obj, type) else _items(own_dict(obj))
-    if is_a(obj, BaseException):
-        yield from ((name, vars(BaseException)[name].__get__(obj)) for name in ("args", "__cause__", "__context__"))
     for kind in type(obj).__mro__:
         for name, member in _of_class(kind):
-            if inspect.ismemberdescriptor(member):
+            if inspect.ismemberdescriptor(member) or (name in OWN and inspect.isgetsetdescriptor(member)):
                 with suppress(AttributeError, ValueError):
                     yield name, member.__get__(obj, type(obj))
 

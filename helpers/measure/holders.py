@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import maps, opened, shown
+from . import maps, shown
 from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
 from .tables import NONE, html_table, text_table
 
@@ -34,14 +34,13 @@ NO_MAPS = (
 )
 PERHAPS = "perhaps: it doesn't tell which file it has open"
 STAYS = "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks on the disk"
-EVERYBODYS = (type(None), bool, int, float, complex)
 PACKAGE = __name__.partition(".")[0] + "."
 
 
 class Chain(NamedTuple):
     """A path to an object that holds what was asked for.
 
-    what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12, opened read-only"
+    what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
     where  what has that name: "global of __main__", "local of load(), in the traceback of `sys.last_value`"
     """
@@ -81,210 +80,179 @@ class Holding:
 def who_holds(x: Any) -> Holding:
     """Who holds a file, or an object, and the shortest chain of names to each holder.
 
-    A str or PathLike is a file's path. Its holders show bytes of a mapping of the file, proc_pid_maps(5), have a
-    descriptor of it, proc_pid_fd(5), or are a library's objects for it (h5py, sqlite3, pyarrow). A file that had this
-    name and was deleted or replaced counts too; the file need not exist.
-    The holders of any other object are those that refer to it; if it shows bytes (an array, bytes, a mapping, a tensor,
-    an Arrow table), also whatever else shows bytes of the same owner.
+    A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders show bytes of a mapping
+    of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as objects of h5py, sqlite3 and pyarrow do. Any
+    other object is held by those that refer to it, and by whatever else shows bytes of the same owner.
     A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
     handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
 
-    A million objects take about two seconds; none of them is kept alive. TypeError for None and numbers, which Python
-    shares.
+    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5.
     """
     if is_a(x, str) or hasattr(type(x), "__fspath__"):
         if not (path := os.fsdecode(x)):
             raise ValueError("'' is no path; write the path of a file")
-        return _of_file(os.path.realpath(path))
-    if is_a(x, EVERYBODYS):
+        summary, mapped, chains, notes = _of_file(os.path.realpath(path))
+    elif is_a(x, (type(None), int, float, complex)):
         raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
-    return _of_object(x)
-
-
-class File:
-    """Does an object hold this file? It counts the descriptors that are accounted for."""
-
-    def __init__(self, target: str):
-        self.target = target
-        self.regions, self.descriptors = _regions(target), opened.descriptors_of(target)
-        self.spans = [(region.start, region.end) for region in self.regions or ()]
-        self.showing, self.opening = exactly(*shown.kinds()), exactly(*opened.kinds())
-        self.kinds = self.showing | self.opening
-        self.claimed: set[int] = set()
-        # Ids of those that have a descriptor each, and don't tell which.
-        self.mappings: set[int] = set()
-        self.silent: set[int] = set()
-
-    def __call__(self, obj: Any) -> bool:
-        kind = id(type(obj))
-        return (kind in self.showing and self.shows(obj)) | (kind in self.opening and self.opens(obj))
-
-    def shows(self, obj: Any) -> bool:
-        shows = _within(self.spans, obj)
-        if shows:
-            self.mappings |= {id(step) for step in way_to_owner(obj) if is_a(step, mmap.mmap)}
-        return shows
-
-    def opens(self, obj: Any) -> bool:
-        answers = opened.opened_by(obj)
-        numbers = self.descriptors.keys() & answers
-        self.claimed |= numbers
-        if numbers:
-            return True
-        if not self.descriptors and self.regions is not None:
-            return False
-        by_name = self.target in (os.path.realpath(name) for name in answers if is_a(name, str) and name)
-        if by_name:
-            self.silent.add(id(obj))
-        return by_name or opened.UNTOLD in answers
-
-    @property
-    def open(self) -> bool:
-        """By more than its mappings."""
-        return bool(self.claimed or self.silent) or len(self.descriptors) > len(self.mappings)
-
-    def described(self, obj: Any) -> str:
-        answers = opened.opened_by(obj)
-        numbers = sorted(self.descriptors.keys() & answers)
-        return ", ".join([shown.described(obj), *map(opened.how, numbers), *[PERHAPS] * (opened.UNTOLD in answers)])
-
-    def unclaimed(self) -> list[Chain]:
-        """The descriptors that no object accounts for."""
-        numbers = sorted(self.descriptors.keys() - self.claimed)
-        silent = len(self.mappings) + len(self.silent)
-        if (more := len(numbers) - silent) <= 0:
-            return []
-        if silent:
-            return [Chain(f"{more} of the descriptors {', '.join(map(str, numbers))}", "", NO_OBJECT)]
-        return [Chain(opened.how(number), "", NO_OBJECT) for number in numbers]
+    else:
+        summary, mapped, chains, notes = _of_object(x)
+    if more := len(chains[MOST_ROWS:]):
+        notes.append(f"Not shown: {more:,} more rows")
+    return Holding(summary, mapped, tuple(chains[:MOST_ROWS]), tuple(notes))
 
 
 class Object:
     """Is it this object, or what shows bytes of the same owner?"""
 
     def __init__(self, target: Any):
-        self.first, *way = map(id, way_to_owner(target))  # ids: this must not hold it itself
-        self.ids, self.spans = {self.first, *way}, shown.spans(target)
-        self.showing = exactly(*shown.kinds()) if self.spans else set()
-        self.kinds = self.showing.union(id(type(step)) for step in way_to_owner(target))
+        self.first, *self.way = map(id, way_to_owner(target))  # ids: this must not hold it itself
+        self.spans = next(filter(None, map(shown.spans, reversed(way_to_owner(target)))), [])
+        self.kinds = exactly(*shown.kinds()) if self.spans else set()
+        self.kinds |= {id(type(step)) for step in way_to_owner(target)}
 
     def __call__(self, obj: Any) -> bool:
-        return id(obj) in self.ids or (id(type(obj)) in self.showing and _within(self.spans, obj))
+        return id(obj) == self.first or id(obj) in self.way or _shows(obj, self.spans)
 
     def described(self, obj: Any) -> str:
-        if id(obj) == self.first:
-            return f"{shown.described(obj)}, itself"
-        return f"{shown.described(obj)}, {'which it is a view of' if id(obj) in self.ids else 'which shows its bytes'}"
+        kept = "which it is a view of" if id(obj) in self.way else "which shows its bytes"
+        return f"{shown.described(obj)}, {'itself' if id(obj) == self.first else kept}"
 
 
-def _within(spans: list[tuple[int, int]], obj: Any) -> bool:
-    return any(start <= address < end for address in shown.addresses(obj) for start, end in spans)
+class File:
+    """Does an object hold this file?"""
+
+    def __init__(self, target: str):
+        self.target, self.regions, self.descriptors = target, _regions(target), maps.descriptors_of(target)
+        self.spans = [(region.start, region.end) for region in self.regions or ()]
+        self.showing, self.opening = exactly(*shown.kinds()), exactly(*(kind for kind, _ in shown.rules()))
+        self.kinds = self.showing | self.opening
+
+    def __call__(self, obj: Any) -> bool:
+        return bool(self.has_open(obj)) or (id(type(obj)) in self.showing and _shows(obj, self.spans))
+
+    def has_open(self, obj: Any) -> set[int | str]:
+        """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell which."""
+        answers = shown.opened_by(obj) if id(type(obj)) in self.opening else ()
+        if numbers := self.descriptors.keys() & answers:
+            return numbers
+        names = {name and os.path.realpath(name) for name in answers if is_a(name, str)}
+        return names & {self.target, shown.UNTOLD} if self.descriptors or self.regions is None else set()
+
+    def described(self, obj: Any) -> str:
+        how = {self.target: "", shown.UNTOLD: f", {PERHAPS}"}
+        return shown.described(obj) + "".join(how.get(has, f", descriptor {has}") for has in self.has_open(obj))
 
 
-def _of_object(target: Any) -> Holding:
+def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:
+    """Does it, or what it's a view of, show bytes at these addresses?"""
+    own = (span for step in way_to_owner(obj) for span in shown.spans(step)) if spans else ()
+    return any(low < end and start < high for low, high in own for start, end in spans)
+
+
+def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
     sought = Object(target)
-    chains, notes = _chains(sought, Roots.now(globals())), [f"Not seen: {UNSEEN}"]
-    if path := maps.file_at(sought.spans[0][0] if sought.spans else 0):
+    chains, _ = _chains(sought, Roots(globals()))
+    notes = [f"Not seen: {UNSEEN}"]
+    if sought.spans and (path := maps.file_at(sought.spans[0][0])):
         notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
     owner = "".join(f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:])
-    return _holding(f"{shown.described(target)}{owner}", None, chains, notes)
+    return shown.described(target) + owner, None, chains, notes
 
 
-def _of_file(target: str) -> Holding:
-    file, roots, chains = File(target), Roots.now(globals()), []
+def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
+    file, roots, chains, held = File(target), Roots(globals()), [], []
     if file.regions is None:
         file.spans = _beside_the_name(roots, target)
     if file.regions or file.regions is None or file.descriptors:
-        chains = _chains(file, roots)
-    if not chains and file.regions is not None:
+        chains, held = _chains(file, roots)
+    if not chains:
         file = File(target)  # the search may have set off the collector, which may have let go of the file
-    if not (unclaimed := file.unclaimed()):
+    unclaimed, is_open = _descriptors(file, held)
+    if not unclaimed:
         chains = [chain for chain in chains if PERHAPS not in chain.what]
-    notes = [STAYS] if file.open else []
-    if file.regions and not chains:
-        notes.append("Not seen: who has it mapped: no Python object was found that shows these addresses")
+    notes, unseen = [STAYS] * is_open, [UNSEEN]
     if file.regions is None:
-        notes += [f"Not seen: {NO_MAPS}", "Not seen: other processes", f"Not seen: {UNSEEN}"]
-        mapped = None
+        mapped, unseen = None, [NO_MAPS, "other processes", UNSEEN]
+        said = ": this system doesn't tell what is mapped" + ". It's open" * is_open
     else:
+        mapped = sum(region.end - region.start for region in file.regions)
+        said = f" is {'open' if is_open else 'neither mapped nor open'} in this process" + ", and not mapped" * is_open
+        if mapped:
+            said = f": {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * is_open
+            unseen[:0] = [] if chains else ["who has it mapped: no Python object was found that shows these addresses"]
         others, hidden = _elsewhere(target)
-        notes = [*others, *notes, f"Not seen: {UNSEEN}", *hidden]
-        mapped = sum(end - start for start, end in file.spans)
-    return _holding(_summary(file, mapped), mapped, chains + unclaimed, notes)
+        notes = others + notes
+        unseen += [f"processes that this user may not look into: {hidden}"] * bool(hidden)
+    deleted = target + maps.DELETED in (region.path for region in file.regions or ())
+    said += " (a file of this name, since deleted or replaced)" * (deleted or any(file.descriptors.values()))
+    return os.path.basename(target) + said, mapped, chains + unclaimed, notes + [f"Not seen: {one}" for one in unseen]
 
 
-def _summary(file: File, mapped: int | None) -> str:
-    name = os.path.basename(file.target)
-    if mapped is None:
-        said = f"{name}: this system doesn't tell what is mapped" + ". It's open" * file.open
-    elif mapped:
-        said = f"{name}: {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * file.open
-    elif file.open:
-        numbers = ", ".join(map(str, sorted(file.descriptors)))
-        said = f"{name} is open in this process, and not mapped; descriptors: {numbers}"
-    else:
-        said = f"{name} is neither mapped nor open in this process"
-    deleted = {region.path == file.target + maps.DELETED for region in file.regions or ()}
-    gone = any(deleted.union(file.descriptors.values()))
-    return said + " (a file of this name, since deleted or replaced)" * gone
+def _descriptors(file: File, held: list[Any]) -> tuple[list[Chain], bool]:
+    """The file's descriptors that no object accounts for; and does anything but a mapping have one?"""
+    has = [file.has_open(obj) for obj in held]
+    claimed, silent = file.descriptors.keys() & set().union(*has), sum(file.target in one for one in has)
+    # A mapping has a descriptor too, and doesn't tell which.
+    mappings = len({id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)})
+    left = sorted(file.descriptors.keys() - claimed)
+    more, numbers = len(left) - mappings - silent, ", ".join(map(str, left))
+    what = f"descriptor {numbers}" if more == len(left) else f"{more} of the descriptors {numbers}"
+    is_open = bool(claimed or silent) or len(file.descriptors) > mappings
+    return [Chain(what, "", NO_OBJECT)] if more > 0 else [], is_open
 
 
-def _elsewhere(target: str) -> tuple[list[str], list[str]]:
-    """Notes about other processes: those that hold the file, and how many may not be looked into."""
+def _elsewhere(target: str) -> tuple[list[str], int]:
+    """Notes about other processes that hold the file, and how many may not be looked into."""
     mapping, hidden = maps.processes_that_map(target)
-    opening, _ = opened.processes_that_open(target)
-    which = {"Mapped by": mapping, "Open, and not mapped, in": {pid: opening[pid] for pid in opening.keys() - mapping}}
+    opening, _ = maps.processes_that_map(target, maps.descriptors_of)
+    which = {"Mapped by": mapping.items(), "Open, and not mapped, in": opening.items() - mapping.items()}
     notes = []
     for how, processes in which.items():
-        if others := [f"{pid} ({program})" for pid, program in sorted(processes.items()) if pid != os.getpid()]:
+        if others := [f"{pid} ({program})" for pid, program in sorted(processes) if pid != os.getpid()]:
             notes.append(f"{how} other processes too: {', '.join(others)}")
-    return notes, [f"Not seen: processes that this user may not look into: {hidden}"] * bool(hidden)
-
-
-def _holding(summary: str, mapped: int | None, chains: list[Chain], notes: list[str]) -> Holding:
-    if more := len(chains[MOST_ROWS:]):
-        notes = [*notes, f"Not shown: {more:,} more rows"]
-    return Holding(summary, mapped, tuple(chains[:MOST_ROWS]), tuple(notes))
+    return notes, hidden
 
 
 def _regions(target: str) -> list[maps.Region] | None:
     return maps.mappings_of(target) if os.path.exists("/proc/self/maps") else None
 
 
-def _chains(sought: File | Object, roots: Roots) -> list[Chain]:
-    paths, described = paths_to(roots, sought.kinds, sought), []
-    alone = nameless(roots, sought.kinds, sought, paths)  # before names() makes dicts of attributes
+def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]]:
+    """A row for each name of a holder, and the holders."""
+    paths = paths_to(roots.all, sought.kinds, sought)
+    alone = nameless(roots.all, sought.kinds, sought, paths)  # before names() makes dicts of attributes
+    rows = []
     for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
-        own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
-        last = own == len(path) - 1
-        what = sought.described(path[-1]) if last else shown.described(path[own])
-        what += f", and {more:,} more there" if more and last else ""
-        described.append((id(path[-1]), path, [Chain(what, *named) for named in names(path[: own + 1], roots)]))
-    shown_there = {key for key, _, some in described if any(chain.where == SHOWN for chain in some)}
-    chains = []
-    for key, path, some in described:
-        # IPython's own objects let go of what a cell showed when `_` does.
-        by_ipython = any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
-        if key not in shown_there or not by_ipython:
-            chains += some
+        own = next((path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path)
+        others = f", and {more:,} more there" if more else ""
+        what = sought.described(path[-1]) + others if own is path else shown.described(own[-1])
+        rows += [(path, Chain(what, *named)) for named in names(own, roots)]
+    shown_there = {id(path[-1]) for path, chain in rows if chain.where == SHOWN}
+    chains = [
+        chain
+        for path, chain in rows  # IPython's own objects let go of what a cell showed when `_` does
+        if id(path[-1]) not in shown_there or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
+    ]
     unnamed = Counter(
         (sought.described(obj), "".join(f"in a {type(one).__name__}; " for one in container) + NAMELESS)
         for *container, obj in alone
     )
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]
-    return list(dict.fromkeys(chains))
+    return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
+
+
+def _is_of(obj: Any, *packages: str) -> bool:
+    return str(type(obj).__module__).startswith(packages)
 
 
 def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
     """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
     spans = []
-    for *_, container, mapping in paths_to(roots, exactly(mmap.mmap), lambda _: True):
+    for *_, container, mapping in paths_to(roots.all, exactly(mmap.mmap), lambda _: True):
         space = container if is_a(container, dict) else own_dict(container)
-        kept = []
         for name in ("path", "filename"):
             with suppress(Exception):  # the attribute of that name can be anything
-                kept.append(os.path.realpath(dict.get(space, name)))
-        if target in kept:
-            spans += shown.spans(mapping)
+                if os.path.realpath(dict.get(space, name)) == target:
+                    spans += shown.spans(mapping)
     return spans
