@@ -44,7 +44,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock wheel
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -111,3 +111,6 @@ IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock
 lock: env  ## requirements.lock, and requirements-class.lock with what a class needs on top of it, from pyproject.toml
 	$(COMPILE) --extra libraries --extra dev -o requirements.lock
 	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock
+
+wheel: env  ## %measure for a project of your own: a wheel in build/wheel, to install there with pip
+	cd wheel && ../$(BIN)/python -m hatchling build -t wheel -d ../build/wheel

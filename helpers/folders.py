@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
-import platformdirs
 import psutil
 
 from .whole import locked_folder, remove_folder, temporary_folder, whole_file
@@ -40,9 +39,12 @@ def generated() -> Path:
 
 @cache
 def _on_a_disk(folder: Path) -> Path:
-    """`folder`, or the cache folder if `folder` lives in memory; prints a line about it, once."""
-    if not in_memory(file_system(folder)):
+    """`folder`, or the cache folder if `folder` lives in memory, about which a line is printed, once; or if this isn't
+    the course, but installed for another project (wheel/)."""
+    if NOTEBOOKS.is_dir() and not in_memory(file_system(folder)):
         return folder
+    import platformdirs
+
     other = Path(platformdirs.user_cache_dir("zero-copy-measured", appauthor=False))
     try:
         other.mkdir(parents=True, exist_ok=True)
@@ -50,8 +52,9 @@ def _on_a_disk(folder: Path) -> Path:
         return folder
     if in_memory(file_system(other)) or not os.access(other, os.W_OK):
         return folder
-    memory = f"data/{folder.name} is in memory, where there's no disk to measure."
-    print(f"{memory} Generated files go to {other.name} in your cache folder.")
+    if NOTEBOOKS.is_dir():
+        memory = f"data/{folder.name} is in memory, where there's no disk to measure."
+        print(f"{memory} Generated files go to {other.name} in your cache folder.")
     return other
 
 
@@ -108,6 +111,8 @@ def state() -> Path:
 
     OSError if it can't be made, or if it's in the home of a user who has none here.
     """
+    import platformdirs
+
     folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
     try:
         path = Path(folder).expanduser()

@@ -23,7 +23,7 @@ NAMES = {  # that lessons imported from `measure` and `show`, by the module that
     "lessons.reading.quadrants": "quadrants",
     "lessons.serving.load": "growth load_chart watched",
     "lessons.values.crossover": "crossover",
-    "measure.environment": "in_memory_limit",
+    "measure.environment": "in_memory_limit on_small_disk",
     "measure.pages": "PageMap",
     "measure.twins": "crate_refusal refusal",
 }
@@ -43,7 +43,8 @@ _OLD = {  # modules, by the module that has their names now
     "serve.uploads": "serve.arriving",
     "show.lines": "lessons.copying.lines",
 }
-MODULES = {f"helpers.{old}": f"helpers.{new}" for new, olds in _OLD.items() for old in olds.split()}
+_PACKAGE = __name__.rpartition(".")[0]  # in the wheel it has another name
+MODULES = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for new, olds in _OLD.items() for old in olds.split()}
 
 
 def names(package: str) -> Callable[[str], Any]:
@@ -52,7 +53,7 @@ def names(package: str) -> Callable[[str], Any]:
     def found(name: str) -> Any:
         for module, moved in NAMES.items():
             if name in moved.split():
-                return getattr(import_module(f"helpers.{module}"), name)
+                return getattr(import_module(f"{_PACKAGE}.{module}"), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return found

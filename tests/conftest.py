@@ -35,8 +35,9 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 # Two processes take one file at a time, these first: the slow ones, and holders, whose search takes longer on a heap
 # that other files have filled. Of the files in ONE_BY_ONE they take one test at a time.
-FIRST = ("holders", "versions", "hostile_class", "handouts", "rust", "hostile", "jupyterlab", "publish", "measure",
-         "class_edition", "reopened_browser", "serve_hard", "magic", "class_outputs", "work", "teach")  # fmt: skip
+FIRST = ("holders", "holders_libraries", "versions", "hostile_class", "handouts", "rust", "hostile", "jupyterlab",
+         "publish", "measure", "class_edition", "reopened_browser", "serve_hard", "magic", "class_outputs", "work",
+         "teach")  # fmt: skip
 ONE_BY_ONE = ("test_exercises", "test_hostile")
 
 # The rule for every test that's marked `measured`: it passes if one of up to three measurements passes, and each one

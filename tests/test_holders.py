@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, ModuleType, SimpleNamespace
@@ -15,14 +16,14 @@ import pytest
 from helpers.ideas.carts import MappedFile
 from helpers.ideas.yoke import Yoke
 from helpers.libc import map_pages, unmap_pages
-from helpers.measure import holders, measure, who_holds
+from helpers.measure import chains, holders, maps, measure, who_holds
 from helpers.measure.holders import Holding
 from helpers.measure.maps import regions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
 
 LESSON = """
-import contextvars, mmap, sys, threading
+import contextvars, functools, mmap, sys, threading
 import numpy as np
 def load():
     return np.memmap(path, mode="r")
@@ -53,7 +54,7 @@ KINDS = {
     "attribute": ("model = Model(); model.weight = load()", "del model", ("lesson.model.weight", "global")),
     "slot": ("slim = Slim(); slim.weight = memoryview(load())", "del slim", ("lesson.slim.weight", "global")),
     "class attribute": ("Model.weight = load()", "del Model.weight", ("lesson.Model.weight", "global")),
-    "default": ("def f(x, y=load()): pass", "del f", ("y", "default in f(), which is `lesson.f`")),
+    "default": ("def f(x, y=load()): pass", "del f", ("lesson.f.__defaults__[0]", "global")),
     "closure": (
         "def outer():\n    kept = load()\n    return lambda: kept\nf = outer()",
         "del f",
@@ -74,6 +75,38 @@ KINDS = {
         "del kept",
         ("lesson.kept.__context__.args[0]", "global"),
     ),
+    "lru_cache": (
+        "@functools.lru_cache(maxsize=4)\ndef cached(n, kind): return load()\ncached(3, kind='a')",
+        "cached.cache_clear()",
+        ("lesson.cached…", "in a cache, until lesson.cached.cache_clear(); global"),
+    ),
+    "cache": (
+        "cached = functools.cache(lambda name: [load()]); cached('a')",
+        "cached.cache_clear()",
+        ("lesson.cached…['a'][0]", "in a cache, until lesson.cached.cache_clear(); global"),
+    ),
+    "cached method": (  # it keeps its `self`
+        "class Slow:\n    @functools.lru_cache\n    def size(self): return 5\n"
+        "slow = Slow(); slow.weight = load(); slow.size(); del slow",
+        "Slow.size.cache_clear()",
+        ("lesson.Slow.size…[0].weight", "in a cache, until lesson.Slow.size.cache_clear(); global"),
+    ),
+    "cached_property": (
+        "class Lazy:\n    weight = functools.cached_property(lambda self: load())\nlazy = Lazy(); lazy.weight",
+        "del lazy.weight",
+        ("lesson.lazy.weight", "global"),
+    ),
+    "partial": ("f = functools.partial(print, load())", "del f", ("lesson.f.args[0]", "global")),
+    "frame": (
+        "def f():\n    head = load()\n    return sys._getframe()\nframe = f()",
+        "del frame",
+        ("head", "local of f(), in the frame `lesson.frame`"),
+    ),
+    "array of objects": (
+        "table = np.array([[None, load()]], object)[:, 1:]",
+        "del table",
+        ("lesson.table…", "inside this ndarray; global"),
+    ),
     "context variable": (
         "var = contextvars.ContextVar('var'); var.set([load()])",
         "var.set(None)",
@@ -83,10 +116,7 @@ KINDS = {
     "loop of a generator": (
         "def f():\n    for one in iter((load(),)):\n        one = None\n        yield\nit = f(); next(it)",
         "it.close()",
-        (
-            "?[0]",
-            "inside this tuple_iterator; in a loop or an expression of f(), in the suspended generator `lesson.it`",
-        ),
+        ("lesson.it…[0]", "inside this generator; global"),
     ),
     "class with code of its own": ("guard = Guarded(a=load())", "del guard", ("lesson.guard['a']", "global")),
     "key with code of its own": ("cache = {(Guarded(),): load()}", "del cache", ("lesson.cache[a tuple]", "global")),
@@ -118,7 +148,7 @@ def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         get_objects=gc.get_objects,  # leaves out the frozen ones
         get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
     )
-    monkeypatch.setattr(holders, "gc", searched)
+    monkeypatch.setattr(chains, "gc", searched)
     gc.disable()
     gc.freeze()
     yield
@@ -284,6 +314,147 @@ def test_without_proc_it_knows_those_that_keep_the_name(
     ]
     assert found.mapped is None and f"Not seen: {holders.NO_MAPS}" in found.notes
     assert who_holds(__file__).chains == ()
+
+
+# --- a file that is open -------------------------------------------------------------------------------------
+OPEN = {
+    "binary": ("f = open(path, 'rb')", "BufferedReader, descriptor {}", "lesson.f"),
+    "text": ("f = open(path, 'a')", "TextIOWrapper, descriptor {}", "lesson.f"),
+    "both": ("f = [open(path, 'r+b')]", "BufferedRandom, descriptor {}", "lesson.f[0]"),
+    "raw": ("f = open(path, 'rb', 0)", "FileIO, descriptor {}", "lesson.f"),
+    "temporary": (
+        "import tempfile; f = tempfile._TemporaryFileWrapper(open(path, 'rb'), path, delete=False)",
+        "BufferedReader, descriptor {}",
+        "lesson.f.file",
+    ),
+    "zip": (
+        "import zipfile; zipfile.ZipFile(path, 'w').close(); f = zipfile.ZipFile(path)",
+        "BufferedReader, descriptor {}",
+        "lesson.f.fp",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:unclosed", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", list(OPEN))
+def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path) -> None:
+    hold, what, name = OPEN[kind]
+    exec(hold, lesson)
+    held = who_holds(path)
+    (number,) = maps.descriptors_of(path)
+    assert held.chains == ((what.format(number), name, "global"),)
+    assert "is open in this process, and not mapped" in held.summary and held.notes[0] == holders.STAYS
+    path.unlink()
+    assert "deleted" in who_holds(path).summary
+    del lesson["f"]
+    assert who_holds(path).summary == "weights.bin is neither mapped nor open in this process"
+
+
+def test_a_descriptor_that_no_object_has(quick: None, path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    alone = who_holds(path)
+    assert alone.chains == ((f"descriptor {number}", "", holders.NO_OBJECT),)
+    mapped = np.memmap(path, mode="r")  # which has a descriptor of its own
+    beside = who_holds(path)
+    os.close(number)
+    array, descriptor = (chain.what for chain in beside.chains)
+    assert array == "memmap of 64 KiB" and descriptor.startswith("1 of the descriptors ") and mapped.size
+    assert len(who_holds(path).chains) == 1
+
+
+def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Path) -> None:
+    path.unlink()
+    exec("import sqlite3; db = sqlite3.connect(path); db.execute('pragma journal_mode=wal')", lesson)
+    exec("db.execute('create table t (x)'); db.row_factory = lambda *_: 1 / 0", lesson)
+    for file in (path, f"{path}-wal"):
+        assert who_holds(file).chains == (("Connection", "lesson.db", "global"),)
+    lesson["db"].close()
+    assert who_holds(path).chains == ()
+
+
+def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) -> None:
+    path.unlink()
+    lesson["there"], lesson["enough"] = threading.Event(), threading.Event()
+    work = "import sqlite3; db = sqlite3.connect(path); db.execute('create table t(x)')"
+    thread = threading.Thread(target=exec, args=(f"{work}; there.set(); enough.wait(30); db.close()", lesson))
+    thread.start()
+    assert lesson["there"].wait(30)
+    lesson["file"] = path.with_name("other").open("w")
+    held, other = who_holds(path), who_holds(lesson["file"].name)
+    lesson["enough"].set()
+    thread.join()
+    lesson["file"].close()
+    perhaps, descriptor = held.chains
+    assert (perhaps.what, perhaps.name) == (f"Connection, {holders.PERHAPS}", "lesson.db")
+    assert descriptor.where == holders.NO_OBJECT and named(other) == [("lesson.file", "global")]
+
+
+def test_an_open_file_without_proc(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holders, "_regions", lambda *_: None)
+    lesson["file"] = path.open("rb")
+    with monkeypatch.context() as without:
+        without.setattr(os.path, "isdir", lambda _: False)  # as on Windows
+        found = who_holds(path)
+    lesson["file"].close()
+    assert named(found) == [("lesson.file", "global")] and found.summary.endswith("It's open")
+
+
+def test_shared_memory(lesson: dict) -> None:
+    exec("from multiprocessing.shared_memory import SharedMemory; block = SharedMemory(create=True, size=4096)", lesson)
+    held = who_holds(f"/dev/shm/{lesson['block'].name}")
+    exec("block.close(); block.unlink()", lesson)
+    assert named(held) == [("lesson.block", "global")]
+
+
+def test_other_processes_that_have_it_open(path: Path) -> None:
+    with path.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as other:
+        found = who_holds(path)
+        other.kill()
+    assert found.notes[0] == f"Open, and not mapped, in other processes too: {other.pid} (sleep)"
+
+
+# --- an object -----------------------------------------------------------------------------------------------
+VIEWED = {
+    "ndarray": "whole = np.zeros(5000)",
+    "bytes": "whole = bytes(5000)",
+    "bytearray": "whole = bytearray(5000)",
+    "mmap": "whole = mmap.mmap(-1, 5000)",
+    "array": "import array; whole = array.array('d', bytes(8000))",
+    "record": "whole = np.zeros(500, 'i4,f8')",
+}
+
+
+@pytest.mark.parametrize("kind", list(VIEWED))
+def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None:
+    exec(f"{VIEWED[kind]}\nrow = np.asarray(memoryview(whole))[80:90:2]\nkept = [memoryview(row)]", lesson)
+    lesson["other"] = np.zeros(5000)
+    for asked in ("whole", "row"):
+        found = {chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains}
+        assert found.keys() == {"lesson.whole", "lesson.row", "lesson.kept[0]"}
+        assert found[f"lesson.{asked}"] == "itself" and found["lesson.kept[0]"] == "which shows its bytes"
+
+
+def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:
+    exec("loop = Model(); loop.loop = loop; loop.rows = rows = np.zeros(9); del loop", lesson)
+    (name, home) = who_holds(lesson["rows"]).chains
+    assert (name.name, home.name, home.where) == ("lesson.rows", "", f"in a Model; {holders.NAMELESS}")
+    exec("tree = Model(); tree.leaves = [Model()]; tree.leaves[0].tree = tree", lesson)
+    held = who_holds(lesson["tree"])
+    assert named(held) == [("lesson.tree", "global")]
+
+
+def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
+    exec("model = Model(); models = {'best': [model]}", lesson)
+    alive = weakref.ref(lesson["model"])
+    assert {chain.name for chain in who_holds(lesson["model"]).chains} == {"lesson.model", "lesson.models['best'][0]"}
+    del lesson["model"], lesson["models"]
+    assert alive() is None
+
+
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, True, ""])
+def test_what_is_no_path_and_no_object_of_its_own_is_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"; write (a file's path, or an object|the path of a file)"):
+        who_holds(wrong)
 
 
 # --- in IPython ----------------------------------------------------------------------------------------------

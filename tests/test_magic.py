@@ -1,5 +1,6 @@
 """`%measure` in a real IPython: what it shows and returns, what it refuses to carry, and that nothing is left."""
 
+import multiprocessing
 import os
 import re
 import signal
@@ -91,6 +92,81 @@ def test_what_it_prints_is_shown_and_so_is_why_a_value_cannot_come_back(run):
     assert "The result, a generator, was not sent back: it cannot leave" in shown.printed
 
 
+CACHED = """import functools
+@functools.cache
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+fibonacci(30)
+@functools.singledispatch
+def size_of(data):
+    return 0
+@size_of.register
+def _(data: list):
+    return sum(map(size_of, data))
+@size_of.register(bytes)
+def _(data):
+    return len(data)
+class Doubled:
+    def __init__(self, n): self.n = n
+    @functools.cached_property
+    def twice(self): return 2 * self.n
+doubled = Doubled(21)
+class Book:
+    size = size_of"""
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("fibonacci(40)", 102_334_155),
+        ("fibonacci.cache_parameters()['maxsize'] is None", True),
+        ("size_of([b'four', [b'two', None]])", 7),
+        ("size_of(b'') == 0 and 'helpers.units' in __import__('sys').modules", False),
+        ("doubled.twice + Doubled(1).twice", 44),
+        ("Book.size(b'four')", 4),
+    ],
+)
+def test_what_functools_has_wrapped_is_carried(run, code: str, value: object):
+    shown = run(CACHED, f"%measure {code}")
+    assert shown.value == value
+    assert ("has a cache, which was empty there" in shown.printed) == ("fibonacci" in code)
+
+
+def test_a_pool_finds_the_functions_of_the_notebook(run):
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("there is no fork here")
+    made = "import multiprocessing\nclass Pair(tuple): pass\ndef double(n): return Pair((n, 2 * n))"
+    pool = "with multiprocessing.get_context('fork').Pool(2) as pool:\n    made = pool.map({}, [1, 2])"
+    cell = f"%%measure -q\n{pool}\nmade[1]"
+    assert run(made, cell.format("double")).value == (2, 4)
+    local = run(cell.replace("\nwith", "\ndef third(n): return 3\nwith").format("third")).printed
+    assert local.rstrip().endswith("define `third` in a cell above, and use it here.")
+
+
+def test_a_pool_that_is_not_forked_says_what_to_do(run):
+    made = "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\ndef double(n): return 2 * n"
+    pool = "ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('spawn'))"
+    shown = run(made, f"%%measure\nwith {pool} as pool:\n    made = list(pool.map(double, [1, 2]))")
+    assert shown.printed.rstrip().endswith("or put the function in a file.")
+
+
+def test_coroutines_run_and_a_generator_says_that_it_has_not(run):
+    waits = "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
+    assert run(waits, "%measure -q waits(2)").value == 2
+    assert run("%measure -q await waits(3)").value == 1.5
+    error = run("%%measure\nasync for n in waits:\n    pass").printed
+    assert "TypeError: 'async for' requires an object" in error
+    lines = run("%measure await waits(1)").printed.splitlines()
+    assert (
+        lines[0].startswith("Traceback") and "in waits" in lines[3] and not any("asyncio" in line for line in lines[1:])
+    )
+    unused = run("def numbers():\n    yield 1", "%measure -q numbers()").printed
+    assert (
+        "The result, a generator, was not sent back: it cannot leave its process, and none of its code has run"
+        in unused
+    )
+
+
 # --- options, as of %memit ------------------------------------------------------------------------------------
 def test_repeated_runs_stand_side_by_side(run):
     shown = run("%measure -c -r 3 taken(size)")
@@ -104,6 +180,19 @@ def test_heap_and_interval(run):
     assert "heap, peak" in run("%measure --heap 1").html[1]
     often, rarely = (run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2))
     assert len(often) > 3 * len(rarely)
+
+
+@pytest.mark.measured
+@linux
+def test_marks_what_stays_and_the_stack_are_shown(run):
+    cell = "data = bytearray(b'x') * size\nmark('taken')\nhalf = bytes(data[: size // 2])\nlen(half)"
+    shown = run(f"%%measure --stack --warm\nfrom helpers.measure import mark\n{cell}")
+    assert re.search("“taken” at 64.* MiB anonymous after .* at the end", shown.alt)
+    assert ">“taken”<" in shown.html[1] and ">anonymous, at the end<" in shown.html[1]
+    assert re.search(r"highest, .*:\n  Cell In\[5\], line 5\n    half = bytes", shown.printed)
+    assert "a run did not return" in run("%measure -q --stack os.abort()").printed
+    assert run("%measure -o -q import numpy").value.imported > MiB
+    assert run("%measure -o -q --modules numpy import numpy").value.imported == 0
 
 
 @pytest.mark.measured
@@ -121,6 +210,8 @@ def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
         ("%measure", "nothing to measure: write %measure f(x)"),
         ("%measure -z taken(1)", "unrecognized arguments: -z"),
         ("%measure -r 0 taken(1)", "-r is how many runs, 1 or more, not 0"),
+        ("%measure --modules numpy,nonsense 1", "there is no module 'nonsense'"),
+        ("%measure -f taken 1", "a function is named as module:function, not 'taken'"),
         ("%measure -t 0 taken(1)", "timeout is in seconds, more than 0"),
         ("%%measure setup = 3\nsetup", "takes options only, not 'setup = 3'"),
         ("%%measure\n!ls", "a line with `%` or `!` works in the notebook only"),
@@ -137,9 +228,11 @@ def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words:
     ("made", "code", "words"),
     [
         ("book = open('file.bin', 'rb')", "book.read()", "`book`, a BufferedReader that the line uses"),
+        ("class Named:\n    def __reduce__(self): return 'named'\nnamed = Named()", "str(named)",
+         "`named`, a Named that the line uses, can't be carried to a fresh process: its pickle only names `named`"),
         ("lock = threading.Lock()", "lock.locked()", "`lock`, a lock that the line uses"),
         ("v = np.memmap('file.bin', np.uint8, 'r')", "v.sum()", "`v`, a memmap that the line uses, can't be carried to "
-         "a fresh process: it shows a mapped file, and what arrived there would be a copy in memory"),
+         "a fresh process: it shows a mapped file or shared memory, and what arrived there would be a copy"),
         ("v = memoryview(mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ))", "len(v)",
          "`v`, a memoryview that the line uses, can't be carried to a fresh process: it shows a mapped file"),
         ("book = open('file.bin', 'rb')\ndef f(n): return g(n)\ndef g(n): return f(n - 1) if n else book.read()",
@@ -195,7 +288,6 @@ def test_an_error_in_a_library_keeps_the_library_s_lines(run):
     [
         ("n = = 3", ["  Cell In[5], line 2", "    n = = 3", "        ^", "SyntaxError: invalid syntax"]),
         ("return 3", ["  Cell In[5], line 2", "SyntaxError: 'return' outside function"]),
-        ("await nothing()", ["  Cell In[5], line 2", "SyntaxError: 'await' outside function", "Use asyncio.run(…)."]),
     ],
 )
 def test_a_cell_that_is_no_cell_is_a_syntax_error(run, cell: str, words: list[str]):

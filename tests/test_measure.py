@@ -595,7 +595,7 @@ def test_the_caller_has_a_clock_of_its_own():
         del block
 
     def changes_it_in_the_report():
-        vars(sys.modules["__main__"])["time"].perf_counter = lambda: -1e9
+        sys._getframe(1).f_globals["time"].perf_counter = lambda: -1e9
         return changes_the_clock()
 
     for function in (changes_the_clock, changes_it_in_the_report):

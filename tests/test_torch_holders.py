@@ -36,6 +36,13 @@ def test_a_loss_holds_it_under_no_name(path: Path) -> None:
     assert not who_holds(path).mapped
 
 
+def test_a_mapped_tensor_and_its_views(path: Path) -> None:
+    whole = torch.from_file(str(path), shared=False, size=500)
+    kept = [whole[5:].view(5, 99), whole.numpy()]
+    found = [who_holds(path), who_holds(whole), who_holds(kept[0])]
+    assert [{chain.name for chain in held.chains} for held in found] == [{"whole", "kept[0]", "kept[1]"}] * 3
+
+
 def test_a_copy_does_not_hold_it(path: Path) -> None:
     kept = load_file(path)["weight"].clone()
     assert not who_holds(path).mapped and len(kept) == 64

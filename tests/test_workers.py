@@ -13,7 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
-from helpers.measure import NotMeasuredHere, maps, on_small_disk, workers
+from helpers.measure import NotMeasuredHere, maps, workers
+from helpers.measure.environment import on_small_disk
 from helpers.measure.sharing import Sharing
 from helpers.units import MiB
 

@@ -4,11 +4,11 @@ from .. import moved
 from .abilities import abilities
 from .advice import advise
 from .cache import drop_from_cache, page_cache
-from .environment import on_small_disk
 from .explorer import Explorer
 from .holders import who_holds
 from .machine import NotMeasuredHere
 from .maps import regions
+from .marks import mark
 from .pages import PageState, page_map
 from .recording import Comparison, Recording
 from .run import compare, measure, together

@@ -25,15 +25,19 @@ import sys
 import time
 import traceback
 import warnings
-from types import CodeType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType, ModuleType
 
 if __package__:
+    from . import inside, marks
     from .parcel import Box, Refused, framed, pack, packed
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import inside
+    import marks
     from parcel import Box, Refused, framed, pack, packed
 
-    del sys.modules["parcel"]  # the function may have a module of that name
+    for name in ("inside", "marks", "parcel"):  # the function may have modules of these names
+        del sys.modules[name]
 
 try:
     import fcntl
@@ -45,7 +49,17 @@ __builtins__ = vars(builtins).copy()  # the functions below look builtins up her
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 LOST = 117  # the exit status when nothing can be reported: the function closed every descriptor
+CO_COROUTINE = 128  # inspect's flag of an `async def`
+NOT_RUN = (
+    "cannot leave its process, and none of its code has run: that runs only as its values are used; use them there, "
+    "in a loop or in sum(…)"
+)
+USAGE = {  # the fields of getrusage(2)
+    "user": "ru_utime", "system": "ru_stime", "minor": "ru_minflt", "major": "ru_majflt",
+    "voluntary": "ru_nvcsw", "involuntary": "ru_nivcsw",
+}  # fmt: skip
 LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
+MOST_MARKS, LONGEST_NAME, KINDS = 1000, 100, (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
 HIGH = 4096  # the function may close all file descriptors below this
 
 
@@ -66,9 +80,7 @@ class Channel:
         try:
             while data:
                 data = data[self._write(self.outbox, data) :]
-        except BrokenPipeError:  # nobody is listening any more
-            self._exit(1)
-        except OSError:  # the function has closed it
+        except OSError:  # the function has closed it, or nobody is listening any more
             self._exit(LOST)
 
     def piece(self, data) -> None:
@@ -90,7 +102,8 @@ class Channel:
         except Refused as error:
             reason = str(error)
         except BaseException as error:
-            reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
+            generates = type(value) in (GeneratorType, AsyncGeneratorType)
+            reason = NOT_RUN if generates else f"cannot leave its process ({text_of(error)}); return plain data instead"
         self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 
@@ -110,18 +123,49 @@ def main() -> None:
         with os.fdopen(os.dup(channel.inbox), "rb") as inbox:
             payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
+        sys.modules[options["marks"]] = marks
         for name in options["modules"]:
             try:
                 importlib.import_module(name)
             except BaseException:  # whatever needs the module meets the error there
                 continue
+        for place in options["calls"]:
+            inside.mark_calls(place, marks.mark)
+        this = sys.modules["__main__"]  # noqa: F841  its functions go on
+        sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
+        if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
+            vars(main).update(names)  # process pools and pickle find the notebook's functions and classes by name
+        codes = [value.__code__ for value in (function, *names.values()) if type(value) is FunctionType]
+        if any(code.co_flags & CO_COROUTINE for code in codes):
+            importlib.import_module("asyncio")
+        if options["marks"] in options["modules"]:
+            inside.stand_in(options["marks"].rpartition(".")[0], marks.mark)
+        if options["warm"]:
+            warm_up(function, args)
     except BaseException as error:
         channel.tell(b"failed\n")
         channel.piece(b"")
         channel.send({"error": text_of(error)})
         return
     serve(channel, function, args, options, *use)
+
+
+def warm_up(function, args: tuple) -> None:
+    """A call that isn't measured. What it returns is let go of, and what it raises the measured call will raise too."""
+    try:  # noqa: SIM105  contextlib isn't loaded, and would be missing among what the function imports
+        outcome(function, args)
+    except BaseException:
+        pass
+    gc.collect()
+    if LINUX and hasattr(libc(), "malloc_trim"):  # else the measured call would get what this one has freed
+        libc().malloc_trim(0)
+
+
+def outcome(function, args: tuple):
+    """What the function returns; if that's a coroutine, it runs, and this is what that returns."""
+    value = function(*args)
+    return importlib.import_module("asyncio").run(value) if type(value) is CoroutineType else value
 
 
 def out_of_reach(descriptor: int) -> int:
@@ -168,27 +212,22 @@ def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[i
             code = 1
             try:
                 channel = Channel(*map(out_of_reach, mine))
-                close(*mine, parents.inbox, parents.outbox, *(fd for pair in left for fd in pair))
+                for descriptor in (*mine, parents.inbox, parents.outbox, *(fd for pair in left for fd in pair)):
+                    os.close(descriptor)
                 tie_to_the_parent()
                 serve(channel, use, (data,), options | {"tidy": False})
                 code = 0
                 sys.stdout.flush()
             finally:  # whatever happened, the fork must not go on in its parent's code
                 os._exit(code)
-        close(*mine)
+        for descriptor in mine:
+            os.close(descriptor)
         forks += [pid] if pid else []
     return forks
 
 
-def close(*descriptors: int) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
 def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os._exit) -> tuple[dict, object]:
     """Calls the function between two readings of this process's counters. Returns the report and the result."""
-    if options["heap"]:
-        import tracemalloc
     if options.get("tidy", True):
         gc.collect()
     report: dict = {"ended": "returned", "error": None}
@@ -196,17 +235,32 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     pid, read = getpid(), Counters()
     read.all()  # once beforehand, so that a reading's first-time costs don't count
     if options["heap"]:
+        import tracemalloc
+
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
     resident_before = read.reset_high_water()
+    imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
+
+    def note(name):
+        if len(marked) < MOST_MARKS:
+            marked.append((str(name)[:LONGEST_NAME], clock(), read.sizes(*KINDS)))
+
+    marks.note, kinds = note, read.sizes(*KINDS)
     before, began = read.all(and_themselves=True), clock()
+    if options["stack"]:
+        import threading
+
+        stack = inside.Stack(clock, lambda: sum(read.sizes(b"VmHWM")))
+        threading.settrace(stack.trace)
+        settrace(stack.trace)
     try:
-        value = function(*args)
+        value = outcome(function, args)
     except BaseException as error:
         settrace(None)
         report["ended"] = "raised"
-        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next  # without this file's own frame
+        error.__traceback__ = from_its_own_code(error.__traceback__)
         report["error"] = text_of(error, traced=True)
     settrace(None)
     setprofile(None)
@@ -216,14 +270,32 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         finally:
             quit(0)
     finished, after = clock(), read.all()
-    high_water = read.size_of(b"VmHWM")
-    if None not in (resident_before, high_water):
-        report["high_water"] = max(0, high_water - resident_before)
+    if resident_before:
+        report["high_water"] = max(0, sum(read.sizes(b"VmHWM")) - sum(resident_before))
     if options["heap"]:
         report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
         tracemalloc.stop()
+    imports.stop()
+    marks.note = None
+    report["marks"] = [(name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked]
+    if kinds:
+        report["imported"], report["imports"] = imports.bytes, imports.largest()
+    if options["stack"]:
+        threading.settrace(None)
+        if kinds:
+            report["stack"] = stack.text(__file__, inside.__file__) or "  none: resident memory did not grow"
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     return report | {"began": began, "finished": finished, "counters": counted}, value
+
+
+def from_its_own_code(trace):
+    """A traceback without the frames that it begins with of this file, and of asyncio.run."""
+    while trace and trace.tb_next:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename != __file__ and not frame.f_globals.get("__name__", "").startswith("asyncio"):
+            break
+        trace = trace.tb_next
+    return trace
 
 
 def text_of(error: BaseException, traced: bool = False) -> str:
@@ -273,14 +345,7 @@ class Counters:
         if not self._usage:
             return {"user": times.user, "system": times.system}
         usage = self._usage(resource.RUSAGE_SELF)
-        counts = {
-            "user": usage.ru_utime,
-            "system": usage.ru_stime,
-            "minor": usage.ru_minflt,
-            "major": usage.ru_majflt,
-            "voluntary": usage.ru_nvcsw,
-            "involuntary": usage.ru_nivcsw,
-        }
+        counts = {name: getattr(usage, field) for name, field in USAGE.items()}
         text = self._text("io")  # as it stood before this reading
         lines = (line.partition(": ") for line in text.decode().splitlines())
         counts |= {name: int(number) for name, _, number in lines}
@@ -289,19 +354,22 @@ class Counters:
             counts["syscr"] += 1
         return counts
 
-    def size_of(self, field: bytes) -> int | None:
-        """A size from /proc/self/status, in bytes; None if it isn't there."""
-        lines = self._text("status").splitlines()
-        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + b":")), None)
+    def sizes(self, *names: bytes) -> list[int]:
+        """Sizes from /proc/self/status, in bytes; [] where the system doesn't tell."""
+        text = self._text("status")
+        try:
+            return [int(text[text.index(b"\n%b:" % name) :].split(None, 2)[1]) * 1024 for name in names]
+        except ValueError:
+            return []
 
-    def reset_high_water(self) -> int | None:
-        """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; None where that can't be."""
+    def reset_high_water(self) -> list[int]:
+        """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; [] where that can't be."""
         try:
             with open("/proc/self/clear_refs", "wb", buffering=0) as file:
                 file.write(b"5")
         except OSError:
-            return None
-        return self.size_of(b"VmRSS")
+            return []
+        return self.sizes(b"VmRSS")
 
 
 def dump(value, file) -> None:
@@ -311,11 +379,10 @@ def dump(value, file) -> None:
     """
     import cloudpickle
 
+    of_code = {CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))}
+
     class Pickler(cloudpickle.Pickler):
-        def reducer_override(self, obj):
-            if type(obj) is CodeType:
-                return marshal.loads, (marshal.dumps(obj),)
-            return super().reducer_override(obj)
+        dispatch_table = cloudpickle.Pickler.dispatch_table | of_code
 
     Pickler(file, protocol=5).dump(value)
 
@@ -323,9 +390,13 @@ def dump(value, file) -> None:
 def tie_to_the_parent() -> None:
     """If the parent is killed, so is this process. prctl(2), Linux only."""
     if LINUX:
-        import ctypes
+        libc().prctl(PR_SET_PDEATHSIG, SIGKILL)
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
+
+def libc():
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 if __name__ == "__main__":

@@ -1,61 +1,46 @@
-"""`who_holds(path)`: which Python objects look at a mapping of a file, and which names keep them.
+"""`who_holds(x)`: which Python objects keep a file mapped or open, or an object or its bytes, and under which names.
 
-While any of them lives, the file stays mapped: a deleted file keeps its blocks, and Windows refuses to delete it.
+While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an array's memory stays.
 """
 
-import contextvars
-import gc
-import inspect
 import mmap
 import os
-import re
 import sys
-import threading
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
-from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import maps
+from . import maps, shown
+from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
 from .tables import NONE, html_table, text_table
 
-MOST_NAMED = 20  # holders below a single object that are named one by one
-AT_ONCE = 500  # containers in a single call of gc.get_referents()
+MOST_ROWS = 100
 NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
     "gc.collect() would free"
 )
+NO_OBJECT = "no Python object was found that says it has it: os.open() returned it, or a library keeps it in C"
 UNSEEN = (
-    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), in arrays "
-    "of objects, as addresses in ctypes"
+    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), and as "
+    "addresses in ctypes"
 )
 NO_MAPS = (
     f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
     "beside the file's `path` or `filename`"
 )
-DEPTH = 10  # containers in containers, from a name down to an object
-LONGEST_KEY = 40  # characters
-SHOWN = "what a cell showed, kept by IPython"
-SHOWN_NAME = re.compile("_+|_[0-9]+")
-SUSPENDED = {GeneratorType: ("generator", "gi_frame"), CoroutineType: ("coroutine", "cr_frame"),
-             AsyncGeneratorType: ("asynchronous generator", "ag_frame")}  # fmt: skip
-ITEM, ATTRIBUTE, INSIDE = "item", "attribute", "inside"
-# References to a frame's dict of locals: the frame's, our name for it, and the argument of sys.getrefcount().
-NOBODY_ELSE = 3
+PERHAPS = "perhaps: it doesn't tell which file it has open"
+STAYS = "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks on the disk"
 PACKAGE = __name__.partition(".")[0] + "."
 
 
 class Chain(NamedTuple):
-    """A path to an object that looks at the file.
+    """A path to an object that holds what was asked for.
 
-    what   the object: "ndarray of 4 MiB", "TensorFile"
+    what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
     where  what has that name: "global of __main__", "local of load(), in the traceback of `sys.last_value`"
     """
@@ -67,12 +52,12 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class Holding:
-    """Who holds a file in this process, as text, so a Holding itself keeps nothing alive.
+    """Who holds a file or an object in this process, as text, so a Holding itself keeps nothing alive.
 
-    summary  how much of the file is mapped, in a sentence
-    mapped   bytes of this process's addresses that show the file; None without /proc
+    summary  how much of the file is mapped, and whether it's open; or what the object is a view of
+    mapped   bytes of this process's addresses that show the file; None without /proc, and for an object
     chains   a path to each holder
-    notes    other processes that map it, as far as this user may know, and what the search can't see
+    notes    other processes that hold the file, as far as this user may know, and what the search can't see
     """
 
     summary: str
@@ -82,7 +67,7 @@ class Holding:
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows = [(chain.what, chain.name or NONE, chain.where) for chain in self.chains]
-        return ("what looks at it", "name", "where"), rows or [("nothing was found", NONE, NONE)]
+        return ("what holds it", "name", "where"), rows or [("nothing was found", NONE, NONE)]
 
     def __repr__(self) -> str:
         return "\n".join([self.summary, text_table(*self.table()), *self.notes])
@@ -92,343 +77,182 @@ class Holding:
         return f"{html_table(self.summary, *self.table())}<ul>{notes}</ul>"
 
 
-class Named(NamedTuple):
-    """`name` is a Python expression if there is one; `where` says what has that name."""
+def who_holds(x: Any) -> Holding:
+    """Who holds a file, or an object, and the shortest chain of names to each holder.
 
-    name: str
-    where: str
+    A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders show bytes of a mapping
+    of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as objects of h5py, sqlite3 and pyarrow do. Any
+    other object is held by those that refer to it, and by whatever else shows bytes of the same owner.
+    A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
+    handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
 
-    def __str__(self) -> str:
-        return f"`{self.name}`" + (f", {self.where}" if self.where and not self.where.startswith("global") else "")
-
-
-@dataclass
-class Roots:
-    """Where a search begins: the dicts and objects that names are bound to.
-
-    spaces  id of a dict of globals -> the module's name
-    named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
-    all     the dicts and the objects
+    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5.
     """
-
-    spaces: dict[int, str] = field(default_factory=dict)
-    named: dict[int, list[Named]] = field(default_factory=dict)
-    all: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def now(cls) -> "Roots":
-        """In every thread, as it stands. This module's own functions don't count, and no frame is kept."""
-        roots = cls()
-        modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
-        for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
-            roots._add_names_of(space, name)
-        for variable, value in contextvars.copy_context().items():
-            roots._add(value, variable.name, "value of a context variable")
-        threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
-        threads[threading.get_ident()] = ""
-        for ident, frame in sys._current_frames().items():
-            thread = threads.get(ident, f", in the thread {ident}")
-            while frame is not None:
-                space = frame.f_globals
-                if space is not globals():
-                    roots._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
-                    if frame.f_locals is not space:
-                        for name, value in local_names(frame).items():
-                            roots._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
-                frame = frame.f_back
-        for ident, caught in sys._current_exceptions().items():
-            caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
-            if caught is not None:
-                thread = threads.get(ident, f", in the thread {ident}")
-                roots._add(caught, type(caught).__name__, f"the exception being handled{thread}")
-        return roots
-
-    def _add_names_of(self, space: dict, module: str) -> None:
-        if id(space) not in self.spaces:
-            self.spaces[id(space)] = module
-            self.all.append(space)
-
-    def _add(self, value: Any, name: str, where: str) -> None:
-        self.named.setdefault(id(value), []).append(Named(name, where))
-        self.all.append(value)
+    if is_a(x, str) or hasattr(type(x), "__fspath__"):
+        if not (path := os.fsdecode(x)):
+            raise ValueError("'' is no path; write the path of a file")
+        summary, mapped, chains, notes = _of_file(os.path.realpath(path))
+    elif is_a(x, (type(None), int, float, complex)):
+        raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
+    else:
+        summary, mapped, chains, notes = _of_object(x)
+    if more := len(chains[MOST_ROWS:]):
+        notes.append(f"Not shown: {more:,} more rows")
+    return Holding(summary, mapped, tuple(chains[:MOST_ROWS]), tuple(notes))
 
 
-def who_holds(path: str | os.PathLike) -> Holding:
-    """Which objects of this process look at a mapping of the file, and the shortest chain of names to each.
+class Object:
+    """Is it this object, or what shows bytes of the same owner?"""
 
-    They are arrays, PyTorch's tensors, memoryviews and mappings whose bytes lie in a mapping of the file,
-    proc_pid_maps(5), or of a file that had this name and was deleted or replaced. A chain begins at a global, a local
-    of a function running in any thread, a context variable, or an exception being handled. It ends at the first of this
-    package's own objects: a TensorFile is a single holder.
+    def __init__(self, target: Any):
+        self.first, *self.way = map(id, way_to_owner(target))  # ids: this must not hold it itself
+        self.spans = next(filter(None, map(shown.spans, reversed(way_to_owner(target)))), [])
+        self.kinds = exactly(*shown.kinds()) if self.spans else set()
+        self.kinds |= {id(type(step)) for step in way_to_owner(target)}
 
-    The file need not exist. A million objects take about two seconds; none of them is kept alive.
-    """
-    target = os.path.realpath(path)
-    name = os.path.basename(target)
-    regions, notes = _regions(target), [f"Not seen: {UNSEEN}"]
-    chains = _chains(target, regions) if regions or regions is None else []
-    if regions and not chains:
-        regions = _regions(target)  # the search may have set off the collector, which may have let go of the file
-    if regions is None:
-        notes = [f"Not seen: {NO_MAPS}", "Not seen: other processes", *notes]
-        return Holding(f"{name}: this system doesn't tell what is mapped", None, tuple(chains), tuple(notes))
-    if regions and not chains:
-        notes.insert(0, "Not seen: who has it mapped: no Python object was found that shows these addresses")
-    processes, hidden = maps.processes_that_map(target)
-    if others := [f"{pid} ({program})" for pid, program in processes.items() if pid != os.getpid()]:
-        notes.insert(0, f"Mapped by other processes too: {', '.join(others)}")
-    if hidden:
-        notes.append(f"Not seen: processes that this user may not look into: {hidden}")
-    mapped = sum(region.end - region.start for region in regions)
-    gone = any(region.path == target + maps.DELETED for region in regions)
-    how_much = f": {in_words(mapped, 'bytes')}" if mapped else " is not"
-    summary = f"{name}{how_much} mapped in this process"
-    summary += " (a file of this name, since deleted or replaced)" * gone
-    return Holding(summary, mapped, tuple(chains), tuple(notes))
+    def __call__(self, obj: Any) -> bool:
+        return id(obj) == self.first or id(obj) in self.way or _shows(obj, self.spans)
+
+    def described(self, obj: Any) -> str:
+        kept = "which it is a view of" if id(obj) in self.way else "which shows its bytes"
+        return f"{shown.described(obj)}, {'itself' if id(obj) == self.first else kept}"
+
+
+class File:
+    """Does an object hold this file?"""
+
+    def __init__(self, target: str):
+        self.target, self.regions, self.descriptors = target, _regions(target), maps.descriptors_of(target)
+        self.spans = [(region.start, region.end) for region in self.regions or ()]
+        self.showing, self.opening = exactly(*shown.kinds()), exactly(*(kind for kind, _ in shown.rules()))
+        self.kinds = self.showing | self.opening
+
+    def __call__(self, obj: Any) -> bool:
+        return bool(self.has_open(obj)) or (id(type(obj)) in self.showing and _shows(obj, self.spans))
+
+    def has_open(self, obj: Any) -> set[int | str]:
+        """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell which."""
+        answers = shown.opened_by(obj) if id(type(obj)) in self.opening else ()
+        if numbers := self.descriptors.keys() & answers:
+            return numbers
+        names = {name and os.path.realpath(name) for name in answers if is_a(name, str)}
+        return names & {self.target, shown.UNTOLD} if self.descriptors or self.regions is None else set()
+
+    def described(self, obj: Any) -> str:
+        how = {self.target: "", shown.UNTOLD: f", {PERHAPS}"}
+        return shown.described(obj) + "".join(how.get(has, f", descriptor {has}") for has in self.has_open(obj))
+
+
+def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:
+    """Does it, or what it's a view of, show bytes at these addresses?"""
+    own = (span for step in way_to_owner(obj) for span in shown.spans(step)) if spans else ()
+    return any(low < end and start < high for low, high in own for start, end in spans)
+
+
+def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
+    sought = Object(target)
+    chains, _ = _chains(sought, Roots(globals()))
+    notes = [f"Not seen: {UNSEEN}"]
+    if sought.spans and (path := maps.file_at(sought.spans[0][0])):
+        notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
+    owner = "".join(f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:])
+    return shown.described(target) + owner, None, chains, notes
+
+
+def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
+    file, roots, chains, held = File(target), Roots(globals()), [], []
+    if file.regions is None:
+        file.spans = _beside_the_name(roots, target)
+    if file.regions or file.regions is None or file.descriptors:
+        chains, held = _chains(file, roots)
+    if not chains:
+        file = File(target)  # the search may have set off the collector, which may have let go of the file
+    unclaimed, is_open = _descriptors(file, held)
+    if not unclaimed:
+        chains = [chain for chain in chains if PERHAPS not in chain.what]
+    notes, unseen = [STAYS] * is_open, [UNSEEN]
+    if file.regions is None:
+        mapped, unseen = None, [NO_MAPS, "other processes", UNSEEN]
+        said = ": this system doesn't tell what is mapped" + ". It's open" * is_open
+    else:
+        mapped = sum(region.end - region.start for region in file.regions)
+        said = f" is {'open' if is_open else 'neither mapped nor open'} in this process" + ", and not mapped" * is_open
+        if mapped:
+            said = f": {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * is_open
+            unseen[:0] = [] if chains else ["who has it mapped: no Python object was found that shows these addresses"]
+        others, hidden = _elsewhere(target)
+        notes = others + notes
+        unseen += [f"processes that this user may not look into: {hidden}"] * bool(hidden)
+    deleted = target + maps.DELETED in (region.path for region in file.regions or ())
+    said += " (a file of this name, since deleted or replaced)" * (deleted or any(file.descriptors.values()))
+    return os.path.basename(target) + said, mapped, chains + unclaimed, notes + [f"Not seen: {one}" for one in unseen]
+
+
+def _descriptors(file: File, held: list[Any]) -> tuple[list[Chain], bool]:
+    """The file's descriptors that no object accounts for; and does anything but a mapping have one?"""
+    has = [file.has_open(obj) for obj in held]
+    claimed, silent = file.descriptors.keys() & set().union(*has), sum(file.target in one for one in has)
+    # A mapping has a descriptor too, and doesn't tell which.
+    mappings = len({id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)})
+    left = sorted(file.descriptors.keys() - claimed)
+    more, numbers = len(left) - mappings - silent, ", ".join(map(str, left))
+    what = f"descriptor {numbers}" if more == len(left) else f"{more} of the descriptors {numbers}"
+    is_open = bool(claimed or silent) or len(file.descriptors) > mappings
+    return [Chain(what, "", NO_OBJECT)] if more > 0 else [], is_open
+
+
+def _elsewhere(target: str) -> tuple[list[str], int]:
+    """Notes about other processes that hold the file, and how many may not be looked into."""
+    mapping, hidden = maps.processes_that_map(target)
+    opening, _ = maps.processes_that_map(target, maps.descriptors_of)
+    which = {"Mapped by": mapping.items(), "Open, and not mapped, in": opening.items() - mapping.items()}
+    notes = []
+    for how, processes in which.items():
+        if others := [f"{pid} ({program})" for pid, program in sorted(processes) if pid != os.getpid()]:
+            notes.append(f"{how} other processes too: {', '.join(others)}")
+    return notes, hidden
 
 
 def _regions(target: str) -> list[maps.Region] | None:
     return maps.mappings_of(target) if os.path.exists("/proc/self/maps") else None
 
 
-def _chains(target: str, regions: list[maps.Region] | None) -> list[Chain]:
-    roots = Roots.now()
-    spans = _beside_the_name(roots, target) if regions is None else [(region.start, region.end) for region in regions]
-
-    def wanted(obj: Any) -> bool:
-        addresses = filter(None, map(_address, way_to_owner(obj)))
-        return any(start <= address < end for address in addresses for start, end in spans)
-
-    kinds = exactly(np.ndarray, memoryview, mmap.mmap, *_tensors())
-    paths = paths_to(roots, kinds, wanted)
-    described = []
-    for path, more in _together(paths, roots):
+def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]]:
+    """A row for each name of a holder, and the holders."""
+    paths = paths_to(roots.all, sought.kinds, sought)
+    alone = nameless(roots.all, sought.kinds, sought, paths)  # before names() makes dicts of attributes
+    rows = []
+    for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
-        own = next((i for i, obj in enumerate(path) if str(type(obj).__module__).startswith(PACKAGE)), len(path) - 1)
-        what = _what(path[own]) + (f", and {more:,} more there" if more and own == len(path) - 1 else "")
-        described.append((id(path[-1]), path, [Chain(what, *named) for named in names(path[: own + 1], roots)]))
-    shown = {key for key, _, some in described if any(chain.where == SHOWN for chain in some)}
-    chains = []
-    for key, path, some in described:
-        # IPython's own objects let go of what a cell showed when `_` does.
-        by_ipython = any(str(type(obj).__module__).startswith(("IPython.", "ipykernel.")) for obj in path)
-        if key not in shown or not by_ipython:
-            chains += some
-    nameless = Counter(_what(obj) for obj in _nameless(kinds, wanted, [path[-1] for path in paths]))
-    chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", NAMELESS) for what, n in nameless.items()]
-    return list(dict.fromkeys(chains))
+        own = next((path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path)
+        others = f", and {more:,} more there" if more else ""
+        what = sought.described(path[-1]) + others if own is path else shown.described(own[-1])
+        rows += [(path, Chain(what, *named)) for named in names(own, roots)]
+    shown_there = {id(path[-1]) for path, chain in rows if chain.where == SHOWN}
+    chains = [
+        chain
+        for path, chain in rows  # IPython's own objects let go of what a cell showed when `_` does
+        if id(path[-1]) not in shown_there or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
+    ]
+    unnamed = Counter(
+        (sought.described(obj), "".join(f"in a {type(one).__name__}; " for one in container) + NAMELESS)
+        for *container, obj in alone
+    )
+    chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]
+    return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
 
 
-def _nameless(kinds: set[int], wanted: Callable[[Any], bool], named: list[Any]) -> list[Any]:
-    """The other wanted objects. An object that a holder keeps (an array's mapping) isn't a holder itself."""
-    tracked, more = gc.get_objects(), {}
-    for at in range(0, len(tracked), AT_ONCE):
-        some = tracked[at : at + AT_ONCE]
-        more |= {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
-    already = {id(obj) for obj in named}.union(*(map(id, way_to_owner(obj)[1:]) for obj in (*named, *more.values())))
-    return [obj for key, obj in more.items() if key not in already]
-
-
-def _together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
-    """Each path, and how many more it stands for: if more than MOST_NAMED go through an object (a list), the first."""
-    through = Counter(id(obj) for path in paths for obj in path[:-1] if id(obj) not in roots.spaces)
-    together: dict[int, list[list[Any]]] = {}
-    for path in paths:
-        crowded = (id(obj) for obj in reversed(path[:-1]) if through[id(obj)] > MOST_NAMED)
-        together.setdefault(next(crowded, id(path)), []).append(path)
-    return [(first, len(others)) for first, *others in together.values()]
-
-
-def _tensors() -> tuple[type, ...]:
-    kind = getattr(sys.modules.get("torch"), "Tensor", None)
-    return (kind,) if isinstance(kind, type) else ()
-
-
-def _what(obj: Any) -> str:
-    name = type(obj).__name__
-    if is_a(obj, mmap.mmap):
-        return f"mapping of {in_words(mmap.mmap.__len__(obj), 'bytes')}"
-    size = next((kind.nbytes.__get__(obj) for kind in (np.ndarray, memoryview, *_tensors()) if is_a(obj, kind)), None)
-    return name if size is None else f"{name} of {in_words(size, 'bytes')}"
-
-
-def _address(obj: Any) -> int | None:
-    """The address of its first element; None if it shows no bytes, or no longer does."""
-    with suppress(Exception):  # an array can be a view of anything, and the exporter can be anybody's code
-        if is_a(obj, _tensors()):
-            return obj.data_ptr()
-        array = obj if is_a(obj, np.ndarray) else np.frombuffer(obj, np.uint8)
-        return np.ndarray.__array_interface__.__get__(array)["data"][0]
-    return None
+def _is_of(obj: Any, *packages: str) -> bool:
+    return str(type(obj).__module__).startswith(packages)
 
 
 def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
     """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
     spans = []
-    for *_, container, mapping in paths_to(roots, exactly(mmap.mmap), lambda _: True):
+    for *_, container, mapping in paths_to(roots.all, exactly(mmap.mmap), lambda _: True):
         space = container if is_a(container, dict) else own_dict(container)
-        names = []
         for name in ("path", "filename"):
             with suppress(Exception):  # the attribute of that name can be anything
-                names.append(os.path.realpath(dict.get(space, name)))
-        if target in names and (start := _address(mapping)):
-            spans.append((start, start + mmap.mmap.__len__(mapping)))
+                if os.path.realpath(dict.get(space, name)) == target:
+                    spans += shown.spans(mapping)
     return spans
-
-
-# --- the paths from names to objects, and their text ---------------------------------------------------------
-def local_names(frame: FrameType) -> dict[str, Any]:
-    """A frame's locals, by name. Nothing stays behind.
-
-    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps, along with every value. So this
-    empties it again, unless somebody else has it: locals() returns that same dict. Under a debugger it's left alone,
-    because the interpreter copies it back into the locals.
-    """
-    space = frame.f_locals
-    names = dict(space)
-    is_copy = is_a(space, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-    traced = frame.f_trace or sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile()
-    if is_copy and not traced and sys.getrefcount(space) == NOBODY_ELSE:
-        space.clear()
-    return names
-
-
-def paths_to(roots: Roots, kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
-    """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
-
-    It follows what the garbage collector sees, gc.get_referents(), in the order of the names. No path leads through a
-    wanted object or is longer than DEPTH containers. While the search runs, it keeps everything it has seen alive.
-    """
-    parent, level, seen = {id(root): None for root in roots.all}, roots.all, []  # id -> what led there
-    goals = {id(root) for root in roots.all if id(type(root)) in kinds and wanted(root)}
-    results = [[root] for root in roots.all if id(root) in goals]
-    containers = {id(dict), id(tuple), *kinds}  # the collector doesn't track all of these
-    for _ in range(1 + DEPTH):
-        seen.append(level)
-        level = []
-        for obj in seen[-1]:
-            if id(obj) in goals:
-                continue
-            referents = gc.get_referents(obj)
-            if type(obj) is list or type(obj) is tuple:  # they list the last first
-                referents.reverse()
-            for to in referents:
-                key = id(to)
-                if key not in parent and (gc.is_tracked(to) or id(type(to)) in containers):
-                    parent[key] = obj
-                    level.append(to)
-                    if id(type(to)) in kinds and wanted(to):
-                        goals.add(key)
-                if key in goals:
-                    results.append([obj, to])
-    for path in results:
-        while (before := parent[id(path[0])]) is not None:
-            path.insert(0, before)
-    order = {key: at for at, key in enumerate(parent)}
-    distinct = {tuple(map(id, path)): path for path in results}
-    return [distinct[key] for key in sorted(distinct, key=lambda key: [order[step] for step in key])]
-
-
-def exactly(*kinds: type) -> set[int]:
-    """The ids of these types and all their subclasses. Ids, because a metaclass may define its own __eq__."""
-    return {id(kind) for kind in kinds}.union(*(exactly(*type.__subclasses__(kind)) for kind in kinds))
-
-
-def names(path: Sequence[Any], roots: Roots) -> list[Named]:
-    for at, obj in enumerate(path):
-        if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
-            return [_along(Named("get_ipython()", "kept by IPython"), path[at:])]
-    at = int(id(path[0]) in roots.spaces)
-    named = _globals(path[0], roots.spaces[id(path[0])], path[1]) if at else roots.named[id(path[0])]
-    if len(path) == at + 1:
-        return named
-    return [_along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])]
-
-
-def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    keys = [key if is_a(key, str) else f"globals()[{_key(key)}]" for key, bound in _items(space) if bound is value]
-    keys = keys or ["?"]  # the name may have gone meanwhile
-    if module != "__main__":
-        return [Named(f"{module}.{key}", "global") for key in keys]
-    if "_oh" in space and value is space["_oh"]:
-        return [Named("Out", SHOWN)]
-    shown = {key for key in keys if "_oh" in space and SHOWN_NAME.fullmatch(key)}
-    return [Named(key, SHOWN if key in shown else "global of __main__") for key in keys]
-
-
-def _along(named: Named, path: Sequence[Any]) -> Named:
-    while len(path) > 1:
-        ahead = {id(obj): at for at, obj in enumerate(path) if at}
-        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (INSIDE, None, path[1]))
-        if kind == INSIDE:
-            named = named._replace(where=f"inside this {type(path[0]).__name__}; {named.where}")
-        elif kind in (ITEM, ATTRIBUTE):
-            named = named._replace(name=named.name + (f"[{_key(key)}]" if kind == ITEM else f".{key}"))
-        else:
-            named = Named(key, f"{kind} {named}")
-        path = path[ahead[id(part)] :]
-    return named
-
-
-def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of its class runs."""
-    if is_a(obj, FunctionType):
-        which, code = f"{obj.__qualname__}(), which is", obj.__code__
-        for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=True):
-            with suppress(ValueError):  # empty
-                yield f"closure variable of {which}", name, cell.cell_contents
-        last = code.co_varnames[: code.co_argcount][-len(obj.__defaults__ or ()) :]
-        for name, value in (*zip(last, obj.__defaults__ or (), strict=False), *(obj.__kwdefaults__ or {}).items()):
-            yield f"default in {which}", name, value
-        yield from ((f"global of {which}", name, value) for name, value in _items(obj.__globals__))
-    elif is_a(obj, tuple(SUSPENDED)):
-        kind, frame = SUSPENDED[type(obj)]
-        yield from _locals(getattr(obj, frame), f"in the suspended {kind}", gc.get_referents(obj))
-    elif is_a(obj, FrameType):
-        yield from _locals(obj, "in the frame", gc.get_referents(obj))
-    elif is_a(obj, BaseException | TracebackType):
-        traced = obj if is_a(obj, TracebackType) else obj.__traceback__
-        while traced is not None:
-            yield from _locals(traced.tb_frame, "in the traceback of")
-            traced = traced.tb_next
-    elif is_a(obj, threading.local):  # a dict for each thread
-        spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
-        yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
-    for kind in (dict, list, tuple, deque):
-        if is_a(obj, kind):
-            yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))
-    yield from ((ATTRIBUTE, name, value) for name, value in _attributes(obj))
-
-
-def _locals(frame: FrameType | None, place: str, others: Sequence[Any] = ()) -> Iterator[tuple[str, str, Any]]:
-    if frame is not None:
-        of = f"of {frame.f_code.co_qualname}(), {place}"
-        yield from ((f"local {of}", name, value) for name, value in local_names(frame).items())
-        yield from ((f"in a loop or an expression {of}", "?", other) for other in others)
-
-
-def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
-    """An instance's or a class's attributes: from its __dict__ and its __slots__, and an exception's own."""
-    yield from _of_class(obj) if is_a(obj, type) else _items(own_dict(obj))
-    if is_a(obj, BaseException):
-        yield from ((name, vars(BaseException)[name].__get__(obj)) for name in ("args", "__cause__", "__context__"))
-    for kind in type(obj).__mro__:
-        for name, member in _of_class(kind):
-            if inspect.ismemberdescriptor(member):
-                with suppress(AttributeError, ValueError):
-                    yield name, member.__get__(obj, type(obj))
-
-
-def _of_class(kind: type) -> list[tuple[str, Any]]:
-    return list(type.__dict__["__dict__"].__get__(kind).items())
-
-
-def _items(space: dict) -> list[tuple[Any, Any]]:
-    return list(dict.items(space))
-
-
-def _key(key: Any) -> str:
-    text = f"a {type(key).__name__}"
-    with suppress(Exception):  # a subclass may have a __repr__ of its own
-        text = repr(key) if is_a(key, (str, bytes, int, float, tuple, type(None))) else text
-    return text if len(text) <= LONGEST_KEY else f"{text[: LONGEST_KEY - 1]}…"

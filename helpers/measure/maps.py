@@ -1,4 +1,4 @@
-"""The mappings of a process: which addresses hold what. proc_pid_maps(5)."""
+"""The mappings of a process: which addresses hold what, and its descriptors. proc_pid_maps(5), proc_pid_fd(5)."""
 
 import ctypes
 import errno
@@ -6,7 +6,7 @@ import mmap
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from .plain import fields
 
 DELETED = " (deleted)"
 SHARED_MEMORY = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage", "[anon_shmem:")
+MOST_DESCRIPTORS = 4096  # that are tried where /proc doesn't list them
 HEAD = re.compile(r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE)  # a line of maps, between the lines of smaps
 NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
 
@@ -89,12 +90,35 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
     return [region for region in regions(pid) if region.path in names or (region.device, region.inode) == same]
 
 
-def processes_that_map(path: str | os.PathLike) -> tuple[dict[int, str], int]:
-    """Their names by number, and how many processes this user may not look into."""
+def descriptors_of(path: str | os.PathLike, pid: int | str = "self") -> dict[int, bool]:
+    """A process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
+    folder = f"/proc/{pid}/fd" if os.path.isdir("/proc/self/fd") else None
+    found, same, deleted = {}, None, os.path.realpath(path) + DELETED
+    with suppress(OSError):
+        same = os.stat(path)
+    for number in map(int, os.listdir(folder)) if folder else range(MOST_DESCRIPTORS):
+        with suppress(OSError):  # closed meanwhile
+            status = os.stat(f"{folder}/{number}") if folder else os.fstat(number)
+            gone = bool(folder) and os.readlink(f"{folder}/{number}") == deleted
+            if gone or (same and os.path.samestat(status, same)):
+                found[number] = gone
+    return found
+
+
+def file_at(address: int) -> str | None:
+    """The path that the file mapped there has, or had; None if there is none, or without /proc."""
+    with suppress(ProcessLookupError, StopIteration):
+        region = next(region for region in regions() if region.start <= address < region.end)
+        return region.path.removesuffix(DELETED) if region.kind == "file" else None
+    return None
+
+
+def processes_that_map(path: str | os.PathLike, holds: Callable = mappings_of) -> tuple[dict[int, str], int]:
+    """Their names by number, and how many processes this user may not look into. `holds(path, pid)`: does it count?"""
     names, hidden = {}, 0
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
-            if mappings_of(path, pid):
+            if holds(path, pid):
                 names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
         except PermissionError:
             hidden += 1

@@ -141,7 +141,7 @@ def extent(buffer: Any) -> tuple[int, int]:
         try:
             view = memoryview(buffer)
         except TypeError:
-            wanted = "give an array, a memoryview, a mapping, or bytes"
+            wanted = "give an array, a memoryview, a mapping, or bytes; where(x) tells what other things are made of"
             raise TypeError(f"{name} shows no bytes of its own: {wanted}") from None
         except ValueError as error:  # what mmap and memoryview raise
             raise ValueError(f"this {name} no longer shows any bytes: {error}") from None

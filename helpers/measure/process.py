@@ -6,24 +6,27 @@ import pickle
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, BinaryIO
 
 import psutil
 
 from ..units import KiB, MiB
-from .child import LOST, dump, shortened
+from . import marks
+from .child import LOST, shortened
 from .parcel import receive, unpacked
+from .travel import dump
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
-LINUX = sys.platform == "linux"
+LINUX, POSIX = sys.platform == "linux", os.name == "posix"
 START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
 GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
@@ -31,9 +34,11 @@ CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
     "began": float, "finished": float, "high_water": int, "heap_peak": int,
+    "imported": int, "imports": list, "marks": list, "stack": str,
 }  # fmt: skip
 
 
+@dataclass(eq=False)
 class Process:
     """A fresh interpreter, or a fork of it. `stopped` says why the caller stopped waiting for it: "timed out".
 
@@ -43,16 +48,16 @@ class Process:
     `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`.
     """
 
-    def __init__(
-        self, name: str, largest: int = 0, objects: bool = False, stop: Callable[[], str | None] = lambda: None
-    ):
-        self.name, self.largest, self.objects, self.stop = name, largest, objects, stop
-        self.stopped: str | None = None
-        self.code: int | None = None
-        self.process: subprocess.Popen | None = None  # None for a fork
-        self.has_command = False
-        self.sock: socket.socket | None = None  # to watch.py
-        self.started: list[psutil.Process] = []
+    name: str
+    largest: int = 0
+    objects: bool = False
+    stop: Callable[[], str | None] = lambda: None
+    stopped: str | None = None
+    code: int | None = None
+    has_command: bool = False
+    process: Popen | None = None  # None for a fork
+    sock: socket.socket | None = None  # to watch.py
+    started: list[psutil.Process] = field(default_factory=list)
 
     # --- the life of a process -------------------------------------------------------------------------------
     def start(
@@ -65,34 +70,31 @@ class Process:
         self.printed, self.has_command = printed, bool(command)
         command = [*command, sys.executable, str(CHILD)]
         with ExitStack() as childs_ends:
-            replies, childs_replies = reply_channel(at_end, childs_ends)
+            replies, outbox = reply_channel(at_end, childs_ends)
             if LINUX:
                 self.sock, childs_sock = socket.socketpair()
                 at_end.enter_context(self.sock)
                 childs_ends.enter_context(childs_sock)
                 descriptors = (*descriptors, childs_sock.fileno())
                 command = [sys.executable, "-I", "-S", str(WATCH), str(childs_sock.fileno()), *command]
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=childs_replies,
-                stderr=printed,
-                start_new_session=os.name == "posix",
-                pass_fds=descriptors,
+            self.process = Popen(
+                command, stdin=PIPE, stdout=outbox, stderr=printed, start_new_session=POSIX, pass_fds=descriptors
             )
         at_end.callback(self._end)
         self.inbox, self.mail = self.process.stdin, Mail(replies or self.process.stdout, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
-        usual = {"path": sys.path, "heap": False, "modules": (), "objects": self.objects}
+        usual = {"path": sys.path, "heap": False, "stack": False, "warm": False, "calls": (), "modules": ()}
+        usual |= {"objects": self.objects, "marks": marks.__name__}
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
             self.inbox.flush()
 
-    def greet(self, label: str) -> None:
-        """Waits until the process has loaded what was sent. TimeoutError or TypeError if it doesn't."""
-        if not self.mail.greeting.wait(START_LIMIT_S):
-            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S:.0f} s")
+    def greet(self, label: str, more: float = 0) -> None:
+        """Waits until the process has loaded what was sent, `more` seconds longer than usual. TimeoutError or TypeError
+        if it doesn't."""
+        if not self.mail.greeting.wait(min(START_LIMIT_S + more, threading.TIMEOUT_MAX)):
+            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s")
         if self.mail.pid is None:
             self.mail.report.wait(START_LIMIT_S)
             raise self.not_loaded(label)
@@ -214,7 +216,7 @@ class Process:
                 each.kill()
         self.process.kill()
         self.process.wait()
-        if os.name == "posix":
+        if POSIX:
             with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
                 os.killpg(self.process.pid, signal.SIGKILL)
         psutil.wait_procs(self.started, timeout=GRACE_S)
@@ -267,8 +269,8 @@ class Mail(threading.Thread):
 
 def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.socket | None, int]:
     """Our end to read the child's replies from, and the child's end. A socket tells who sent: unix(7)."""
-    if os.name != "posix":
-        return None, subprocess.PIPE
+    if not POSIX:
+        return None, PIPE
     sock, childs_end = socket.socketpair()
     at_end.enter_context(sock)
     childs_ends.enter_context(childs_end)
@@ -282,13 +284,19 @@ def _checked(report: Any) -> dict:
     if not isinstance(report, dict) or report.get("ended", "raised") not in ("returned", "raised"):
         raise ValueError(f"not a report: {report!r:.80}")
     fields = {name: report[name] for name, kind in REPORT.items() if type(report.get(name)) is kind}
-    for name in ("error", "refused"):
-        if name in fields:
-            fields[name] = shortened(fields[name])
+    fields |= {name: shortened(text) for name, text in fields.items() if type(text) is str}
     counters = fields.get("counters", {})
     fields["counters"] = {n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)}
+    fields["imports"] = [name for name in fields.get("imports", ()) if type(name) is str]
+    fields["marks"] = [mark for mark in fields.get("marks", ()) if _is_mark(mark)]
     fields["codes"] = [code for code in fields.get("codes", ()) if type(code) is int]
     return {"ended": "raised"} | fields
+
+
+def _is_mark(mark: Any) -> bool:
+    """A name, a time, and perhaps a size for each kind of memory."""
+    kinds = [type(part) for part in mark] if type(mark) is tuple else []
+    return kinds in ([str, float], [str, float, int, int, int]) and isfinite(mark[1])
 
 
 def named(function: Callable) -> str:
@@ -301,10 +309,8 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
             dump((function, args, *more), file)
             return file.getvalue()
     except Exception as error:
-        raise TypeError(
-            f"{label} cannot be carried to a fresh interpreter: {error}. Open files, mappings and locks "
-            "inside the function, and pass it paths and plain data"
-        ) from error
+        inside = "Open files, mappings and locks inside the function, and pass it paths and plain data"
+        raise TypeError(f"{label} cannot be carried to a fresh interpreter: {error}. {inside}") from error
 
 
 def show(printed: BinaryIO) -> None:

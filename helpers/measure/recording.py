@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..units import in_words
+from ..units import MiB, in_words
 from .machine import Machine
 from .plain import json_or_repr, reading
 from .tables import Tabled, html_table
@@ -59,6 +59,20 @@ class IO:
     device_write_bytes: int | None = None
 
 
+class Mark(NamedTuple):
+    """A moment that the function marked, in seconds since the call began, and its own growth until then, in bytes."""
+
+    name: str
+    time: float
+    anonymous: int | None = None
+    file: int | None = None
+    shared: int | None = None
+
+    @property
+    def resident(self) -> int:
+        return sum(filter(None, self[2:]))
+
+
 class Meter(NamedTuple):
     title: str
     unit: str  # "bytes", "count" or "seconds"
@@ -95,6 +109,10 @@ class Recording:
     shared        (n,) int64, bytes: shared memory, its own and that of processes that it started
     resident      (n,) int64, bytes: all resident pages, of every kind
     high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
+    imported      bytes: what resident memory grew by while the function imported modules: code, mostly
+    imports       the modules that took a tenth of that or more, the largest first
+    marks         what `mark` marked, in the order of time
+    stack         text: the Python stack when resident memory was highest, in a separate run (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     wall, user, system   seconds
@@ -123,6 +141,26 @@ class Recording:
     value: Any = None
     ended: str = "returned"
     error: str | None = None
+    imported: int | None = None
+    imports: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    stack: str | None = None
+
+    @property
+    def left(self) -> dict[str, int]:
+        """Growth of each kind that stayed when the call ended, bytes, what it returned included. {} if it was stopped
+        or died, or if the kinds aren't known."""
+        if self.ended not in ("returned", "raised") or self.anonymous is None:
+            return {}
+        return {kind: int(getattr(self, kind)[-1]) for kind in ("anonymous", "file", "shared")}
+
+    @property
+    def missed(self) -> int:
+        """Bytes by which the kernel's high-water mark is above the highest sample; 0 if that's at most a tenth, or
+        1 MiB: then the sampler has seen the peak."""
+        seen = _highest(self.resident)
+        above = (self.high_water or 0) - seen
+        return above if above > max(seen / 10, MiB) else 0
 
     @property
     def peak(self) -> Peak:
@@ -174,6 +212,8 @@ class Recording:
                 fields[name] = None if fields[name] is None else np.array(fields[name], kind)
             for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
                 fields[name] = kind(**fields[name])
+            fields["imports"] = tuple(fields.get("imports", ()))
+            fields["marks"] = tuple(Mark(*mark) for mark in fields.get("marks", ()))
             return cls(**fields)
 
 

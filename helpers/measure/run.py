@@ -4,13 +4,14 @@ A fresh interpreter, because the notebook's own process is full of other things 
 pages. From outside, because a sampler inside would be measured too. The caller has nothing else to do, so it samples.
 """
 
+import ast
 import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,10 @@ import numpy as np
 
 from ..lasting import progress_bar
 from ..units import MiB, size
-from . import sampler
+from . import marks, sampler
 from .machine import Machine, here
 from .process import GRACE_S, Process, named, pickled, show
-from .recording import IO, Comparison, Faults, Recording, Switches
+from .recording import IO, Comparison, Faults, Mark, Recording, Switches
 from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
@@ -31,16 +32,7 @@ KINDS = ("anonymous", "file", "shared", "resident")
 
 
 def measure(
-    function: Callable,
-    *args: Any,
-    heap: bool = False,
-    interval: float = 0.001,
-    timeout: float = 60,
-    memory_limit: int | str | None = None,
-    name: str | None = None,
-    objects: bool = False,
-    modules: Sequence[str] = (),
-    inspect: Callable[[int], None] | None = None,
+    function: Callable, *args: Any, heap: bool = False, stack: bool = False, name: str | None = None, **options: Any
 ) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
@@ -49,18 +41,23 @@ def measure(
     of the notebook don't.
 
     What the function returns comes back as plain data, up to 16 MiB: None, bool, int, float, complex, str, bytes, list,
-    tuple, dict, numpy's scalars and arrays without objects. For anything else, `value` is None and `error` says why.
+    tuple, dict, numpy's scalars and arrays without objects. For anything else, `value` is None and `error` says why. If
+    it returns a coroutine, that runs, and its result comes back.
 
     On Linux, anonymous and shared memory of processes that the function starts count too, each page once; file-backed
     memory, faults, times and I/O are those of its own process. Everything it started ends with it.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    interval      seconds between samples
-    timeout       seconds until the result is here; then the call is stopped, and `ended` is "timed out"
+    stack         run it again in a process of its own, slowed down by a trace function, for the Python `stack` at the
+                  moment when resident memory was highest (None where the kernel doesn't tell, or if that run failed)
+    interval      seconds between samples, 0.001 if not given
+    timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
                   `ended` is "memory limit". (A limit on address space would forbid mappings.)
     objects       the result comes back as a pickle, which can run anything here: only for code of your own
     modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
+    warm          call it once before, in the same process, unmeasured; what that returns is let go of
+    calls         "module:function" or "module:Class.method": marks where their calls begin and end, as `mark` does
     inspect       called here, with the process's number, after the function has ended and before its result is sent:
                   to see what it still holds, or to change a file under it
 
@@ -68,14 +65,15 @@ def measure(
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
     ValueError if this machine can't keep the interval. Interrupting the call kills the process.
     """
-    options = Options(interval, timeout, memory_limit, objects, modules, inspect)
-    return measured(function, args, options, heap=heap, name=name)
+    chosen = _chosen(options, "measure", "heap", "stack", "name")
+    return measured(function, args, chosen, heap=heap, stack=stack, name=name)
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `measure`, plus two for internal callers.
+    """The options of `measure`, plus three for internal callers.
 
+    printed  the descriptor to which what the function prints goes at once
     command  starts the interpreter: must become it (exec), or end with its status, as a shell does
     stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`
     """
@@ -85,7 +83,10 @@ class Options:
     memory_limit: int | str | None = None
     objects: bool = False
     modules: Sequence[str] = ()
+    warm: bool = False
+    calls: Sequence[str] = ()
     inspect: Callable[[int], None] | None = None
+    printed: int | None = None
     command: Sequence[str] = ()
     stop: Callable[[], str | None] = lambda: None
 
@@ -94,10 +95,19 @@ class Options:
             raise ValueError(f"timeout is in seconds, more than 0, not {self.timeout!r}")
         if isinstance(self.modules, str):
             raise TypeError(f"modules is a list or tuple of names, not {self.modules!r}; write [{self.modules!r}]")
+        if wrong := [place for place in self.calls if ":" not in place]:
+            raise ValueError(f"a function is named as module:function, not {wrong[0]!r}")
 
     @property
     def limit(self) -> int | None:
         return None if self.memory_limit is None else size(self.memory_limit)
+
+
+def _chosen(options: Mapping[str, Any], of: str, *more: str) -> Options:
+    known = *more, *(field.name for field in fields(Options) if field.name not in ("printed", "command", "stop"))
+    if unknown := ", ".join(sorted(options.keys() - known)):
+        raise TypeError(f"{of} has no option {unknown}; its options: {', '.join(known)}")
+    return Options(**options)
 
 
 def measured(
@@ -106,26 +116,26 @@ def measured(
     options: Options = Options(),
     *,
     heap: bool = False,
+    stack: bool = False,
     name: str | None = None,
     before: Callable[[], Any] = lambda: None,
 ) -> Recording:
     """`measure`, for internal callers. `before()` is called here before each run."""
     if not callable(function):
-        raise TypeError(
-            f"measure takes a function and its arguments, not {function!r}; write measure(f, x), not measure(f(x))"
-        )
+        raise TypeError(f"measure takes a function, not {function!r}: write measure(f, x), not measure(f(x))")
     label = name or named(function)
     payload = pickled(function, args, label)
     paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
     machine = here(next(paths, None))  # the first path tells which file system was measured
     before()
     run = _Watch(label, payload, options).recording(machine)
-    if heap and run.ended == "returned":
-        before()
-        more = options.limit and 4 * options.limit + 64 * MiB
-        options = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-        traced = _Watch(label, payload, options, heap=True).process
-        run = replace(run, heap_peak=traced.mail.message.get("heap_peak") if traced.ended == "returned" else None)
+    more = options.limit and 4 * options.limit + 64 * MiB
+    slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
+    for found in ["heap_peak"] * heap + ["stack"] * stack:
+        if run.ended == "returned":
+            before()
+            again = _Watch(label, payload, slow, found).process
+            run = replace(run, **{found: again.mail.message.get(found) if again.ended == "returned" else None})
     return run
 
 
@@ -134,14 +144,15 @@ def compare(
     *args: Any,
     repeat: int = 1,
     heap: bool = False,
+    stack: bool = False,
     before: Callable[..., Any] | None = None,
     check: Callable[..., bool] | None = None,
     **options: Any,
 ) -> Comparison:
     """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
 
-    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. `options` are
-    interval, timeout, memory_limit, objects and modules, as for `measure`. With `heap`, each function is traced once.
+    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. `options` are those of
+    `measure`. With `heap` or `stack`, each function is traced once.
 
     before  `before(*args)` is called here, unmeasured, before each run, traced runs too: `drop_from_cache` makes runs
             cold, reading the file makes them warm
@@ -149,25 +160,22 @@ def compare(
             ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
-        raise TypeError(
-            f"compare takes a dict from name to function, not {type(functions).__name__}; "
-            'write compare({"read": f, "mmap": g}, ...)'
-        )
-    passed_on = ("interval", "timeout", "memory_limit", "objects", "modules")
-    if unknown := ", ".join(sorted(options.keys() - passed_on)):
-        others = ", ".join(passed_on)
-        raise TypeError(f"compare has no option {unknown}; its options: repeat, before, check, heap, {others}")
+        kind = type(functions).__name__
+        raise TypeError(f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}')
+    chosen = _chosen(options, "compare", "repeat", "before", "check", "heap", "stack")
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
-    prepare, options = partial(before, *args) if before else lambda: None, Options(**options)
+    prepare = partial(before, *args) if before else lambda: None
     with progress_bar(total=repeat * len(functions), unit="run") as bar:
-        for round in range(repeat):
+        for _ in range(repeat):
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
-                run = measured(function, args, options, name=name, heap=heap and round == 0, before=prepare)
-                if round:
-                    run = replace(run, heap_peak=runs[name][0].heap_peak)
+                first = not runs[name]
+                traced = {"heap": heap and first, "stack": stack and first}
+                run = measured(function, args, chosen, name=name, before=prepare, **traced)
+                if not first:
+                    run = replace(run, heap_peak=runs[name][0].heap_peak, stack=runs[name][0].stack)
                 if check and run.ended == "returned" and not check(*args):
                     raise ValueError(f"{name} did not do its work: the check after its run failed")
                 runs[name].append(run)
@@ -188,21 +196,34 @@ def together(functions: Mapping[str, Callable], **options: Any) -> Comparison:
         return Comparison({name: [run.result()] for name, run in runs.items()})
 
 
+def imports_of_ours(tree: ast.AST) -> list[str]:
+    """The modules of this package that the code imports, which aren't what is to be measured. If it imports `mark` and
+    nothing else, that's the small module that has it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(marks.__name__ if [name.name for name in node.names] == ["mark"] else node.module)
+    return sorted(name for name in found if name.partition(".")[0] == __name__.partition(".")[0])
+
+
 class _Watch:
     """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
     until the function had returned, `last` while its result was still there, and `later` ones."""
 
-    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False):
+    def __init__(self, label: str, payload: bytes, options: Options, traced: str = ""):
         self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
         self.options, self.last = options, None
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-            if not heap:  # the traced run prints the same again
+            if options.printed is None and not traced:  # a traced run prints the same again
                 at_end.callback(show, printed)
-            process.start(printed, at_end, options.command)
-            process.send(payload, modules=tuple(options.modules), heap=heap)
-            process.greet(label)
+            process.start(printed if options.printed is None or traced else options.printed, at_end, options.command)
+            how = {"modules": tuple(options.modules), "calls": tuple(options.calls), "warm": options.warm}
+            process.send(payload, **how, heap=traced == "heap_peak", stack=traced == "stack")
+            process.greet(label, options.timeout if options.warm else 0)
             self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
             at_end.callback(self.memory.close)
             self._through_the_call()
@@ -211,10 +232,8 @@ class _Watch:
         process, mail, options = self.process, self.process.mail, self.options
         least = 4 * sampler.cost(self.memory)
         if options.interval < least:
-            raise ValueError(
-                f"interval={options.interval!r} s is below what this machine can do: a sample takes "
-                f"{least / 4 * 1e6:.0f} µs; use {max(0.001, 2 * least):.3g} or more"
-            )
+            least = f"{max(0.001, 2 * least):.3g} or more"
+            raise ValueError(f"interval={options.interval!r} s is below what this machine can do; use {least}")
         self.base = self.memory.read(thorough=True)
         if self.base is None:
             raise process.not_loaded(process.name)
@@ -303,6 +322,9 @@ class _Watch:
             system=count("system"),
             value=value,
             high_water=message.get("high_water"),
+            imported=message.get("imported"),
+            imports=tuple(message.get("imports", ())),
+            marks=tuple(Mark(*mark) for mark in message.get("marks", ())),
             virtual_peak=max(0, max(virtual)) if virtual else None,
             ended=self.process.ended,
             error=self.process.error or refused,

@@ -50,4 +50,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _figures(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     columns = enumerate(zip(header, *rows, strict=True))
-    return [i > 0 and all(c[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column) for i, (_, *column) in columns]
+    return [
+        i > 0 and all(c.lstrip("-")[:1].isdigit() or c in (NOT_MEASURED, NONE) for c in column)
+        for i, (_, *column) in columns
+    ]

@@ -10,21 +10,27 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-from ..measure.recording import Recording
+from ..measure.account import at
+from ..measure.recording import Mark, Recording
 from ..units import MiB, in_words
 from .figure import KINDS, PAGE, PREDICTED, QUIET, UNKNOWN, WARNING, Picture, guessed, key, legend, look, paint, picture
-from .words import Methods, Predicted, alt_text, by_name, checked, ended, peaks, with_machine
+from .words import Methods, Predicted, alt_text, by_name, checked, ended, left_words, peaks, with_machine
 
+BOX = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}  # around a text that stands on a curve
+MOST_MARKS = 30  # whose names a panel has room for
 POINTS = 400  # per panel: more than its pixels on the page
 
 
 @look()
-def curves(recordings: Methods | Recording, predicted: Predicted = None, caption: str = "") -> Picture:
+def curves(
+    recordings: Methods | Recording, predicted: Predicted = None, caption: str = "", stays: bool = False
+) -> Picture:
     """Anonymous, file-backed and shared memory stacked over time, one panel per method, on one scale.
 
     `predicted` is the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in
     the look of that kind. None for no prediction yet, ValueError for an unknown method. If this machine can't tell the
-    kinds apart, a panel shows all resident memory in grey and says so.
+    kinds apart, a panel shows all resident memory in grey and says so. A dotted line stands where the function has
+    called `mark`; with `stays`, a dot where the call ended, with what stayed.
     """
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
@@ -45,10 +51,13 @@ def curves(recordings: Methods | Recording, predicted: Predicted = None, caption
         texts[name] = textwrap.fill(name, 26), "\n".join(lines), WARNING if end_words else QUIET
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         guess = f"you predicted {in_words(guesses[name], 'bytes')} anonymous" if name in guesses else ""
-        rows[name] = [f"{words} at its peak", took, end_words, guess]
+        marked = [f"“{mark.name}” at {at(mark)}" for mark in _labelled(recording, longest)]
+        stay = left_words(recording) if stays else ""
+        rows[name] = [f"{words} at its peak", took, *marked, stay, end_words, guess]
     fig, panels = _panels(texts, f"time, {unit}")
     for ax, (name, recording) in zip(panels, methods.items(), strict=True):
-        _draw(ax, recording, factor, top)
+        _draw(ax, recording, factor, top, stays)
+        _draw_marks(ax, recording, factor, longest)
         if name in guesses:
             _draw_guess(ax, guesses[name], end, top)
     ax.set(xlim=(0, (1.11 if guesses else 1) * end), ylim=(0, top))
@@ -114,7 +123,7 @@ def _panels(texts: Mapping[str, tuple[str, str, str]], x_label: str) -> tuple[Fi
     return fig, panels[: len(texts)]
 
 
-def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
+def _draw(ax: Axes, recording: Recording, factor: float, top: float, stays: bool) -> None:
     times, stack = thinned(recording.times, _stack(recording))
     kinds = [UNKNOWN] if recording.anonymous is None else list(KINDS.values())
     below = np.zeros(len(times))
@@ -127,6 +136,29 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
         below = below + series
     if ended(recording) and len(times):
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
+    if stays and recording.left:
+        end, words = (times[-1] * factor, below[-1]), f"{in_words(int(below[-1] * MiB), 'bytes')} stays"
+        ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
+        ax.annotate(words, end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom", zorder=5, bbox=BOX)
+
+
+def _labelled(recording: Recording, longest: float) -> list[Mark]:
+    """The first marks whose names have room beside each other."""
+    chosen: list[Mark] = []
+    for mark in recording.marks:
+        if not chosen or mark.time - chosen[-1].time > longest / MOST_MARKS:
+            chosen.append(mark)
+    return chosen
+
+
+def _draw_marks(ax: Axes, recording: Recording, factor: float, longest: float) -> None:
+    for mark in recording.marks[:POINTS]:
+        ax.axvline(mark.time * factor, color=QUIET, linewidth=0.7, linestyle=":")
+    for mark in _labelled(recording, longest):
+        ax.annotate(
+            textwrap.shorten(mark.name, 24, placeholder="…"), (mark.time * factor, 1), xytext=(2, -2),
+            xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90, va="top", color=QUIET,
+        )  # fmt: skip
 
 
 def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
@@ -138,6 +170,5 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     ax.annotate(
         f"you: {in_words(guess, 'bytes')} anonymous{'' if inside else ' ↑'}", (0.985, tall),
         xycoords=("axes fraction", "data"), xytext=(0, 2.5 if inside else -3), textcoords="offset points",
-        ha="right", va="bottom" if inside else "top", zorder=5,
-        bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
+        ha="right", va="bottom" if inside else "top", zorder=5, bbox=BOX,
     )  # fmt: skip

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-import ipywidgets
-
 from ..measure.cache import PageCache
 from ..measure.explorer import Explorer, Film, Step
 from ..measure.pages import PageMap, PageState
@@ -31,6 +29,8 @@ def page_explorer(explorer: Explorer) -> Interactive:
 
 class _Panel:
     def __init__(self, explorer: Explorer):
+        import ipywidgets
+
         self.explorer = explorer
         self.grids, self.counters, self.message, self.log = (ipywidgets.HTML() for _ in range(4))
         self.page = ipywidgets.BoundedIntText(
@@ -81,7 +81,9 @@ class _Panel:
         self._show(explorer.film[-1])
         self.interactive = Interactive(self.box, page_film(explorer.film[-ON_PAPER:]))
 
-    def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> ipywidgets.Button:
+    def _button(self, name: str, tooltip: str, action: Callable[[], Step]) -> Any:
+        import ipywidgets
+
         button = ipywidgets.Button(description=name, tooltip=tooltip, layout={"width": "auto", "flex": "none"})
         button.on_click(lambda _: self._do(action))
         return button
@@ -136,8 +138,10 @@ def _maps(step: Step) -> dict[str, PageMap | PageCache]:
     return {"my page table": step.mine, "the page cache": step.cache} | child
 
 
-def _group(name: str, *controls: ipywidgets.Widget) -> ipywidgets.VBox:
+def _group(name: str, *controls: Any) -> Any:
     """Controls under a common heading."""
+    import ipywidgets
+
     head = ipywidgets.HTML(f'<span style="font-size:smaller;opacity:.75">{name}</span>', layout={"margin": "0"})
     row = ipywidgets.Box(controls, layout={"flex_flow": "row wrap", "align_items": "center"})
     return ipywidgets.VBox([head, row])

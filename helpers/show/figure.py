@@ -10,7 +10,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ipywidgets
 import matplotlib.style
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -137,6 +136,8 @@ class Interactive(Lasting):
 def slider(label: str, words: Mapping[Any, str], first: Any, draw: Callable[[Any], Picture]) -> Interactive:
     """A slider over the keys of `words`, labelled with its values, and the picture that `draw` makes for a key, once.
     On paper, the picture for `first`; in a notebook that is opened again, the last."""
+    import ipywidgets
+
     picture_of = cache(draw)
     shown = picture_of(first)
     options = [(word, key) for key, word in words.items()]

@@ -6,55 +6,61 @@ process. What it uses of the notebook travels by value, as it is now, and is the
 
 import ast
 import dis
-import io
 import linecache
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from importlib.util import find_spec
+from inspect import CO_COROUTINE
 from textwrap import shorten
-from types import CodeType, FunctionType, SimpleNamespace
+from types import CodeType, FunctionType
 from typing import Any
 
-import cloudpickle
-import numpy as np
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 from IPython.utils.process import arg_split
 
-from ..measure.recording import METERS
-from ..measure.run import compare
-from ..measure.whereabouts import where
-from ..owners import is_a, mapping_under
-from ..units import in_words
+from ..measure.account import AT_THE_END, NO_STACK, STACK, notes, rows
+from ..measure.run import compare, imports_of_ours
+from .carried import global_names, not_carried, with_a_cache
 from .curves import curves
 from .meters import Table
 from .words import ended
 
 LOCAL_NAME = "A name that the cell assigns is the cell's own, all through the cell: use another name for what it makes"
+REMEDIES = {  # by what a traceback says
+    r"local object.*measured\.<locals>\.(\w+)": "Process pools and pickle look functions up by name: define `{}` in a "
+    "cell above, and use it here",
+    "BrokenProcessPool": "If its processes aren't forked, they find no function of a notebook: from Python 3.14 on, "
+    "pass mp_context=multiprocessing.get_context('fork'), or put the function in a file",
+}
 NOTEBOOK_ONLY = {
     "get_ipython": "a line with `%` or `!` works in the notebook only; use subprocess, or a cell of its own",
     "display": "`display` works in the notebook only; use print, or make it the last expression",
 }
-MAPPED = "it shows a mapped file, and what arrived there would be a copy in memory of its own"
-OPEN = "it is an open file, and what arrived there would be a copy of its text"
-INSTEAD = "Pass a path, and open or make it in what you measure"
 
 
-class TextOnly:
-    """IPython shows the text of such an error, and no line of ours."""
+class Raised(Exception):
+    """What the measured code raised: IPython shows its text, with the traceback from there, and no line of ours."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
-class Raised(TextOnly, Exception):
-    """What the measured code raised, with the traceback from there."""
-
-
-class Interrupted(TextOnly, KeyboardInterrupt):
+class Interrupted(KeyboardInterrupt):
     """The reader has stopped the run."""
+
+    _render_traceback_ = Raised._render_traceback_
+
+
+def names(text: str) -> list[str]:
+    """ "a,b" as a list of modules that are there."""
+    for name in text.split(","):
+        if not find_spec(name.partition(".")[0]):
+            raise UsageError(f"there is no module {name!r}")
+    return text.split(",")
 
 
 @magics_class
@@ -66,10 +72,12 @@ class Measuring(Magics):
     @argument("-t", "--timeout", type=float, default=60, help="seconds until a run is stopped, 60 if not given")
     @argument("-o", "--output", action="store_true", help="return the Recording of the fastest run, not the value")
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
-    @argument(
-        "-c", "--include-children", action="store_true", help="accepted, but not needed: their own memory always counts"
-    )
+    @argument("-c", "--include-children", action="store_true", help="not needed: their own memory always counts")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
+    @argument("--stack", action="store_true", help="run it once more, traced, for the Python stack at the peak")
+    @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
+    @argument("--modules", type=names, default=[], help="modules to import before: --modules pandas,pyarrow")
+    @argument("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
     def measure(self, line: str, cell: str | None = None) -> Any:
@@ -79,6 +87,8 @@ class Measuring(Magics):
         Open files, mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the
         notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and nothing
         else. Interrupting ends them all.
+
+        `mark("decoded")`, from helpers.measure, marks a moment inside, which the picture and the table then show.
         """
         words = arg_split(line, strict=False)
         options = Measuring.measure.parser.parse_args(words)
@@ -91,31 +101,33 @@ class Measuring(Magics):
             raise UsageError(f"-r is how many runs, 1 or more, not {options.repeat}")
         number = len(self.shell.history_manager.input_hist_raw) - 1
         name = f"Cell In[{number}]" if cell else shorten(code, 60)
-        function, assigned = self._function(f"# %%measure\n{cell}" if cell else code, number)
-        for problem in not_carried(function, "the cell" if cell else "the line"):
-            raise UsageError(problem)
-        limits = {"interval": options.interval, "timeout": options.timeout}
+        function, assigned, ours = self._function(f"# %%measure\n{cell}" if cell else code, number)
+        how = {each: getattr(options, each) for each in ("repeat", "heap", "stack", "warm", "interval", "timeout")}
+        how |= {"objects": True, "modules": options.modules + ours, "calls": options.function}
         try:
-            runs = compare({name: function}, repeat=options.repeat, heap=options.heap, objects=True, **limits)
-        except (TypeError, ValueError, TimeoutError) as error:
+            runs = compare({name: function}, **how)
+        except TypeError as error:
+            problems = not_carried(function, "the cell" if cell else "the line")
+            raise UsageError(next(problems, str(error))) from None
+        except (ValueError, TimeoutError) as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
-        if not options.quiet:
-            many = f"The fastest of {options.repeat} runs, each in a fresh process." if options.repeat > 1 else ""
-            display(curves(runs, caption=many))
-        if runs[name].ended == "raised":
-            raise Raised(self._as_in_the_notebook(runs[name].error, assigned))
-        run, all_runs = runs[name], runs.runs[name]
-        if not options.quiet:
+        run, heads, many = runs[name], ["measured"], ""
+        if options.repeat > 1:
             heads = [f"run {number}" for number in range(1, options.repeat + 1)]
-            header = ("meter", *(heads if options.repeat > 1 else ["measured"]))
-            rows = [
-                (meter.title, *(in_words(meter.read(each), meter.unit) for each in all_runs))
-                for key, meter in METERS.items()
-                if key != "heap" or all_runs[0].heap_peak is not None
-            ]
-            display(Table("Growth during the call, in a fresh process.", header, rows))
+            many = f"The fastest of {options.repeat} runs, each in a fresh process."
+        if not options.quiet:
+            display(curves(runs, caption=many, stays=True))
+        if run.ended == "raised":
+            raise Raised(self._as_in_the_notebook(run.error, assigned))
+        if not options.quiet:
+            caption = f"Growth during the call, in a fresh process. {AT_THE_END}"
+            display(Table(caption, ("meter", *heads), rows(runs.runs[name])))
+            for note in (*notes(run), *(() if options.warm else with_a_cache(function))):
+                print(note)
+        if options.stack:
+            print(self._as_in_the_notebook(STACK + (run.stack or NO_STACK)))
         if run.ended != "returned":
             longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
             print(f"It didn't return: {ended(run)}{longer}.")
@@ -125,27 +137,29 @@ class Measuring(Magics):
             print(f"{run.error[0].upper()}{run.error[1:]}.")
         return run if options.output else run.value
 
-    def _function(self, text: str, number: int) -> tuple[FunctionType, list[str]]:
-        """The code of that cell as a function that returns its last expression's value; and the names it assigns."""
+    def _function(self, text: str, number: int) -> tuple[FunctionType, list[str], list[str]]:
+        """The code of that cell as a function that returns its last expression's value; the names that it assigns; and
+        the modules of ours that it imports."""
         compiler, text = self.shell.compile, self.shell.transform_cell(text)
         file = compiler.cache(text, number)
         try:
             tree = compiler.ast_parse(text, file)
-            cell = compile(tree, file, "exec", compiler.flags, dont_inherit=True)  # which refuses `return` and `yield`
+            flags = compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            cell = compile(tree, file, "exec", flags, dont_inherit=True)  # which refuses `return` and `yield`
             if tree.body and isinstance(last := tree.body[-1], ast.Expr):
                 tree.body[-1] = ast.copy_location(ast.Return(last.value), last)
-            (function,) = compiler.ast_parse("def measured(): pass", file).body
+            awaits = "async " * bool(cell.co_flags & CO_COROUTINE)
+            (function,) = compiler.ast_parse(f"{awaits}def measured(): pass", file).body
             function.body = tree.body or function.body
             module = compile(ast.Module([function], []), file, "exec", compiler.flags, dont_inherit=True)
         except SyntaxError as error:
-            text = self._as_in_the_notebook("".join(traceback.format_exception_only(error)))
-            raise Raised(text + "\nUse asyncio.run(…)." * ("'await' outside" in text)) from None
+            raise Raised(self._as_in_the_notebook("".join(traceback.format_exception_only(error)))) from None
         code = next(const for const in module.co_consts if isinstance(const, CodeType))
         for name in sorted(NOTEBOOK_ONLY.keys() & global_names(code)):
             if name == "get_ipython" or name not in self.shell.user_ns:
                 raise UsageError(NOTEBOOK_ONLY[name])
         assigned = {step.argval for step in dis.get_instructions(cell) if step.opname in ("STORE_NAME", "STORE_GLOBAL")}
-        return FunctionType(code, self.shell.user_ns), sorted(assigned)
+        return FunctionType(code, self.shell.user_ns), sorted(assigned), imports_of_ours(tree)
 
     def _as_in_the_notebook(self, trace: str, assigned: Sequence[str] = ()) -> str:
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
@@ -159,44 +173,7 @@ class Measuring(Magics):
 
         unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
         own = f"\n{LOCAL_NAME}." if unbound and unbound[1] in assigned else ""
+        for says, remedy in REMEDIES.items():
+            if found := re.search(says, trace):
+                own = f"\n{remedy.format(*found.groups())}."
         return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
-
-
-# --- what can't be carried to a fresh process ---------------------------------------------------------------
-def not_carried(function: FunctionType, user: str, seen: frozenset[int] = frozenset()) -> Iterator[str]:
-    """A sentence for each global that can't be pickled, with the reason and a remedy; first what its functions use.
-
-    cloudpickle says that it "cannot pickle '_io.BufferedReader'", but not which of the names holds that. And it carries
-    two things without a word, as something else: a mapped file as a copy in memory, an open text file as its text.
-
-    user  what the sentence calls the function: "the cell"
-    """
-    for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[name]
-        try:
-            _Trial().dump(value)
-        except Exception as error:
-            if is_a(value, FunctionType) and id(value) not in seen:
-                yield from not_carried(value, f"`{name}`", seen | {id(value)})
-            kind = type(value).__name__
-            yield f"`{name}`, a {kind} that {user} uses, can't be carried to a fresh process: {error}. {INSTEAD}."
-
-
-def global_names(code: CodeType) -> set[str]:
-    """The global names that this code looks up, and the code of functions and classes in it."""
-    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names.union(*(global_names(const) for const in code.co_consts if isinstance(const, CodeType)))
-
-
-class _Trial(cloudpickle.Pickler):
-    def __init__(self):
-        super().__init__(SimpleNamespace(write=len), protocol=5, buffer_callback=lambda _: None)
-
-    def persistent_id(self, value: Any) -> None:
-        if is_a(value, (np.ndarray, memoryview)) and mapping_under(value) is not None:
-            raise TypeError(MAPPED)
-        kind = type(value)  # only the address tells whether a buffer of pyarrow's lies in a mapped file
-        if (kind.__module__, kind.__name__) == ("pyarrow.lib", "Buffer") and where(memoryview(value)).memory == "file":
-            raise TypeError(MAPPED)
-        if is_a(value, io.TextIOWrapper):
-            raise TypeError(OPEN)

@@ -62,6 +62,12 @@ def peaks(recording: Recording) -> list[tuple[int, str]]:
     return [(value, word) for value, key, word in of_kinds if value or (value == 0 and key != "shared")]
 
 
+def left_words(recording: Recording) -> str:
+    """What stayed of each kind when the call ended; "" if that isn't known."""
+    sizes = [f"{in_words(size, 'bytes')} {KINDS[key].word}" for key, size in recording.left.items() if size]
+    return f"{', '.join(sizes) or 'nothing'} at the end" if recording.left else ""
+
+
 def faults(recording: Recording) -> int | None:
     """Minor and major faults together: each lent a page, and perhaps the pages around it."""
     minor, major = recording.faults.minor, recording.faults.major

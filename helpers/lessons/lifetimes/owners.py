@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from ...measure.pages import extent
-from ...measure.whereabouts import where
+from ...measure.whereabouts import of_buffer
 from ...owners import POINTERS, Link, address_of, link_of
 from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
 from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
@@ -161,7 +161,7 @@ def _box(obj: Any, link: Link | None) -> Box:
         role = f"a view of {size} that no object owns"
     box = Box(kind, role, span, count=exports(obj))
     if span:
-        lies = where(obj)
+        lies = of_buffer(obj)
         box.memory = lies.memory
         if lies.path is not None:
             box.file = f"{lies.memory} {lies.file}"

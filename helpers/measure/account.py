@@ -1,0 +1,59 @@
+"""What `%measure` and `python -m helpers.measure` tell of a run: the rows of a table, and sentences to go with it."""
+
+from collections.abc import Iterator, Sequence
+
+from ..units import MiB, in_words
+from .recording import METERS, Mark, Recording
+from .tables import NONE
+
+AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
+STACK = "The Python stack when resident memory was at its highest, in a run of its own:\n"
+NO_STACK = "  not known: a run did not return, or this system keeps no high-water mark"
+MOST_MARKS = 20
+
+
+def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
+    """A title and a cell per run: for every meter, for what stayed of each kind of memory, and for the marks."""
+    made = []
+    for key, meter in METERS.items():
+        if key != "heap" or runs[0].heap_peak is not None:
+            made.append((meter.title, *(in_words(meter.read(run), meter.unit) for run in runs)))
+        if key in ("anonymous", "file", "shared"):
+            stayed = (_at_the_end(run, run.left.get(key)) for run in runs)
+            made.append((meter.title.replace("peak", "at the end"), *stayed))
+        if key == "resident":
+            made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
+    names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
+    return made + [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
+
+
+def _at_the_end(run: Recording, size: int | None) -> str:
+    return in_words(size, "bytes") if run.ended in ("returned", "raised") else NONE
+
+
+def _at(name: str, run: Recording) -> str:
+    """The memory at a mark; if several have this name, at the highest."""
+    marks = sorted((mark for mark in run.marks if mark.name == name), key=lambda mark: mark.resident)
+    several = f" (the highest of {len(marks):,})" if len(marks) > 1 else ""
+    return at(marks[-1]) + several if marks else NONE
+
+
+def at(mark: Mark) -> str:
+    """ "34 MiB anonymous, 1 MiB file-backed after 0.12 s" """
+    kinds = {"anonymous": mark.anonymous, "file-backed": mark.file, "shared": mark.shared}
+    words = [f"{in_words(size, 'bytes')} {kind}" for kind, size in kinds.items() if size or kind == "anonymous"]
+    return f"{', '.join(words)} after {in_words(mark.time, 'seconds')}"
+
+
+def notes(run: Recording) -> Iterator[str]:
+    """Sentences about what would mislead."""
+    if run.missed:
+        seen, mark = (in_words(size, "bytes") for size in (run.peak.resident - run.missed, run.peak.resident))
+        yield (
+            f"The peak was too short for the sampler: its highest sample is {seen} resident, and the kernel's "
+            f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
+        )
+    if (run.imported or 0) >= MiB:
+        size, names = in_words(run.imported, "bytes"), ",".join(run.imports)
+        before = f" With `--modules {names}` they are there before." if names else ""
+        yield f"Of the growth, {size} came while modules were imported: code, mostly.{before}"

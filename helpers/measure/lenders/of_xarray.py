@@ -1,0 +1,25 @@
+"""xarray: what its variables wrap, an array in memory or one that's read when it's needed; and dask's plans."""
+
+from collections.abc import Iterable
+
+
+def Dataset(x) -> Iterable[tuple]:
+    return x.variables.items()
+
+
+def DataArray(x) -> list[tuple]:
+    return [("values", x.variable), *((f"coordinate {name}", found.variable) for name, found in x.coords.items())]
+
+
+def Variable(x) -> list[tuple]:
+    data, wrappers = x._data, []
+    while type(data).__module__.startswith("xarray."):
+        wrappers.append(type(data).__name__)
+        data = getattr(data, "array", None)
+    if data is None:
+        return [("", f"lazy, none of it is in memory: x.load() reads it ({', '.join(wrappers)})")]
+    return [("", data, wrappers and f"in xarray's {', '.join(wrappers)}")]
+
+
+def Array(x) -> list[tuple]:
+    return [("plan", f"of {x.npartitions:,} chunks, no numbers: x.compute() makes them, where(x.compute())")]

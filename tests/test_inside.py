@@ -1,0 +1,265 @@
+"""What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pictures import recording
+
+from helpers.folders import ROOT
+from helpers.measure import Recording, compare, mark, measure
+from helpers.measure.account import notes, rows
+from helpers.measure.recording import Mark
+from helpers.measure.tables import text_table
+from helpers.units import MiB
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="read from /proc, Linux only")
+
+
+def take(size: int) -> bytearray:
+    return bytearray(b"x") * size
+
+
+# --- what stays -----------------------------------------------------------------------------------------------
+@pytest.mark.measured
+def test_what_stays_is_what_is_there_when_the_call_has_ended():
+    def keeps_a_part():
+        data = take(48 * MiB)
+        time.sleep(0.02)
+        return data[: 16 * MiB]
+
+    run = measure(keeps_a_part)
+    assert run.left["anonymous"] == pytest.approx(16 * MiB, rel=0.1) and run.peak.anonymous > 60 * MiB
+    cells = dict(rows([run]))
+    assert cells["anonymous, at the end"].startswith("16") and cells["shared, at the end"] == "0 B"
+
+
+def test_of_a_call_that_did_not_end_nothing_stays():
+    run = measure(time.sleep, 60, timeout=0.1)
+    cells = dict(rows([run]))
+    assert run.left == {} and cells["anonymous, at the end"] == cells["code imported meanwhile"] == "–"
+
+
+def test_a_negative_size_is_a_figure_and_aligned_as_one():
+    assert text_table(("kind", "at the end"), [("file-backed", "-4 KiB"), ("shared", "0 B")]).endswith("         0 B")
+
+
+# --- a peak that is too short ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(("mark", "missed"), [(7.6, True), (1.6, False), (0, False)])
+def test_a_peak_that_the_sampler_missed_is_told_with_both_figures(mark: float, missed: bool):
+    run = recording(anonymous=1, high_water=int(mark * MiB))
+    words = "highest sample is 1 MiB resident, and the kernel's high-water mark is 7.6 MiB"
+    assert [words in note for note in notes(run)] == [True] * missed
+
+
+def test_a_tenth_is_near_enough():
+    assert not recording(anonymous=100, high_water=109 * MiB).missed
+    assert recording(anonymous=100, high_water=112 * MiB).missed == 12 * MiB
+
+
+# --- code that was imported -----------------------------------------------------------------------------------
+@pytest.fixture
+def heavy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that take 40 MB, one through the other, and one that fails."""
+    (tmp_path / "heavy_code.py").write_text("data = b'x' * 40_000_000")
+    (tmp_path / "around_heavy.py").write_text("import heavy_code")
+    (tmp_path / "failing_code.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.measured
+def test_what_was_imported_meanwhile_is_told_apart(heavy: None):
+    def imports():
+        import around_heavy
+
+        return len(around_heavy.heavy_code.data) + len(take(20 * MiB))
+
+    run = measure(imports)
+    assert run.imported == pytest.approx(40e6, rel=0.05) and run.peak.anonymous > 58e6
+    assert run.imports == ("around_heavy",)
+    assert any("`--modules around_heavy`" in note for note in notes(run))
+    before = measure(imports, modules=["around_heavy"])
+    assert before.imported < MiB and not any("imported" in note for note in notes(before))
+
+
+def test_an_error_in_a_module_shows_no_line_of_ours(heavy: None):
+    def imports():
+        import failing_code  # noqa: F401
+
+    error = measure(imports).error
+    assert "failing_code.py" in error and "ZeroDivisionError" in error
+    assert "measure/inside.py" not in error and "child.py" not in error and "importlib" not in error
+
+
+# --- one call before -------------------------------------------------------------------------------------------
+@pytest.mark.measured
+def test_a_warm_call_has_its_imports_and_caches_behind_it(heavy: None):
+    def imports_and_takes(kept=[]):  # noqa: B006
+        import heavy_code  # noqa: F401
+
+        kept.append(None)
+        for _ in range(2):  # glibc keeps what the second frees
+            take(20 * MiB)
+        return len(kept)
+
+    cold, warm = measure(imports_and_takes), measure(imports_and_takes, warm=True)
+    assert (cold.value, warm.value) == (1, 2)
+    assert cold.peak.resident > 60e6
+    assert warm.peak.resident == pytest.approx(20 * MiB, rel=0.1), "and memory that the first call has freed is new"
+
+
+def test_what_a_warm_call_raises_the_measured_call_raises():
+    def raises():
+        raise KeyError("third")
+
+    assert "KeyError: 'third'" in measure(raises, warm=True).error
+
+
+# --- marks -----------------------------------------------------------------------------------------------------
+MARKS = """
+import sys, threading, time
+from helpers.measure import mark
+def marks():
+    mark("begun")
+    data = bytearray(b"x") * 16_777_216
+    time.sleep(0.05)
+    other = threading.Thread(target=mark, args=("in a thread",))
+    other.start()
+    other.join()
+    return len(data), "numpy" in sys.modules
+"""
+
+
+@pytest.mark.measured
+def test_marks_have_their_time_and_the_memory_then():
+    notebook = {"__name__": "__main__"}
+    exec(MARKS, notebook)
+    run = measure(notebook["marks"])
+    assert run.value == (16 * MiB, False), "nothing else of the package was imported for it"
+    begun, later = run.marks
+    assert (begun.name, later.name) == ("begun", "in a thread")
+    assert begun.anonymous < MiB and later.anonymous == pytest.approx(16 * MiB, rel=0.1)
+    assert begun.time < 0.05 <= later.time <= run.wall
+    again = Recording.from_json(json.loads(json.dumps(run.to_json())))
+    assert again.marks == run.marks
+
+
+def test_code_that_imports_only_mark_may_ask_for_more():
+    notebook = {"__name__": "__main__"}
+    exec("def asks():\n    from helpers.measure import mark, where\n    return where.__name__", notebook)
+    assert measure(notebook["asks"], modules=["helpers.measure.marks"]).value == "where"
+
+
+def test_marks_do_nothing_elsewhere_and_their_number_is_limited():
+    def marks():
+        for number in range(5000):
+            mark(f"number {number}")
+
+    marks()
+    assert len(measure(marks).marks) == 1000
+
+
+def test_of_marks_of_one_name_the_table_has_the_highest():
+    marks = [Mark("decoded", 0.1 * n, n * MiB, 0, 0) for n in (1, 3, 2)]
+    cells = dict(rows([recording(marks=tuple(marks))]))
+    assert cells["“decoded”"] == "3 MiB anonymous after 0.3 s (the highest of 3)"
+
+
+@pytest.mark.measured
+def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "decoder.py").write_text(
+        "class Reader:\n    @staticmethod\n    def read(n): return bytearray(b'x') * n\n"
+        "def decode(n): return Reader().read(n)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import decoder
+
+    run = measure(decoder.decode, 16 * MiB, calls=["decoder:decode", "decoder:Reader.read"])
+    assert [each.name for each in run.marks] == ["decode", "Reader.read", "Reader.read ended", "decode ended"]
+    assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
+    with pytest.raises(TypeError, match="has no attribute 'missing'"):
+        measure(decoder.decode, 1, calls=["decoder:missing"])
+    with pytest.raises(ValueError, match="module:function, not 'decode'"):
+        measure(decoder.decode, 1, calls=["decode"])
+
+
+# --- the stack at the peak -----------------------------------------------------------------------------------------
+@pytest.mark.measured
+def test_the_stack_at_the_peak_ends_where_the_memory_was_taken():
+    def peaks():
+        small = np.ones(4 * MiB, np.uint8)
+        total = copies(small)
+        return total + len(take(8 * MiB))
+
+    def copies(small):
+        wide = small.astype(np.float64) + 1  # the peak
+        del small
+        return int(wide[0])
+
+    run = measure(peaks, stack=True, modules=["numpy"])
+    *_, outer, _, inner, line = run.stack.splitlines()
+    assert "in peaks" in outer and "in copies" in inner and line.endswith("# the peak")
+    assert "child.py" not in run.stack and "measure/inside.py" not in run.stack
+    assert measure(peaks).stack is None
+    assert compare({"twice": peaks}, repeat=2, stack=True).runs["twice"][1].stack
+
+
+# --- a script --------------------------------------------------------------------------------------------------
+SCRIPT = """
+import sys
+from helpers.measure import mark
+import numpy
+import beside
+
+def main():
+    data = bytearray(b"x") * (int(sys.argv[1]) << 20)
+    mark("taken")
+    return data
+
+if __name__ == "__main__":
+    data = main()
+    print("argument", sys.argv[1], "psutil" in sys.modules)
+    sys.exit(beside.status)
+"""
+
+
+def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
+    (tmp_path / "beside.py").write_text("status = 3")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "helpers.measure", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.measured
+def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
+    picture, kept = tmp_path / "run.png", tmp_path / "run.json"
+    done = run_script(tmp_path, "-o", picture, "--json", kept, tmp_path / "script.py", "32")
+    assert done.returncode == 3 and not done.stderr
+    assert done.stdout.startswith("argument 32 False\n") and "anonymous, at the end" in done.stdout
+    run = Recording.from_json(json.loads(kept.read_text()))
+    assert run.imported > 4 * MiB, "its numpy counts: no other was there before"
+    assert run.marks[0].name == "taken" and 32 * MiB < run.marks[0].anonymous <= run.peak.resident
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_script_that_fails_shows_its_own_lines(tmp_path: Path):
+    done = run_script(tmp_path, str(tmp_path / "script.py"), "many")
+    assert done.returncode == 1 and "ValueError: invalid literal" in done.stdout
+    assert "runpy" not in done.stdout and "helpers/measure" not in done.stdout
+    assert "there is no file" in run_script(tmp_path, "missing.py").stderr
+
+
+def test_a_script_that_is_interrupted_still_gives_its_table(tmp_path: Path):
+    (tmp_path / "forever.py").write_text("print('begun', flush=True)\nwhile True: pass")
+    command = [sys.executable, "-m", "helpers.measure", tmp_path / "forever.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        shown = process.stdout.read()
+    assert process.returncode == 1
+    assert "anonymous, peak" in shown and shown.endswith("It didn't end by itself: interrupted.\n")
