@@ -6,7 +6,7 @@ ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help env lab fresh hand-in clean distclean
+.PHONY: help env lab fresh hand-in wheel clean distclean
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
@@ -32,6 +32,9 @@ fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
 hand-in: env  ## one file to hand in, of your notebook and predictions: make hand-in LESSON=02
 	@$(BIN)/python -m helpers.teach.handing_in "$(LESSON)" --file "$(FILE)"
 
+wheel: env  ## %measure for a project of your own: a wheel in build/wheel, to install there with pip
+	cd wheel && ../$(BIN)/python -m hatchling build -t wheel -d ../build/wheel
+
 # Not .ipynb_checkpoints: they may hold a student's work. The folder for caches is used where this one lives in memory.
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zero-copy-measured
 MADE_HERE = build data/generated .pytest_cache .ruff_cache .hypothesis $(shell find helpers $(wildcard tests benchmarks) -name __pycache__)
@@ -44,7 +47,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock wheel
+.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -65,7 +68,7 @@ test-all: test test-slow  ## all tests, in a quarter of an hour
 test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py
 
-test-libraries: env  ## the unit tests with the newest libraries that pyproject.toml allows, and the lowest (ROWS=lowest: these)
+test-libraries: env  ## tests with the newest libraries, the lowest, and those that only readers have (ROWS=lowest: these)
 	$(BIN)/python tests/libraries.py $(ROWS)
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
@@ -111,6 +114,3 @@ IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock
 lock: env  ## requirements.lock, and requirements-class.lock with what a class needs on top of it, from pyproject.toml
 	$(COMPILE) --extra libraries --extra dev -o requirements.lock
 	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock
-
-wheel: env  ## %measure for a project of your own: a wheel in build/wheel, to install there with pip
-	cd wheel && ../$(BIN)/python -m hatchling build -t wheel -d ../build/wheel

@@ -1,5 +1,7 @@
-"""The unit tests with other versions of the libraries than requirements.lock has: once with the newest that
-pyproject.toml allows today, and once with the lowest, each in a fresh environment of its own in build/.
+"""Tests with other libraries than requirements.lock has, each row in a fresh environment of its own in build/.
+
+The unit tests with the newest versions that pyproject.toml allows today, and with the lowest. And the tests of what
+`where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those, and without any of them.
 
 Run it with `make test-libraries`. If a row is red, its last lines say which versions aren't the locked ones.
 """
@@ -15,31 +17,39 @@ from test_versions import UV, VERSIONS, run
 
 from helpers.folders import BUILD
 
-# Each row's Python, and how uv chooses versions. The newest are asked for anew: what uv remembers may be of yesterday.
-ROWS = {
-    "newest": (sys.executable, "--resolution=highest", "--refresh"),
-    "lowest": (VERSIONS[0], "--resolution=lowest-direct"),
-}
 # The tests without a marker. Not test_environment.py: it says that the locked is installed, and that the locked ruff
 # finds nothing.
 MARKERS = [line.partition(":")[0] for line in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
 UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--deselect=tests/test_environment.py",
               "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
+# Other people's libraries, and the tests that tell what is known of them. PyTorch is too large to be fetched each time.
+OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")
+ABOUT = ("holders", "holders_libraries", "torch_holders", "travel", "where", "where_libraries")
+ABOUT_LIBRARIES = ["-n2", *(f"tests/test_{name}.py" for name in ABOUT)]
+# Each row's Python; how uv chooses versions, and of what (the newest are asked for anew: what uv remembers may be of
+# yesterday); and what pytest runs.
+HIGHEST = ("--resolution=highest", "--refresh", "--extra=dev")
+ROWS = {
+    "newest": (sys.executable, (*HIGHEST, "--extra=libraries"), UNIT_TESTS),
+    "lowest": (VERSIONS[0], ("--resolution=lowest-direct", "--extra=dev", "--extra=libraries"), UNIT_TESTS),
+    "others": (sys.executable, (*HIGHEST, *OTHERS), ABOUT_LIBRARIES),
+    "none": (sys.executable, HIGHEST, ABOUT_LIBRARIES),
+}
 shown = partial(run, capture_output=False)
 
 
 def is_green(row: str) -> bool:
     """Makes the row's environment and runs the tests in it."""
-    version, *how = ROWS[row]
+    version, how, which = ROWS[row]
     folder = BUILD / row
     python = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
     shown(UV, "venv", "-q", "--clear", "--python", version, folder).check_returncode()
     for what in (
-        [*how, "-r", "pyproject.toml", "--extra=libraries", "--extra=dev"],
+        ["-r", "pyproject.toml", *how],
         ["--no-deps", "--no-build-isolation", "-e", "."],
     ):
         shown(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
-    tests = shown(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *UNIT_TESTS)
+    tests = shown(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *which)
     if tests.returncode:
         print(f"{row} is red. Its versions that requirements.lock doesn't have:", *differing(python), sep="\n")
     return not tests.returncode
