@@ -6,18 +6,21 @@ import sys
 from pathlib import Path
 
 import pytest
+import student_edition
 
-from helpers.folders import ROOT
+from helpers.whole import write_folder
 
 BIN = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an environment that has nothing but the wheel, and a module called helpers."""
+    """A folder with an environment that has nothing but the wheel, and a module called helpers. The wheel is made from
+    the students' edition."""
     folder = tmp_path_factory.mktemp("project")
+    write_folder(folder / "edition", student_edition.files())
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "dist"]
-    subprocess.run(build, cwd=ROOT / "wheel", check=True, capture_output=True)
+    subprocess.run(build, cwd=folder / "edition/wheel", check=True, capture_output=True)
     (wheel,) = (folder / "dist").iterdir()
     subprocess.run([BIN / "uv", "venv", "-q", "--python", sys.executable, folder / "env"], check=True)
     subprocess.run([BIN / "uv", "pip", "install", "-q", "--python", folder / "env", wheel], check=True)
