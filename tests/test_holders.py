@@ -443,6 +443,11 @@ def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: 
     assert named(held) == [("lesson.tree", "global")]
 
 
+def test_the_search_collects_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holders, "_of_object", lambda _: (f"collects: {gc.isenabled()}", None, [], []))
+    assert who_holds([]).summary == "collects: False" and gc.isenabled()
+
+
 def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
     exec("model = Model(); models = {'best': [model]}", lesson)
     alive = weakref.ref(lesson["model"])

@@ -161,7 +161,19 @@ def test_marks_do_nothing_elsewhere_and_their_number_is_limited():
             mark(f"number {number}")
 
     marks()
-    assert len(measure(marks).marks) == 1000
+    run = measure(marks)
+    assert 500 <= len(run.marks) < 1000 == run.marked / 5 and "of 5,000 marks were kept" in next(notes(run))
+
+
+def test_of_many_marks_the_highest_and_the_rare_are_kept():
+    def marks():
+        for number in range(5000):
+            taken = bytearray(b"x") * (4 * MiB) if number in (1234, 4000) else None
+            mark("rare" if number == 4000 else "often")
+            del taken
+
+    cells = dict(rows([measure(marks)]))
+    assert all(cells[f"“{name}”"].startswith("4") for name in ("rare", "often")), cells
 
 
 def test_of_marks_of_one_name_the_table_has_the_highest():
@@ -207,6 +219,19 @@ def test_the_stack_at_the_peak_ends_where_the_memory_was_taken():
     assert "child.py" not in run.stack and "measure/inside.py" not in run.stack
     assert measure(peaks).stack is None
     assert compare({"twice": peaks}, repeat=2, stack=True).runs["twice"][1].stack
+
+
+def test_the_stack_of_what_raises_and_of_what_has_threads():
+    def threads():
+        import threading
+
+        thread = threading.Thread(target=lambda: bytearray(b"x") * (16 * MiB))
+        thread.start()
+        thread.join()
+        raise OSError
+
+    run = measure(threads, stack=True)
+    assert run.ended == "raised" and "2 threads ran then" in run.stack
 
 
 # --- a script --------------------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
     for key, meter in METERS.items():
         if key != "heap" or runs[0].heap_peak is not None:
             made.append((meter.title, *(in_words(meter.read(run), meter.unit) for run in runs)))
-        if key in ("anonymous", "file", "shared"):
-            stayed = (_at_the_end(run, run.left.get(key)) for run in runs)
+        if key in ("anonymous", "file", "shared") or (key == "heap" and runs[0].heap_peak is not None):
+            stayed = (_at_the_end(run, run.heap_left if key == "heap" else run.left.get(key)) for run in runs)
             made.append((meter.title.replace("peak", "at the end"), *stayed))
         if key == "resident":
             made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
@@ -53,6 +53,8 @@ def notes(run: Recording) -> Iterator[str]:
             f"The peak was too short for the sampler: its highest sample is {seen} resident, and the kernel's "
             f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
         )
+    if run.marked > len(run.marks):
+        yield f"{len(run.marks):,} of {run.marked:,} marks were kept, the highest of each name among them."
     if (run.imported or 0) >= MiB:
         size, names = in_words(run.imported, "bytes"), ",".join(run.imports)
         before = f" With `--modules {names}` they are there before." if names else ""

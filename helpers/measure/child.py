@@ -244,8 +244,10 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
 
     def note(name):
-        if len(marked) < MOST_MARKS:
-            marked.append((str(name)[:LONGEST_NAME], clock(), read.sizes(*KINDS)))
+        report["marked"] = report.get("marked", 0) + 1
+        marked.append((str(name)[:LONGEST_NAME], clock(), read.sizes(*KINDS)))
+        if len(marked) >= MOST_MARKS:
+            marked[:] = inside.fewer(marked)
 
     marks.note, kinds = note, read.sizes(*KINDS)
     before, began = read.all(and_themselves=True), clock()
@@ -273,7 +275,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     if resident_before:
         report["high_water"] = max(0, sum(read.sizes(b"VmHWM")) - sum(resident_before))
     if options["heap"]:
-        report["heap_peak"] = max(0, tracemalloc.get_traced_memory()[1] - heap_before)
+        left, peak = tracemalloc.get_traced_memory()
+        report["heap_left"], report["heap_peak"] = left - heap_before, max(0, peak - heap_before)
         tracemalloc.stop()
     imports.stop()
     marks.note = None

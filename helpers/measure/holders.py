@@ -3,6 +3,7 @@
 While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an array's memory stays.
 """
 
+import gc
 import mmap
 import os
 import sys
@@ -88,14 +89,17 @@ def who_holds(x: Any) -> Holding:
 
     A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5.
     """
-    if is_a(x, str) or hasattr(type(x), "__fspath__"):
-        if not (path := os.fsdecode(x)):
-            raise ValueError("'' is no path; write the path of a file")
-        summary, mapped, chains, notes = _of_file(os.path.realpath(path))
-    elif is_a(x, (type(None), int, float, complex)):
+    if is_a(x, (type(None), int, float, complex)):
         raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
-    else:
-        summary, mapped, chains, notes = _of_object(x)
+    is_path, collects = is_a(x, str) or hasattr(type(x), "__fspath__"), gc.isenabled()
+    if is_path and not os.fsdecode(x):
+        raise ValueError("'' is no path; write the path of a file")
+    gc.disable()  # the search makes many objects, and a collection would let go of what is looked for
+    try:
+        summary, mapped, chains, notes = _of_file(os.path.realpath(os.fsdecode(x))) if is_path else _of_object(x)
+    finally:
+        if collects:
+            gc.enable()
     if more := len(chains[MOST_ROWS:]):
         notes.append(f"Not shown: {more:,} more rows")
     return Holding(summary, mapped, tuple(chains[:MOST_ROWS]), tuple(notes))
@@ -165,8 +169,6 @@ def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
         file.spans = _beside_the_name(roots, target)
     if file.regions or file.regions is None or file.descriptors:
         chains, held = _chains(file, roots)
-    if not chains:
-        file = File(target)  # the search may have set off the collector, which may have let go of the file
     unclaimed, is_open = _descriptors(file, held)
     if not unclaimed:
         chains = [chain for chain in chains if PERHAPS not in chain.what]
@@ -185,6 +187,8 @@ def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
         unseen += [f"processes that this user may not look into: {hidden}"] * bool(hidden)
     deleted = target + maps.DELETED in (region.path for region in file.regions or ())
     said += " (a file of this name, since deleted or replaced)" * (deleted or any(file.descriptors.values()))
+    if not (mapped or is_open or os.path.lexists(target)):
+        notes = [f"There is no file {target}"]
     return os.path.basename(target) + said, mapped, chains + unclaimed, notes + [f"Not seen: {one}" for one in unseen]
 
 

@@ -48,6 +48,15 @@ def mark_calls(place: str, mark) -> None:
         names.update({key: called for key, value in names.items() if value is function})
 
 
+def fewer(marks: list) -> list:
+    """Every second mark, and of each name the one with the most memory, if these aren't nearly all."""
+    most = {}
+    for name, _, sizes in marks:
+        most[name] = max(most.get(name, 0), sum(sizes))
+    kept = [mark for number, mark in enumerate(marks) if number % 2 or sum(mark[2]) == most[mark[0]]]
+    return kept if len(kept) < 0.9 * len(marks) else marks[1::2]
+
+
 class Imports:
     """Adds up what resident memory grows by while modules are imported, until `stop`. `resident()` tells it, in bytes.
 
@@ -92,7 +101,7 @@ class Stack:
 
     def __init__(self, clock, high_water):
         self.clock, self.high_water = clock, high_water
-        self.highest, self.due, self.lines = high_water(), 0.0, []
+        self.highest, self.due, self.lines, self.threads = high_water(), 0.0, [], 1
 
     def trace(self, frame, event, arg):
         line, caller = frame.f_lineno, frame.f_back
@@ -111,7 +120,7 @@ class Stack:
     def look(self, frame, line: int) -> None:
         began, high = self.clock(), self.high_water()
         if high > self.highest:
-            self.highest, self.lines = high, []
+            self.highest, self.lines, self.threads = high, [], len(sys._current_frames())
             while frame:
                 self.lines.insert(0, (frame.f_code.co_filename, line, frame.f_code.co_name))
                 frame = frame.f_back
@@ -122,4 +131,5 @@ class Stack:
     def text(self, *without: str) -> str:
         """As in a traceback, without the frames of these files."""
         lines = (traceback.FrameSummary(*line) for line in self.lines if line[0] not in without)
-        return "".join(traceback.format_list(lines))
+        others = f"  {self.threads} threads ran then: another may have taken it\n" * (self.threads > 1)
+        return "".join(traceback.format_list(lines)) + others

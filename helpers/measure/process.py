@@ -33,8 +33,8 @@ MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
-    "began": float, "finished": float, "high_water": int, "heap_peak": int,
-    "imported": int, "imports": list, "marks": list, "stack": str,
+    "began": float, "finished": float, "high_water": int, "heap_peak": int, "heap_left": int,
+    "imported": int, "imports": list, "marks": list, "marked": int, "stack": str,
 }  # fmt: skip
 
 

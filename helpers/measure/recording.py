@@ -111,10 +111,12 @@ class Recording:
     high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
     imported      bytes: what resident memory grew by while the function imported modules: code, mostly
     imports       the modules that took a tenth of that or more, the largest first
-    marks         what `mark` marked, in the order of time
+    marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest of each name
+    marked        how many marks there were
     stack         text: the Python stack when resident memory was highest, in a separate run (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
+    heap_left     bytes: what was left on the heap when that ended, what it returned included
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
@@ -132,6 +134,7 @@ class Recording:
     high_water: int | None = None
     virtual_peak: int | None = None
     heap_peak: int | None = None
+    heap_left: int | None = None
     faults: Faults = field(default_factory=Faults)
     switches: Switches = field(default_factory=Switches)
     io: IO = field(default_factory=IO)
@@ -144,6 +147,7 @@ class Recording:
     imported: int | None = None
     imports: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
+    marked: int = 0
     stack: str | None = None
 
     @property
@@ -164,7 +168,11 @@ class Recording:
 
     @property
     def peak(self) -> Peak:
-        kinds = {kind: _highest(getattr(self, kind)) for kind in ("anonymous", "file", "shared")}
+        def highest(kind: str) -> int | None:  # a mark may fall on a peak between two samples
+            marked = [getattr(mark, kind) or 0 for mark in self.marks]
+            return None if (seen := _highest(getattr(self, kind))) is None else max(seen, *marked, 0)
+
+        kinds = {kind: highest(kind) for kind in ("anonymous", "file", "shared")}
         return Peak(**kinds, resident=max(_highest(self.resident), self.high_water or 0))
 
     @property

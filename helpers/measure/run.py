@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
 LONGEST_WAIT_S = 0.1  # between two checks that the process is alive, when samples are rarer
+TRACED = {"heap": ("heap_peak", "heap_left"), "stack": ("stack",)}  # what each traced run gives
 SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
 KINDS = ("anonymous", "file", "shared", "resident")
 
@@ -131,11 +133,12 @@ def measured(
     run = _Watch(label, payload, options).recording(machine)
     more = options.limit and 4 * options.limit + 64 * MiB
     slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-    for found in ["heap_peak"] * heap + ["stack"] * stack:
-        if run.ended == "returned":
+    for traced in ["heap"] * heap + ["stack"] * stack:
+        if run.ended in ("returned", "raised"):
             before()
-            again = _Watch(label, payload, slow, found).process
-            run = replace(run, **{found: again.mail.message.get(found) if again.ended == "returned" else None})
+            again = _Watch(label, payload, slow, traced).process
+            if again.ended == run.ended:
+                run = replace(run, **{found: again.mail.message.get(found) for found in TRACED[traced]})
     return run
 
 
@@ -175,7 +178,7 @@ def compare(
                 traced = {"heap": heap and first, "stack": stack and first}
                 run = measured(function, args, chosen, name=name, before=prepare, **traced)
                 if not first:
-                    run = replace(run, heap_peak=runs[name][0].heap_peak, stack=runs[name][0].stack)
+                    run = replace(run, **{found: getattr(runs[name][0], found) for found in chain(*TRACED.values())})
                 if check and run.ended == "returned" and not check(*args):
                     raise ValueError(f"{name} did not do its work: the check after its run failed")
                 runs[name].append(run)
@@ -222,7 +225,7 @@ class _Watch:
                 at_end.callback(show, printed)
             process.start(printed if options.printed is None or traced else options.printed, at_end, options.command)
             how = {"modules": tuple(options.modules), "calls": tuple(options.calls), "warm": options.warm}
-            process.send(payload, **how, heap=traced == "heap_peak", stack=traced == "stack")
+            process.send(payload, **how, heap=traced == "heap", stack=traced == "stack")
             process.greet(label, options.timeout if options.warm else 0)
             self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
             at_end.callback(self.memory.close)
@@ -325,6 +328,7 @@ class _Watch:
             imported=message.get("imported"),
             imports=tuple(message.get("imports", ())),
             marks=tuple(Mark(*mark) for mark in message.get("marks", ())),
+            marked=message.get("marked", 0),
             virtual_peak=max(0, max(virtual)) if virtual else None,
             ended=self.process.ended,
             error=self.process.error or refused,

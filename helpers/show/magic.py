@@ -85,10 +85,10 @@ class Measuring(Magics):
 
         It returns the value of the last expression, if that can come back; what a cell assigns doesn't come back.
         Open files, mappings and locks can't be carried there: pass paths. Imports in the cell count, those of the
-        notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and nothing
-        else. Interrupting ends them all.
+        notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and once
+        they have ended, their calls and bytes. Interrupting ends them all.
 
-        `mark("decoded")`, from helpers.measure, marks a moment inside, which the picture and the table then show.
+        `mark("decoded")`, from this package's `measure`, marks a moment inside: the picture and the table show it.
         """
         words = arg_split(line, strict=False)
         options = Measuring.measure.parser.parse_args(words)
