@@ -1,6 +1,7 @@
 """What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -216,9 +217,23 @@ def test_the_stack_at_the_peak_ends_where_the_memory_was_taken():
     run = measure(peaks, stack=True, modules=["numpy"])
     *_, outer, _, inner, line = run.stack.splitlines()
     assert "in peaks" in outer and "in copies" in inner and line.endswith("# the peak")
-    assert "child.py" not in run.stack and "measure/inside.py" not in run.stack
+    assert " of 3" in run.stack.splitlines()[0] and "child.py" not in run.stack and "measure/" not in run.stack
     assert measure(peaks).stack is None
     assert compare({"twice": peaks}, repeat=2, stack=True).runs["twice"][1].stack
+
+
+def test_many_small_steps_of_one_line_are_its_own():
+    def steps():
+        from helpers.measure import where
+
+        kept = []
+        for _ in range(300):
+            kept.append(bytearray(b"x") * 200_000)  # the line
+        where(kept[0])
+        return len(bytearray(b"x") * (6 * MiB))
+
+    run = measure(steps, stack=True)
+    assert run.stack.splitlines()[2].endswith("# the line") and "where(" not in run.stack
 
 
 def test_the_stack_of_what_raises_and_of_what_has_threads():
@@ -231,7 +246,7 @@ def test_the_stack_of_what_raises_and_of_what_has_threads():
         raise OSError
 
     run = measure(threads, stack=True)
-    assert run.ended == "raised" and "2 threads ran then" in run.stack
+    assert run.ended == "raised" and "2 threads ran" in run.stack
 
 
 # --- a script --------------------------------------------------------------------------------------------------
@@ -263,9 +278,12 @@ def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
 @pytest.mark.measured
 def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     picture, kept = tmp_path / "run.png", tmp_path / "run.json"
-    done = run_script(tmp_path, "-o", picture, "--json", kept, tmp_path / "script.py", "32")
+    done = run_script(tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32")
     assert done.returncode == 3 and not done.stderr
-    assert done.stdout.startswith("argument 32 False\n") and "anonymous, at the end" in done.stdout
+    assert done.stdout.startswith("argument 32 False\n") and "heap, at the end" in done.stdout
+    assert re.search(r" MiB:\n  File .*script.py\", line 12, in <module>\n    data = main\(\)", done.stdout), (
+        done.stdout
+    )
     run = Recording.from_json(json.loads(kept.read_text()))
     assert run.imported > 4 * MiB, "its numpy counts: no other was there before"
     assert run.marks[0].name == "taken" and 32 * MiB < run.marks[0].anonymous <= run.peak.resident

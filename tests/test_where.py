@@ -46,7 +46,7 @@ def test_the_layout_and_the_gaps_are_told(view, layout: str, extent: str):
 
 
 def test_references_and_long_strings_lie_elsewhere():
-    assert where(np.array([[], {}], object)).note == "references: the objects lie all over the heap"
+    assert where(np.array([[], {}], object)).note == "2 references to 2 objects, which lie all over the heap"
     assert "over 15 bytes" in repr(where(np.array(["a" * 20], np.dtypes.StringDType())))
     assert "note" not in repr(where(A))
 

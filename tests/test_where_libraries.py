@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helpers.measure import where
-from helpers.units import MiB
+from helpers.units import MiB, in_words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the memory")
 N = 100_000
@@ -63,6 +63,9 @@ def test_arrays_of_pandas_own_show_what_they_keep():
     assert any(name.startswith("kind, categories") for name in parts)
     assert parts["masked, data"].address == frame["masked"].array._data.ctypes.data
     assert "references" in parts["any"].note
+    keyed = pd.Series(range(N), index=np.random.default_rng(0).permutation(N))
+    assert "index, lookup table" not in where(keyed) and keyed.loc[7] is not None
+    assert where(keyed)["index, lookup table"].startswith(in_words(keyed.index._engine.sizeof(deep=True), "bytes"))
     index = pd.Index(pd.Series(np.arange(5.0)))
     assert "copy-on-write" not in where(index).note and "copy-on-write" in where(pd.Index(index, name="x")).note
     assert not any(part.startswith("not known") for part in parts.values() if isinstance(part, str))

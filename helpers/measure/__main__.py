@@ -47,7 +47,12 @@ def main() -> int:
     add("-i", "--interval", type=float, default=0.01, help="seconds between two samples, 0.01 if not given")
     add("-t", "--timeout", type=float, default=float("inf"), help="seconds until it is stopped; no limit if not given")
     add("--modules", default="", help="modules to import before, so that they don't count: --modules numpy,pandas")
-    add("--stack", action="store_true", help="run it once more, traced, for the Python stack at the peak")
+    add("--stack", action="store_true", help="run it once more, traced, for the Python stacks that took the memory")
+    add(
+        "--heap",
+        action="store_true",
+        help="run it once more, under tracemalloc, for the heap at its peak and at the end",
+    )
     add("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
     add("script", help="a Python file")
     add("arguments", nargs=argparse.REMAINDER, help="its own arguments")
@@ -68,7 +73,7 @@ def main() -> int:
             printed=sys.stdout.fileno(),
             stop=lambda: asked_to_stop[0] if asked_to_stop else None,
         )
-        run = measured(as_main, arguments, how, stack=options.stack, name=name)
+        run = measured(as_main, arguments, how, heap=options.heap, stack=options.stack, name=name)
     except (TypeError, ValueError, TimeoutError) as error:
         parser.error(str(error))
     tell(run, options)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from ..units import MiB, in_words
 from .recording import METERS, Mark, Recording
 from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
-STACK = "The Python stack when resident memory was at its highest, in a run of its own:\n"
+STACK = "What resident memory rose by on the way to its highest, and the Python stack then, in a run of its own:\n"
 NO_STACK = "  not known: a run did not return, or this system keeps no high-water mark"
 MOST_MARKS = 20
 
@@ -24,7 +26,9 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
         if key == "resident":
             made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
     names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
-    return made + [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
+    made += [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
+    more = len(names) - MOST_MARKS
+    return made + [(f"… and {more:,} more names", *([NONE] * len(runs)))] * (more > 0)
 
 
 def _at_the_end(run: Recording, size: int | None) -> str:
@@ -36,6 +40,14 @@ def _at(name: str, run: Recording) -> str:
     marks = sorted((mark for mark in run.marks if mark.name == name), key=lambda mark: mark.resident)
     several = f" (the highest of {len(marks):,})" if len(marks) > 1 else ""
     return at(marks[-1]) + several if marks else NONE
+
+
+def _beside(run: Recording, mark: Mark) -> bool:
+    """Was the curve far above this mark, in the samples before it and after it?"""
+    if run.anonymous is None or mark.anonymous is None:
+        return False
+    place = int(np.searchsorted(run.times, mark.time))
+    return min(run.anonymous[max(0, place - 1) : place + 1], default=0) > 1.25 * mark.anonymous + 8 * MiB
 
 
 def at(mark: Mark) -> str:
@@ -53,6 +65,8 @@ def notes(run: Recording) -> Iterator[str]:
             f"The peak was too short for the sampler: its highest sample is {seen} resident, and the kernel's "
             f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
         )
+    if any(_beside(run, mark) for mark in run.marks):
+        yield "Marks have the memory of the process itself; the curve adds that of processes that it started."
     if run.marked > len(run.marks):
         yield f"{len(run.marks):,} of {run.marked:,} marks were kept, the highest of each name among them."
     if (run.imported or 0) >= MiB:

@@ -286,7 +286,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     if options["stack"]:
         threading.settrace(None)
         if kinds:
-            report["stack"] = stack.text(__file__, inside.__file__) or "  none: resident memory did not grow"
+            report["stack"] = stack.text() or "  none: resident memory did not grow"
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     return report | {"began": began, "finished": finished, "counters": counted}, value
 

@@ -1,5 +1,5 @@
-"""What only the measured process can see of itself: marks, calls, imports, and its Python stack at the peak. child.py
-loads this file by path: it imports nothing of the package."""
+"""What only the measured process can see of itself: marks, calls, imports, and the Python stacks under which it grew.
+child.py loads this file by path: it imports nothing of the package."""
 
 import builtins
 import functools
@@ -10,6 +10,9 @@ import traceback
 from types import ModuleType
 
 __builtins__ = vars(builtins).copy()  # as in child.py
+HERE = os.path.dirname(__file__)
+BELOW = (__file__, *(os.path.join(HERE, name) for name in ("child.py", "__main__.py")))  # the measured program
+MOST_STACKS = 1000
 FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file out of tracebacks
 
 
@@ -93,7 +96,7 @@ class Imports:
 
 
 class Stack:
-    """The Python stack when `high_water()`, bytes, last rose. `trace` is for sys.settrace.
+    """The Python stacks under which `high_water()`, bytes, rose. `trace` is for sys.settrace.
 
     What has been taken since the last look belongs to the line that has just ended. A look takes some 20 µs, so there
     is none for four times as long after it.
@@ -101,7 +104,7 @@ class Stack:
 
     def __init__(self, clock, high_water):
         self.clock, self.high_water = clock, high_water
-        self.highest, self.due, self.lines, self.threads = high_water(), 0.0, [], 1
+        self.highest, self.due, self.rises, self.threads = high_water(), 0.0, {}, 1
 
     def trace(self, frame, event, arg):
         line, caller = frame.f_lineno, frame.f_back
@@ -120,16 +123,28 @@ class Stack:
     def look(self, frame, line: int) -> None:
         began, high = self.clock(), self.high_water()
         if high > self.highest:
-            self.highest, self.lines, self.threads = high, [], len(sys._current_frames())
+            lines = []
             while frame:
-                self.lines.insert(0, (frame.f_code.co_filename, line, frame.f_code.co_name))
+                lines.insert(0, (frame.f_code.co_filename, line, frame.f_code.co_name))
                 frame = frame.f_back
                 line = frame and frame.f_lineno
+            lines = tuple(line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen "))
+            if not any(file.startswith(HERE) for file, _, _ in lines):  # not `where` and the like
+                self.rises[lines] = self.rises.get(lines, 0) + high - self.highest
+            self.highest, self.threads = high, max(self.threads, len(sys._current_frames()))
+            if len(self.rises) > MOST_STACKS:
+                self.rises = {lines: self.rises[lines] for lines in self.largest(MOST_STACKS // 2)}
         now = self.clock()
         self.due = now + 4 * (now - began)
 
-    def text(self, *without: str) -> str:
-        """As in a traceback, without the frames of these files."""
-        lines = (traceback.FrameSummary(*line) for line in self.lines if line[0] not in without)
-        others = f"  {self.threads} threads ran then: another may have taken it\n" * (self.threads > 1)
-        return "".join(traceback.format_list(lines)) + others
+    def largest(self, number: int) -> list[tuple]:
+        return sorted(self.rises, key=self.rises.get, reverse=True)[:number]
+
+    def text(self) -> str:
+        """What was taken under each of the largest, three at most, and the stack, as in a traceback."""
+        total, said = sum(self.rises.values()) / 2**20, ""
+        for lines in self.largest(3):
+            if (rise := self.rises[lines] / 2**20) >= total / 5:
+                frames = traceback.format_list([traceback.FrameSummary(*line) for line in lines])
+                said += f"  {rise:.3g} of {total:.3g} MiB:\n{''.join(frames)}"
+        return said + f"  {self.threads} threads ran: another may have taken it\n" * (said and self.threads > 1)

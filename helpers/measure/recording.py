@@ -113,7 +113,7 @@ class Recording:
     imports       the modules that took a tenth of that or more, the largest first
     marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest of each name
     marked        how many marks there were
-    stack         text: the Python stack when resident memory was highest, in a separate run (`stack=True`)
+    stack         text: the Python stacks under which resident memory rose, in a separate run (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     heap_left     bytes: what was left on the heap when that ended, what it returned included

@@ -46,12 +46,12 @@ def measure(
     tuple, dict, numpy's scalars and arrays without objects. For anything else, `value` is None and `error` says why. If
     it returns a coroutine, that runs, and its result comes back.
 
-    On Linux, anonymous and shared memory of processes that the function starts count too, each page once; file-backed
-    memory, faults, times and I/O are those of its own process. Everything it started ends with it.
+    On Linux, anonymous and shared memory of processes that the function starts count too, each page once, and the I/O
+    of those that have ended; file-backed memory, faults and times are of its own process. What it started ends with it.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    stack         run it again in a process of its own, slowed down by a trace function, for the Python `stack` at the
-                  moment when resident memory was highest (None where the kernel doesn't tell, or if that run failed)
+    stack         run it again in a process of its own, slowed down by a trace function, for the Python stacks under
+                  which resident memory rose: `stack` (None where the kernel doesn't tell, or if that run failed)
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and

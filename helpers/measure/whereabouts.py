@@ -17,7 +17,8 @@ from .pages import PageMap, extent, page_map
 from .tables import NONE, Tabled
 
 MOST = 100  # parts that are looked at: a table can have thousands of columns
-ELSEWHERE = {"O": "references: the objects lie all over the heap", "T": "strings of over 15 bytes lie elsewhere"}
+MOST_COUNTED = 1_000_000  # references
+STRINGS = "strings of over 15 bytes lie elsewhere"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,7 +173,10 @@ def of_buffer(x: Any) -> Whereabouts:
     array = x if isinstance(x, np.ndarray) else memoryview(x)
     owners = tuple((type(owner).__name__, _role(owner)) for owner in way_to_owner(x))
     kind, writable = (array.dtype.kind, array.flags.writeable) if array is x else ("", not array.readonly)
-    told = {"nbytes": array.nbytes, "layout": layout(array), "note": ELSEWHERE.get(kind, "")}
+    told = {"nbytes": array.nbytes, "layout": layout(array), "note": STRINGS * (kind == "T")}
+    if kind == "O":
+        distinct = f"{len(set(map(id, array.flat))):,} " * (array.size <= MOST_COUNTED)
+        told["note"] = f"{array.size:,} references to {distinct}objects, which lie all over the heap"
     return at(address, size, owners, writable, mapping_under(x) is not None, **told)
 
 

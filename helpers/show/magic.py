@@ -74,7 +74,7 @@ class Measuring(Magics):
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
     @argument("-c", "--include-children", action="store_true", help="not needed: their own memory always counts")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
-    @argument("--stack", action="store_true", help="run it once more, traced, for the Python stack at the peak")
+    @argument("--stack", action="store_true", help="run it once more, traced, for the Python stacks that took memory")
     @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
     @argument("--modules", type=names, default=[], help="modules to import before: --modules pandas,pyarrow")
     @argument("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")

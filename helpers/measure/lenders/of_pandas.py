@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ...owners import own_dict
+from ...units import in_words
 
 SEEN = "copy-on-write: another frame, series or index sees it too"
 INSIDE = {"_ndarray": "", "_data": "data", "_mask": "mask", "_pa_array": "", "_left": "left", "_right": "right",
@@ -23,8 +24,11 @@ def Series(x) -> list[tuple]:
     return [("values", block.values, block.refs.has_reference() and SEEN), ("index", x.index)]
 
 
-def Index(x) -> list[tuple]:
-    return [("", x._data, x._references and x._references.has_reference() and SEEN)]
+def Index(x) -> Iterator[tuple]:
+    yield "", x._data, x._references and x._references.has_reference() and SEEN
+    table = x._cache.get("_engine")
+    if table is not None and (size := table.sizeof(deep=True)):
+        yield "lookup table", f"{in_words(size, 'bytes')}, made by the first lookup of a label"
 
 
 def RangeIndex(x) -> list[tuple]:
