@@ -281,7 +281,7 @@ def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     done = run_script(tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32")
     assert done.returncode == 3 and not done.stderr
     assert done.stdout.startswith("argument 32 False\n") and "heap, at the end" in done.stdout
-    assert re.search(r" MiB:\n  File .*script.py\", line \\d+, in <module>\n    data = main\(\)", done.stdout), (
+    assert re.search(r" MiB:\n  File .*script.py\", line \d+, in <module>\n    data = main\(\)", done.stdout), (
         done.stdout
     )
     run = Recording.from_json(json.loads(kept.read_text()))
