@@ -33,8 +33,8 @@ SOME_WEIGHTS = (
     Weights("weights whose sum is 1.000003", (1000,), 1.000003, writable=False),
     Weights("every other column of a matrix, with the sum 1", (40, 50), 1.0, every=2, writable=False),
     Weights("weights whose sum is 0.9993", (1000,), 0.9993, "float64"),
-    Weights("weights whose sum is 0.999992", (1000,), 0.999992, "float64", writable=False),
-    Weights("weights whose sum is 1.00003", (1000,), 1.00003, "float64"),
+    Weights("weights whose sum is 0.9999901", (1000,), 0.9999901, "float64", writable=False),
+    Weights("weights whose sum is 1.000011", (1000,), 1.000011, "float64"),
 )
 
 
@@ -129,7 +129,7 @@ def must_be_normalised(told: dict, kind: Weights, weights: np.ndarray) -> None:
         if counts_as_1:
             why = f"you returned another array. A sum no further from 1 than {CLOSE:.5f} counts as 1: check first."
             raise NotYet("needless-copy", f"{begin} {why}")
-        raise NotYet("not-done", f"{begin} you returned them unchanged, but {kind.total:g} doesn't count as 1.")
+        raise NotYet("not-done", f"{begin} you returned them unchanged, but {kind.total:.7g} doesn't count as 1.")
     if told["same"] and told["owned"]:
         why = "your Cow owns the caller's array, and `to_mut()` would write to it. Lend it with `Cow.borrowed`."
         raise NotYet("owned-by-the-caller", f"{begin} {why}")
