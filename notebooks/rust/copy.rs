@@ -55,7 +55,8 @@ fn mapping(from: &Path, to: &Path) -> io::Result<()> {
     if at as isize == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: n bytes are mapped at `at`, and nobody cuts the file short meanwhile.
+    // SAFETY: n bytes are mapped at `at`, and nobody cuts the file short, or changes
+    // it, meanwhile.
     let bytes = unsafe { slice::from_raw_parts(at, n) };
     let written = File::create(to)?.write_all(bytes);
     unsafe { munmap(at, n) };

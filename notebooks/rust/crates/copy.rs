@@ -67,7 +67,7 @@ fn on_tokio(
 fn by_memmap2(from: &Path, to: &Path) -> io::Result<Held> {
     // SAFETY: nobody cuts the file short, or changes it, while it is mapped.
     let mapping = unsafe { Mmap::map(&File::open(from)?)? };
-    File::create(to)?.write_all(&mapping)?; // a Mmap can be read like a &[u8]
+    File::create(to)?.write_all(&mapping)?; // an Mmap can be read like a &[u8]
     Ok(Held::Mapping(mapping))
 }
 

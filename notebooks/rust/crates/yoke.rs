@@ -13,7 +13,7 @@ use yoke::Yoke;
 use zero_copy::{about, counting, ended, words, Own};
 
 // part: text
-/// 'static is a stand-in: `get` returns a Cow<'a, str>, where 'a is the time for
+/// 'static is a stand-in: `get` lends a &'a Cow<'a, str>, where 'a is the time for
 /// which the yoke is lent.
 type Text = Yoke<Cow<'static, str>, Rc<[u8]>>;
 
