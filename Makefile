@@ -22,9 +22,11 @@ $(MADE):
 NO_DISPLAY := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),,--no-browser)
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 WORK := $(or $(ZERO_COPY_WORK),my_lessons)
+# JupyterLab's terminals inherit what Jupyter has: with the PYTHON=… of this `make`, each `make` typed there would start
+# by removing the environment.
 lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them
 	$(BIN)/python -m helpers.teach.work
-	$(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
+	unset MAKEFLAGS MAKELEVEL; $(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
 	@$(BIN)/python -m helpers.teach.work --fresh "$(LESSON)"

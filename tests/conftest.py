@@ -212,7 +212,7 @@ def address(home: Path, environment: dict[str, str]) -> Iterator[str]:
     """JupyterLab with the options of `make lab`, on a free port."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (options,) = re.findall(
-        r'^\t\$\(BIN\)/jupyter lab --notebook-dir="\$\(WORK\)" (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$',
+        r'^\t.*\$\(BIN\)/jupyter lab --notebook-dir="\$\(WORK\)" (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$',
         makefile,
         re.M,
     )
