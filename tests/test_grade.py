@@ -203,3 +203,19 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_pa
     grade(folder, out, timeout=1.5)
     found = rows(out)
     assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")
+
+
+def test_of_an_nbgrader_course_only_what_was_submitted_is_graded(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its folder also holds the grades, those of the last time and class.toml, which are nobody's hand-in."""
+    course = tmp_path / "course"
+    (course / "submitted" / "ada").mkdir(parents=True)
+    (collected(ada=RIGHT) / "ada").rename(course / "submitted" / "ada" / "02_copy_a_big_file")
+    monkeypatch.setattr(grading, "put_scores", lambda *_: "")
+    monkeypatch.setattr(sys, "argv", ["grade", "--nbgrader", str(course), "--trust"])
+    for _ in range(2):
+        grading.main()
+        with store(course / "grades") as known:
+            assert [hand_in.student for hand_in in known.hand_ins()] == ["ada"]
+    assert rows(course / "grades")["ada", "02.report"].outcome == "right"

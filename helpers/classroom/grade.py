@@ -30,7 +30,7 @@ from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
 from .report import summary
 from .store import Row, Store, store
-from .submissions import CannotBeGraded, Submission, submissions
+from .submissions import SUBMITTED, CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
@@ -185,11 +185,11 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=judge.TIMEOUT, help="seconds for a function (%(default).0f)")
     options = parser.parse_args()
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
-    collected, its_grades = options.collected or options.nbgrader, options.nbgrader and options.nbgrader / "grades"
-    if not collected:
+    if not options.collected and not options.nbgrader:
         sys.exit("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/")
     try:
-        out = options.out or its_grades or GRADES
+        collected = options.collected or options.nbgrader / SUBMITTED  # not all of the course: our grades are in it
+        out = options.out or (options.nbgrader / "grades" if options.nbgrader else GRADES)
         grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
     except NotReady as error:
         sys.exit(f"Graded, but nbgrader's gradebook has not changed. {error}")
