@@ -58,6 +58,7 @@ USAGE = {  # the fields of getrusage(2)
     "user": "ru_utime", "system": "ru_stime", "minor": "ru_minflt", "major": "ru_majflt",
     "voluntary": "ru_nvcsw", "involuntary": "ru_nivcsw",
 }  # fmt: skip
+NOT_MARKED = "can't mark the calls of"
 LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
 MOST_MARKS, LONGEST_NAME, KINDS = 1000, 100, (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
 HIGH = 4096  # the function may close all file descriptors below this
@@ -130,7 +131,10 @@ def main() -> None:
             except BaseException:  # whatever needs the module meets the error there
                 continue
         for place in options["calls"]:
-            inside.mark_calls(place, marks.mark)
+            try:
+                inside.mark_calls(place, marks.mark)
+            except Exception as error:
+                raise TypeError(f"{NOT_MARKED} {place}: {text_of(error)}") from None
         this = sys.modules["__main__"]  # noqa: F841  its functions go on
         sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
@@ -288,6 +292,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         if kinds:
             report["stack"] = stack.text() or "  none: resident memory did not grow"
     counted = {name: after[name] - number for name, number in before.items() if name in after}
+    if "syscr" in counted:
+        counted["syscr"] -= report.get("marked", 0)  # each mark is a reading
     return report | {"began": began, "finished": finished, "counters": counted}, value
 
 

@@ -21,7 +21,7 @@ import psutil
 
 from ..units import KiB, MiB
 from . import marks
-from .child import LOST, shortened
+from .child import LOST, NOT_MARKED, shortened
 from .parcel import receive, unpacked
 from .travel import dump
 
@@ -101,6 +101,8 @@ class Process:
 
     def not_loaded(self, label: str) -> TypeError:
         reason = self.mail.message.get("error", "the interpreter ended meanwhile")
+        if NOT_MARKED in reason:
+            return TypeError(reason.removeprefix("TypeError: "))
         return TypeError(
             f"{label} could not be loaded in a fresh interpreter: {reason}. What it imports must be "
             "importable there, and what it uses from the notebook must be picklable"
