@@ -236,15 +236,16 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]],
 def _news(path: Path) -> tuple[str, str] | None:
     """The heading and the text, as HTML, of the newest section of the list of changes, if there is one."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = re.search(r"^## ([^\n]+)\n(.*?\S.*?)(?=^## |\Z)", text, re.M | re.S)
+    sections = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    found = next(((heading, news) for heading, news in sections if news.strip()), None)
     if not found:
         return None
-    tree = BeautifulSoup(markdown(new_markdown_cell(found[2])), "html.parser")
+    tree = BeautifulSoup(markdown(new_markdown_cell(found[1])), "html.parser")
     for tag in tree.find_all(True):
         tag.attrs.pop("id", None)
         if tag.name == "a" and not tag["href"].startswith("http"):  # the repository's files aren't in the handouts
             tag.unwrap()
-    return found[1].strip(), str(tree)
+    return found[0].strip(), str(tree)
 
 
 def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:

@@ -14,8 +14,12 @@
   if ([...colours.options].some((option) => option.value === chosen)) colours.value = chosen;
   colours.addEventListener("change", () => remember("colours", colours.value));
 
-  // The last of these that begins in the upper third of the window, or above it.
-  const reached = (places) => places.filter((place) => place.getBoundingClientRect().top < innerHeight / 3).at(-1);
+  // The last of these that begins in the upper third of the window, or above it; at the page's end, in the window.
+  const reached = (places) => {
+    const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const line = atEnd ? innerHeight : innerHeight / 3;
+    return places.filter((place) => place.getBoundingClientRect().top < line).at(-1);
+  };
 
   const offer = (page, place) => {
     if (!place || typeof place.at !== "string") return;
