@@ -214,8 +214,10 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
 
 
 def is_dark(page: Page) -> bool:
-    red, green, blue = page.evaluate("getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g)")
-    return max(map(int, (red, green, blue))) < 64
+    """Is what is written lighter than what it is written on?"""
+    style = "getComputedStyle(document.documentElement)"
+    text, paper = (page.evaluate(f"{style}.{name}") for name in ("color", "backgroundColor"))
+    return sum(map(int, re.findall(r"\d+", text))) > sum(map(int, re.findall(r"\d+", paper)))
 
 
 def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page, sample: Path):
@@ -243,10 +245,10 @@ def test_the_list_of_sections_follows_the_reader(page: Page, sample: Path):
         expect(current).to_have_text("Opening")
     assert not page.locator(".contents ol").first.is_visible(), "folded on a phone"
     page.locator(".contents summary").press("Enter")
-    page.locator(".contents a", has_text="Recap").press("Enter")
-    expect(current).to_have_text("Recap")
-    expect(page.locator(".contents summary")).to_contain_text("Recap")
-    below = page.evaluate("document.getElementById('Recap').getBoundingClientRect().top")
+    page.locator(".contents a", has_text="Run it").press("Enter")
+    expect(current).to_have_text("Run it")
+    expect(page.locator(".contents summary")).to_contain_text("Run it")
+    below = page.evaluate("document.getElementById('Run-it').getBoundingClientRect().top")
     assert below >= page.locator(".contents").bounding_box()["height"], "the list covers no heading"
     show(page, DESK)
     aside, text = page.locator(".contents").bounding_box(), page.locator("main").bounding_box()

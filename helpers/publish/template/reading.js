@@ -78,14 +78,12 @@
       const lesson = document.querySelector("h1").textContent;
       remember(here(), {at: cell.id, title: heading.textContent.trim(), lesson, when: Date.now()});
     };
-    let frame, timer;
+    let frame;
     addEventListener("scroll", () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(mark);
-      clearTimeout(timer);
-      timer = setTimeout(save, 250);
     }, {passive: true});
-    addEventListener("pagehide", save);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) save(); });
     mark();
   });
 })();
