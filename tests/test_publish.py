@@ -311,6 +311,13 @@ def test_a_page_has_one_script_and_a_policy_that_lets_no_other_run(pages):
         assert policy.count("script-src") == 1 and "unsafe" not in policy.partition("script-src")[2], name
 
 
+def test_only_our_script_may_be_in_a_page_and_only_as_it_is():
+    ours = SCRIPTS["reading"]
+    for script, problems in ((f"<script>{ours}</script>", 0), (f"<script>{ours};1</script>", 1),
+                             (f"<script src='data:,1'>{ours}</script>", 1)):  # fmt: skip
+        assert len(page_problems({"student/a.html": script})) == problems
+
+
 def test_the_index_offers_a_short_path_whose_sections_are_there(build, monkeypatch: pytest.MonkeyPatch):
     lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
     monkeypatch.setattr(module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it")))
@@ -392,7 +399,6 @@ def test_the_glossary_is_one_sentence_a_term():
         ("<link rel='stylesheet' href='https://a.org/x.css'>", "<link> loads https://a.org/x.css"),
         ("<script>1</script>", "a script"),
         (f"<script>{SCRIPTS['reading']}</script>", "a script"),
-        ("<script src='data:,'></script>", "a script"),
         ("<svg onload='1'></svg>", "a script"),
         ("<a href=' JavaScript:1'>x</a>", "a script"),
         ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
