@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import sample_lessons
@@ -106,12 +105,7 @@ def handout(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
         yield page
 
 
-def show(
-    page: Page,
-    size: ViewportSize,
-    on: Literal["screen", "print"] = "screen",
-    colours: Literal["light", "dark"] = "light",
-) -> None:
+def show(page: Page, size: ViewportSize, on: str = "screen", colours: str = "light") -> None:
     page.emulate_media(media=on, color_scheme=colours)
     page.set_viewport_size(size)
 

@@ -243,8 +243,8 @@ def _news(path: Path) -> tuple[str, str] | None:
     tree = BeautifulSoup(markdown(new_markdown_cell(found[1])), "html.parser")
     for tag in tree.find_all(True):
         tag.attrs.pop("id", None)
-        if tag.name == "a" and not tag["href"].startswith("http"):  # the repository's files aren't in the handouts
-            tag.unwrap()
+        if tag.name == "a" and not tag.get("href", "").startswith("http"):
+            tag.unwrap()  # the repository's files aren't in the handouts
     return found[0].strip(), str(tree)
 
 

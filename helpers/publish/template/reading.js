@@ -10,8 +10,12 @@
   };
 
   const colours = document.getElementById("colours");
-  const chosen = recall("colours");
-  if ([...colours.options].some((option) => option.value === chosen)) colours.value = chosen;
+  const choose = () => {
+    const chosen = recall("colours");
+    if ([...colours.options].some((option) => option.value === chosen)) colours.value = chosen;
+  };
+  choose();
+  addEventListener("pageshow", choose);  // the reader may have chosen on another page, and gone back
   colours.addEventListener("change", () => remember("colours", colours.value));
 
   // The last of these that begins in the upper third of the window, or above it; at the page's end, in the window.
