@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pypdf import PdfReader
 from test_publish import CLAIMS, COMMON
 
@@ -106,8 +105,8 @@ def handout(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
         yield page
 
 
-def show(page: Page, size: ViewportSize, on: Literal["screen", "print"] = "screen") -> None:
-    page.emulate_media(media=on)
+def show(page: Page, size: ViewportSize, on: str = "screen", colours: str = "light") -> None:
+    page.emulate_media(media=on, color_scheme=colours)
     page.set_viewport_size(size)
 
 
@@ -117,14 +116,16 @@ def test_a_handout_stands_alone(handout: Page):
     for alt in handout.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
         assert len(alt.split()) > 3 and "no description" not in alt.lower(), f"no real alternative text: {alt!r}"
     assert handout.complaints == []
+    assert len(handout.content().encode()) < 1_000_000, "a handout goes into a mail"
 
 
 @each(OTHERS, STUDENTS)  # one page from every template, and every page that students get
 def test_a_handout_is_accessible(handout: Page):
-    show(handout, DESK)
     looks_alike = re.search(r"/student/(?!02)\d\d_", handout.url)  # as lesson 02 does
-    found = Axe().run(handout, options={"rules": SLOW} if looks_alike else None)
-    assert found.violations_count == 0, found.generate_report()
+    for size, colours in ((DESK, "light"), *(() if looks_alike else ((DESK, "dark"), (PHONE, "dark")))):
+        show(handout, size, colours=colours)
+        found = Axe().run(handout, options={"rules": SLOW} if looks_alike else None)
+        assert found.violations_count == 0, f"{colours}: {found.generate_report()}"
     assert handout.complaints == []
 
 
@@ -205,6 +206,116 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
         for name, secret in secrets.items():
             holding = [path for path, text in everywhere.items() if dense(secret) in text]
             assert holding == [real / "instructor" / f"{lesson.stem}.html"], name
+
+
+def is_dark(page: Page) -> bool:
+    """Is it written in a light colour? Whether it can be read on its paper, axe says."""
+    text = page.evaluate("getComputedStyle(document.body).color")
+    return sum(map(int, re.findall(r"\d+", text))) > 3 * 128
+
+
+def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page, sample: Path):
+    page.goto((sample / "student/02_copy_all.html").as_uri())
+    for system in ("light", "dark"):
+        for chosen, dark in (("", system == "dark"), ("light", False), ("dark", True)):
+            show(page, DESK, colours=system)
+            page.get_by_label("Colours").select_option(chosen)
+            assert is_dark(page) is dark, (system, chosen)
+            show(page, PAPER, on="print", colours=system)
+            assert not is_dark(page), "on paper"
+    show(page, DESK)
+    page.goto((sample / "student/index.html").as_uri())
+    assert is_dark(page) and page.get_by_label("Colours").input_value() == "dark", "remembered"
+
+
+def test_the_list_of_sections_follows_the_reader(page: Page, sample: Path):
+    page.goto((sample / "student/02_copy_all.html").as_uri())
+    current = page.locator(".contents [aria-current]")
+    for size in (DESK, PHONE):
+        show(page, size)
+        page.evaluate("document.getElementById('Recap').scrollIntoView()")
+        expect(current).to_have_text("Recap")
+        page.evaluate("scrollTo(0, 0)")
+        expect(current).to_have_text("Opening")
+    assert not page.locator(".contents ol").first.is_visible(), "folded on a phone"
+    page.locator(".contents summary").press("Enter")
+    page.locator(".contents a", has_text="Run it").press("Enter")
+    expect(current).to_have_text("Run it")
+    expect(page.locator(".contents summary")).to_contain_text("Run it")
+    below = page.evaluate("document.getElementById('Run-it').getBoundingClientRect().top")
+    assert below >= page.locator(".contents").bounding_box()["height"], "the list covers no heading"
+    show(page, DESK)
+    aside, text = page.locator(".contents").bounding_box(), page.locator("main").bounding_box()
+    assert page.locator(".contents ol").first.is_visible() and aside["x"] + aside["width"] <= text["x"]
+
+
+def test_a_lesson_is_found_again_where_it_was_left(page: Page, sample: Path):
+    lesson, index = ((sample / "student" / name).as_uri() for name in ("02_copy_all.html", "index.html"))
+    show(page, DESK)
+    page.goto(lesson)
+    offered = page.locator(".resume")
+    assert not offered.is_visible(), "nothing was left yet"
+    page.locator("#cell-copy-quiz").evaluate("cell => cell.scrollIntoView()")
+    page.goto(index)
+    expect(offered).to_have_text("Go on where you stopped: Copy all, Why")
+    page.goto(lesson)
+    assert page.evaluate("scrollY") == 0, "no jump by itself"
+    expect(offered).to_have_text("Go on where you stopped: Why")
+    offered.get_by_role("link").click()
+    expect(page.locator("#cell-copy-quiz")).to_be_in_viewport()
+    page.goto(index)
+    page.evaluate("for (const key of Object.keys(localStorage)) localStorage[key] = '{'")
+    page.reload()
+    assert not offered.is_visible() and page.complaints == [], "what it can't read, it leaves alone"
+
+
+def test_a_tap_on_a_figure_shows_its_full_size_on_a_phone(page: Page, sample: Path):
+    show(page, PHONE)
+    page.goto((sample / "student/02_copy_all.html").as_uri())
+    image = page.locator(".zc-figure img")
+    fits = image.bounding_box()["width"]
+    for width in (6.8 * 96, fits):  # as it was drawn, 6.8 inches wide; and as before
+        image.click()
+        assert round(image.bounding_box()["width"]) == round(width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.get_by_label("Full size of figure 1").is_visible()
+    show(page, DESK)
+    assert not page.get_by_label("Full size of figure 1").is_visible(), "it has its full size"
+
+
+def test_all_can_be_read_without_javascript(browser: Browser, sample: Path):
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
+    page = context.new_page()
+    page.goto((sample / "student/02_copy_all.html").as_uri())
+    page.locator(".contents summary").click()
+    page.locator(".contents a", has_text="Recap").click()
+    expect(page.locator("#Recap")).to_be_in_viewport()
+    page.locator(".zc-figure img").click()
+    assert page.locator(".zc-figure img").bounding_box()["width"] > 600
+    page.get_by_label("Colours").select_option("dark")
+    assert is_dark(page) and not page.locator(".resume").is_visible()
+    page.set_viewport_size(DESK)
+    page.reload()
+    page.locator(".contents a", has_text="Run it").click()
+    expect(page.locator("#Run-it")).to_be_in_viewport()
+    context.close()
+
+
+def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, sample: Path):
+    page.goto((sample / "student/02_copy_all.html").as_uri())
+    stops = []
+    for _ in range(9):
+        page.keyboard.press("Tab")
+        focus = page.evaluate_handle("document.activeElement")
+        stops.append(focus.evaluate("one => one.textContent.trim().split('\\n')[0]"))
+        assert focus.evaluate("one => getComputedStyle(one).outlineStyle") != "none", stops[-1]
+    assert stops[0] == "Skip to the text" and stops[-1].startswith("On this page"), stops
+    assert page.get_by_role("navigation", name="On this page").count() == page.get_by_role("main").count() == 1
+    page.reload()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') !== null"), "the text is next"
 
 
 def test_lines_have_the_length_of_a_book_s(page: Page, sample: Path):

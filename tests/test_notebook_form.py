@@ -15,6 +15,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from helpers.folders import NOTEBOOKS, ROOT
 from helpers.publish.handouts import OWN_CODE
 from helpers.publish.tidy import tidy
+from helpers.teach import exercise
 from helpers.teach.claims import asserted_in
 
 LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
@@ -244,6 +245,14 @@ def test_lesson_is_stored_tidily(path: Path):
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson(path: Path, check: Check):
     assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_an_opening_says_what_the_exercises_add_up_to(path: Path):
+    notebook = json.loads(path.read_text("utf-8"))
+    asked = {key for _, text in sources(notebook, "code") for key in re.findall(r'exercise\("([\w.]+)"\)', text)}
+    (said,) = re.findall(r"(\d+)(?: more)? for the exercises?\b", opening(notebook))
+    assert int(said) == sum(exercise(key).minutes for key in asked)
 
 
 def test_the_tables_of_lessons_say_the_minutes_of_each():

@@ -3,8 +3,10 @@
 import os
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from helpers.edition import Edition
 from helpers.folders import ROOT, generated
 from helpers.publish import HandoutError, LessonFailed, executed, handouts
 from helpers.publish import execute as execute_module
+from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
-from helpers.publish.lesson import body, read
+from helpers.publish.lesson import SCRIPTS, body, read
 from helpers.whole import write_folder
 
 pytestmark = pytest.mark.slow
@@ -171,8 +174,13 @@ def test_a_page_is_set_and_not_dumped(pages):
 
 def test_index_claims_and_glossary(pages):
     index, claims, glossary = (pages[f"student/{name}.html"] for name in ("index", "claims", "glossary"))
-    assert [title.get_text() for title in index.select(".lessons h2")] == ["Look first", "Copy all"]
-    assert "65\xa0minutes" in index.get_text() and "why a heap counter" in index.get_text()
+    assert [title.get_text() for title in index.select(".lessons h3")] == ["Look first", "Copy all"]
+    assert "65\xa0minutes without" in index.get_text() and "75\xa0with" in index.get_text()
+    rows = [[cell.get_text().strip() for cell in row.find_all(["th", "td"])] for row in index.select(".brief tr")]
+    assert rows[1:] == [["00 Look first", "15", "–"], ["02 Copy all", "50", "10"], ["All", "65", "10"]]
+    assert [link["href"] for link in claims.select(".contents a")] == ["#claims-02", "#claims-03-04"]
+    assert "#page-cache" in {link["href"] for link in glossary.select(".contents a")}
+    assert "why a heap counter" in index.get_text()
     assert "the container is killed" in index.select(".question")[1].get_text()
     assert [link["href"] for link in index.select(".lessons a")] == ["00_look_first.html", "02_copy_all.html"]
     others = {link["href"] for link in pages["instructor/index.html"].select("a") if link["href"].startswith("../")}
@@ -242,7 +250,7 @@ def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: 
         return (folder / "student" / f"{OWN_CODE.stem}.html").read_text(encoding="utf-8")
 
     page = BeautifulSoup(built("<p>64 MiB</p><a href='02_copy_all.ipynb'>02</a>"), "html.parser")
-    assert [one.get_text() for one in page.select(".opening p, h1")] == ["Appendix", "My own"]
+    assert [one.get_text() for one in page.select(".opening p:not(.resume), h1")] == ["Appendix", "My own"]
     assert page.select_one("[data-cell=own-shows]").get_text().strip().endswith("64 MiB02")
     assert page.select_one("a.term").get_text() == "page fault" and page.select("a[href='02_copy_all.html']")
     with pytest.raises(HandoutError, match=f"student/{OWN_CODE.stem}.html, cell own-shows: a script"):
@@ -264,6 +272,74 @@ def test_an_edition_for_a_class_has_no_pages_for_instructors(build, tmp_path: Pa
     monkeypatch.setattr(sample_lessons, "exercise", lambda key: pytest.fail("only a page for instructors asks for it"))
     pages = build(n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first())
     assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
+
+
+# --- reading: contents, minutes, the index ----------------------------------------------------------------
+
+
+def test_the_minutes_of_sections_follow_their_work_and_add_up():
+    html = f"""
+    <div class=prose data-cell=a><p>{"word " * 400}</p><h2 id=one>One</h2><p>{"word " * 200}</p></div>
+    <div class=run data-cell=b><pre class=code></pre><div class=zc-predict></div></div>
+    <div class="run" data-cell=c><pre class=code></pre><div class=zc-exercise><p>Exercise · 12 minutes</p></div></div>
+    <div class="run starter" data-cell=d><pre class=code></pre></div>
+    <div class="teacher" data-cell=e><h2 id=note>Note</h2><p>{"word " * 999}</p></div>
+    <div class=prose data-cell=f><h3 id=two>Two</h3></div>
+    <div class=prose data-cell=g><h2 id=more>Optional, outside the 12 minutes</h2><p>{"word " * 999}</p></div>"""
+    opening, one, more = contents(BeautifulSoup(html, "html.parser"), 12)
+    assert (opening.anchor, opening.minutes, one.anchor, one.minutes) == ("text", 4, "one", 8)
+    assert (one.exercises, [part.anchor for part in one.parts], more.minutes) == (12, ["two"], None)
+
+
+def test_a_page_lists_its_sections_in_each_edition(pages):
+    for edition in ("student", "instructor"):
+        page = pages[f"{edition}/02_copy_all.html"]
+        links = [link["href"] for link in page.select(".contents a")]
+        assert links == ["#text", "#Run-it", "#Why", "#Recap"], edition
+        minutes = [re.match(r"(\d+|under 1)\xa0min", found.get_text())[1] for found in page.select(".minutes")]
+        assert sum(int(found) for found in minutes if found != "under 1") == 50
+        assert page.select_one(".minutes:-soup-contains('exercises 10')")
+    assert not pages["worksheet/02_copy_all.html"].select(".contents"), "paper has page numbers"
+
+
+def test_a_page_has_one_script_and_a_policy_that_lets_no_other_run(pages):
+    for name, page in pages.items():
+        (script,) = page.find_all("script")
+        digest = b64encode(sha256(script.get_text().encode()).digest()).decode()
+        policy = page.select_one("meta[http-equiv=Content-Security-Policy]")["content"]
+        assert f"'sha256-{digest}'" in policy and policy.startswith("default-src 'none';"), name
+        assert policy.count("script-src") == 1 and "unsafe" not in policy.partition("script-src")[2], name
+
+
+def test_only_our_script_may_be_in_a_page_and_only_as_it_is():
+    ours = SCRIPTS["reading"]
+    for script, problems in ((f"<script>{ours}</script>", 0), (f"<script>{ours};1</script>", 1),
+                             (f"<script src='data:,1'>{ours}</script>", 1)):  # fmt: skip
+        assert len(page_problems({"student/a.html": script})) == problems
+
+
+def test_the_index_offers_a_short_path_whose_sections_are_there(build, monkeypatch: pytest.MonkeyPatch):
+    lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
+    monkeypatch.setattr(module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it")))
+    index = build(**lessons)["student/index.html"]
+    links = [link["href"] for link in index.select("#short-path ~ ol a")]
+    assert links == ["00_look_first.html#text", "02_copy_all.html#Run-it"]
+    monkeypatch.setattr(module, "SHORT_PATH", (("02_copy_all", "Renamed"),))
+    with pytest.raises(HandoutError, match=r"student/index.html: link to '02_copy_all.html#Renamed'"):
+        build(**lessons)
+    monkeypatch.setattr(module, "SHORT_PATH", (("03_not_here", "Run-it"),))
+    assert not build(**lessons)["student/index.html"].select("#short-path")
+
+
+def test_the_index_tells_what_is_new(tmp_path: Path):
+    news = tmp_path / "CHANGELOG.md"
+    said = "### Pages\n\n- **dark** [here](README.md), [there](https://a.org/)"
+    news.write_text(f"# Changes\n\n## Unreleased\n\n## 1.1\n\n{said}\n\n## 1.0\n\n- old\n", encoding="utf-8")
+    title, html = module._news(news)
+    tree = BeautifulSoup(html, "html.parser")
+    assert title == "1.1" and "old" not in html and tree.strong.get_text() == "dark" and not tree.find(id=True)
+    assert tree.li.get_text() == "dark here, there" and [link["href"] for link in tree("a")] == ["https://a.org/"]
+    assert module._news(tmp_path / "none.md") is None
 
 
 # --- glossary ---------------------------------------------------------------------------------------------
@@ -322,6 +398,9 @@ def test_the_glossary_is_one_sentence_a_term():
         ("<style>@import 'x.css'</style>", "<style> loads"),
         ("<link rel='stylesheet' href='https://a.org/x.css'>", "<link> loads https://a.org/x.css"),
         ("<script>1</script>", "a script"),
+        (f"<script>{SCRIPTS['reading']}</script>", "a script"),
+        ("<svg onload='1'></svg>", "a script"),
+        ("<a href=' JavaScript:1'>x</a>", "a script"),
         ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
         ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is not a handout"),
         ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),

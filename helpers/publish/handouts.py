@@ -1,8 +1,8 @@
 """The handouts: executed lessons as self-contained pages, with an index, the claims and a glossary.
 
 Each edition is a folder that you can hand out by itself: for students, for paper, for instructors. Every page is one
-file: no script, nothing loaded. Anything that would spoil a page for a reader stops the build, and the error names it:
-a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
+file: nothing loaded, no script but our own. Anything that would spoil a page for a reader stops the build, and the
+error names it: a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
 """
 
 import os
@@ -26,15 +26,25 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
-from .lesson import HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
+from .contents import Section, contents
+from .lesson import SCRIPTS, HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
 APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
+NEWS = ROOT / "CHANGELOG.md"
+# Sections that give the idea in twenty minutes, where these lessons are handed out: each needs only those before it.
+SHORT_PATH = (
+    ("00_start_here", "A-copy,-and-no-copy"),
+    ("00_start_here", "Three-colours"),
+    ("01_see_a_page", "Is-it-really-lent?"),
+    ("04_copy_a_page_only_on_write", "Every-fourth-page"),
+)
 LABELS = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
+_RUNS = re.compile(r"\s*javascript:", re.I)
 _FILLER = re.compile(r"no description has been provided|^(image|figure|plot|picture|png|chart)\W*\d*$", re.I)
 _UNLINKED = "a, code, pre, summary, caption, figcaption, th, svg, h1, h2, h3, h4, h5, h6, .teacher, .solution, .answers"
 
@@ -58,6 +68,7 @@ def handouts(
     exercise: Callable[[str], Exercise],
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
+    news: Path = NEWS,
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
 
@@ -72,27 +83,33 @@ def handouts(
     rust = BeautifulSoup(markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser")
     title = rust.find("h1").extract().get_text()
     box_tables(rust)
+    measured = body(own, "student", exercise)
+    entries = [Section(term.anchor, term.name) for term in terms]
     common = {
-        "index.html": {"title": "Lessons", "running": "", "lessons": lessons},
         "claims.html": _claims_page(claims, lessons),
-        "glossary.html": {"title": "Glossary", "terms": terms},
-        "rust.html": {"title": title, "body": _linked(rust, (), terms)},
-        own.page: {"title": own.title, "body": _linked(body(own, "student", exercise), lessons, terms)},
+        "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
+        "rust.html": {"title": title, "contents": contents(rust), "body": _linked(rust, (), terms)},
+        own.page: {"title": own.title, "contents": contents(measured), "body": _linked(measured, lessons, terms)},
     }
-    pages = {}
+    pages, sections = {}, {}
     for edition in LABELS:
         if edition == "instructor" and CLASS_EDITION.exists():
             continue  # an edition for a class has nothing for instructors
         seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
-        for name, values in common.items():
-            template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
-            pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
         bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
         for before, lesson, after in zip([None, *lessons], bar, [*lessons[1:], None], strict=False):
             names = {"title": f"{lesson.number} {lesson.title}", "running": f"{lesson.number}  {lesson.title}"}
             values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
-            linked = _linked(body(lesson, edition, exercise), lessons, terms)
+            tree = body(lesson, edition, exercise)
+            sections[lesson.page] = contents(tree, lesson.minutes)
+            values["exercises"] = sum(section.exercises for section in sections[lesson.page])
+            values["contents"] = sections[lesson.page] if edition != "worksheet" else ()
+            linked = _linked(tree, lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
+        index = {"index.html": _index(lessons, sections, news)}
+        for name, values in (common | index).items():
+            template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
+            pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
@@ -158,7 +175,7 @@ def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
         alt = (tag.get("alt") or "").strip()
         if tag.name == "img" and (not alt or _FILLER.search(alt)):
             yield tag, f"image with no real alternative text ({alt!r}); say what it shows, with its figures"
-        if tag.name == "script":
+        if _foreign_script(tag):
             yield tag, "a script; show something that needs none"
         loads = (*_LOADS, "href") if tag.name not in ("a", "area") else _LOADS
         source = next((tag[name] for name in loads if tag.get(name)), "")
@@ -169,6 +186,13 @@ def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
         words = " ".join(map(str, part.attrs.values())) if isinstance(part, Tag) else part
         if named := of_this_machine.search(words):
             yield part, f"names {named[0]!r}, a folder of this machine; show the file's name alone"
+
+
+def _foreign_script(tag: Tag) -> bool:
+    """Is it a script that isn't one of ours in its place, or does it have one in an attribute?"""
+    if tag.name == "script":
+        return bool(tag.get_text() not in SCRIPTS.values() or tag.attrs or tag.find_parent(attrs={"data-cell": True}))
+    return any(name.startswith("on") for name in tag.attrs) or bool(_RUNS.match(str(tag.get("href", ""))))
 
 
 def _dead_links(tree: BeautifulSoup, page: str, anchors: Mapping[str, Sequence[str]]) -> Iterator[tuple[Tag, str]]:
@@ -196,6 +220,34 @@ def _linked(tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term
     return str(tree)
 
 
+def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]], news: Path) -> dict[str, Any]:
+    """What the index says: each lesson with its minutes, a short path, and what is new."""
+    exercises = {page: sum(section.exercises for section in each) for page, each in sections.items()}
+    path = []
+    if {f"{name}.html" for name, _ in SHORT_PATH} <= sections.keys():
+        for name, anchor in SHORT_PATH:
+            gone = Section(anchor, anchor, 0)  # its link is dead, which stops the build
+            named = (section for section in sections[f"{name}.html"] if section.anchor == anchor)
+            path.append((f"{name}.html", next(named, gone)))
+    about = {"path": path, "exercises": exercises, "news": _news(news)}
+    return {"title": "Lessons", "running": "", "lessons": lessons, **about}
+
+
+def _news(path: Path) -> tuple[str, str] | None:
+    """The heading and the text, as HTML, of the newest section of the list of changes, if there is one."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    sections = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    found = next(((heading, news) for heading, news in sections if news.strip()), None)
+    if not found:
+        return None
+    tree = BeautifulSoup(markdown(new_markdown_cell(found[1])), "html.parser")
+    for tag in tree.find_all(True):
+        tag.attrs.pop("id", None)
+        if tag.name == "a" and not tag.get("href", "").startswith("http"):
+            tag.unwrap()  # the repository's files aren't in the handouts
+    return found[0].strip(), str(tree)
+
+
 def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     """The claims, grouped by the lessons that assert them."""
     groups: dict[tuple[str, ...], list[Known]] = {}
@@ -203,5 +255,9 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     for claim in known:
         groups.setdefault(claim.lessons, []).append(claim)
     finished = {lesson.number: lesson for lesson in lessons}
+    parts = []
+    for numbers in groups:
+        names = (f"{number} {finished[number].title}" if number in finished else number for number in numbers)
+        parts.append(Section(f"claims-{'-'.join(numbers)}", " · ".join(names) or "No lesson yet"))
     running, about = "What people say, and what measurement shows", {"count": len(known), "verdicts": VERDICTS}
-    return {"title": "Claims", "running": running, "groups": groups, "finished": finished, **about}
+    return {"title": "Claims", "running": running, "contents": parts, "groups": groups, "finished": finished, **about}

@@ -1,9 +1,11 @@
 """One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +27,9 @@ from ..units import NOT_MEASURED
 
 Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
+SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
+_HASHES = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values())
+POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {_HASHES}"  # a browser keeps it
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
 UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"  # what is said because nobody has worked in the lesson
 
@@ -122,6 +127,10 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         tag.decompose()
         if output and not output.get_text(strip=True) and not output.find("img"):
             output.decompose()
+    for number, image in enumerate(tree.select(".zc-figure img"), 1):
+        zoom = _tree("zoom.html.j2", number=number).label
+        image.replace_with(zoom)
+        zoom.insert(0, image)
     box_tables(tree)
     return tree
 
@@ -197,9 +206,9 @@ _EXPORTER = TemplateExporter(
 
 
 def filled(template: str, **values: object) -> str:
-    """One of the templates with these values, and with the style, which only a whole page needs."""
-    style = (TEMPLATE / "style.css").read_text(encoding="utf-8")
-    return _EXPORTER.environment.get_template(template).render(style=style, **values)
+    """One of the templates with these values, and with the style and the scripts, which only a whole page needs."""
+    whole = {"style": (TEMPLATE / "style.css").read_text(encoding="utf-8"), "scripts": SCRIPTS, "policy": POLICY}
+    return _EXPORTER.environment.get_template(template).render(**whole, **values)
 
 
 def _tree(template: str, **values: object) -> BeautifulSoup:
