@@ -1,8 +1,8 @@
 """The handouts: executed lessons as self-contained pages, with an index, the claims and a glossary.
 
 Each edition is a folder that you can hand out by itself: for students, for paper, for instructors. Every page is one
-file: no script, nothing loaded. Anything that would spoil a page for a reader stops the build, and the error names it:
-a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
+file: nothing loaded, no script but our own. Anything that would spoil a page for a reader stops the build, and the
+error names it: a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
 """
 
 import os
@@ -26,7 +26,8 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
-from .lesson import HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
+from .lesson import SCRIPTS, HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
+from .search import search_page
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
@@ -93,6 +94,8 @@ def handouts(
             values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
             linked = _linked(body(lesson, edition, exercise), lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
+        found = search_page(pages, edition)
+        pages[f"{edition}/search.html"] = filled("search.html.j2", page="search.html", **seal, **found)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
@@ -158,7 +161,7 @@ def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
         alt = (tag.get("alt") or "").strip()
         if tag.name == "img" and (not alt or _FILLER.search(alt)):
             yield tag, f"image with no real alternative text ({alt!r}); say what it shows, with its figures"
-        if tag.name == "script":
+        if tag.name == "script" and (tag.attrs or tag.get_text() not in SCRIPTS.values()):
             yield tag, "a script; show something that needs none"
         loads = (*_LOADS, "href") if tag.name not in ("a", "area") else _LOADS
         source = next((tag[name] for name in loads if tag.get(name)), "")

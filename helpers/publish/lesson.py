@@ -25,6 +25,7 @@ from ..units import NOT_MEASURED
 
 Edition = Literal["student", "worksheet", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
+SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
 UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"  # what is said because nobody has worked in the lesson
 
@@ -197,9 +198,9 @@ _EXPORTER = TemplateExporter(
 
 
 def filled(template: str, **values: object) -> str:
-    """One of the templates with these values, and with the style, which only a whole page needs."""
-    style = (TEMPLATE / "style.css").read_text(encoding="utf-8")
-    return _EXPORTER.environment.get_template(template).render(style=style, **values)
+    """One of the templates with these values, and with the style and the scripts, which only a whole page needs."""
+    whole = {"style": (TEMPLATE / "style.css").read_text(encoding="utf-8"), "scripts": SCRIPTS}
+    return _EXPORTER.environment.get_template(template).render(**whole, **values)
 
 
 def _tree(template: str, **values: object) -> BeautifulSoup:
