@@ -1,7 +1,7 @@
 """The search page of an edition: what its other pages say, cut at headings, claims and terms, for search.js to rank.
 
-The browser builds the index, once a visit: 190 ms in Chromium for the students' 387 sections. An index built beforehand
-would add 460 KB to a page of 750 KB and still take 50 ms to read.
+The browser builds the index, in 0.2 s, once a visit (387 sections, Chromium). One that is built beforehand would be read
+in 0.02 s, but would make a page of 750 KB 460 KB larger, and it would take Node to build it.
 """
 
 import json

@@ -37,7 +37,8 @@ function placeOf(phrase, text) {
 function finder(pages) {
   const sections = pages.flatMap(page => page.entries.map(([anchor, title, text]) => (
     { page: page.page, where: page.title, anchor, title, text, plainTitle: plain(title), plainText: plain(text) })));
-  sections.forEach((section, id) => Object.assign(section, { id, name: section.page === "claims.html" ? section.anchor : "" }));
+  sections.forEach((section, id) => Object.assign(section, { id,
+    name: section.page === "claims.html" ? section.anchor : section.anchor ? "" : `lesson ${section.where}` }));
   const mini = new MiniSearch({ fields: ["title", "name", "text"], tokenize: indexed, processTerm: word => word });
   mini.addAll(sections);
   const options = { boost: { title: 4, name: 2 }, tokenize: word => [word], combineWith: "OR" };
@@ -67,8 +68,8 @@ function finder(pages) {
 
   return function find(query) {
     const phrase = plain(query).trim().replace(/ +/g, " ").replace(/^"(.+)"$/, "$1");
-    const spoken = phrase.split(" ").slice(0, 16);
-    const all = [...new Set(names(phrase))];
+    const spoken = phrase.split(" ").slice(-24);  // of a whole traceback, the end: that's where the message is
+    const all = [...new Set(names(spoken.join(" ")))];
     const told = all.filter(word => !SMALL.has(word));
     if (!phrase) return [];
     const found = told.map(sectionsWith);
@@ -88,6 +89,7 @@ function finder(pages) {
       let score = matches.reduce((sum, match) => sum + match.score, 0) * (LEAST[section.title] || 1);
       if (tier < TIER.phrase) score *= matches.length * (1 + longestRun(spoken, section.plainText) ** 2);
       const terms = new Set(matches.flatMap(match => match.terms));
+      if (names(section.plainTitle).every(word => terms.has(word))) score *= 4;  // "page fualt": page fault
       hits.push({ section, tier, score, terms, phrase: inText || !matches.length ? phrase : "" });
     }
     hits.sort((a, b) => b.tier - a.tier || b.score - a.score);
