@@ -41,7 +41,7 @@ def test_no_text_of_a_page_ends_the_data_or_becomes_a_script():
     tree = BeautifulSoup(html, "html.parser")
     data = json.loads(tree.select_one("#sections").string)
     assert data == [{"page": "a.html", "title": "A", "entries": [["b", text, text]]}]
-    assert [script.get_text() for script in tree.find_all("script")] == [SCRIPTS["minisearch"], SCRIPTS["search"]]
+    assert {script.get_text() for script in tree.find_all("script")} <= {*SCRIPTS.values()}
     assert tree.select_one("#all li").get_text() == text
     problems = page_problems({"student/a.html": "<script>alert(1)</script>", "student/b.html": html})
     assert [problem for problem in problems if "script" in problem] == [

@@ -166,7 +166,7 @@ function show(hits, asked) {
   box.addEventListener("change", remember);
   form.addEventListener("submit", event => { event.preventDefault(); remember(); links()[0]?.click(); });
   document.addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
     const all = links(), at = all.indexOf(document.activeElement);
     if (event.key === "ArrowDown" && all[at + 1] && (at >= 0 || event.target === box)) all[at + 1].focus();
     else if (event.key === "ArrowUp" && at >= 0) (all[at - 1] || box).focus();
