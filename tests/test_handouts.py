@@ -226,9 +226,6 @@ def test_notes_stand_beside_the_text_where_there_is_room(page: Page, sample: Pat
         assert (note["x"] >= text["x"] + text["width"]) is beside
 
 
-# --- search -----------------------------------------------------------------------------------------------
-
-
 def hits(page: Page, asked: str) -> list[str]:
     """Where the sections lead that are found, the best first."""
     page.get_by_role("searchbox").fill(asked)
@@ -290,11 +287,6 @@ def test_the_keyboard_is_enough_to_search(page: Page, sample: Path):
     page.go_back()
     expect(box).to_have_value("pages")
     expect(links.first).to_be_visible()
-
-
-def test_a_query_can_come_with_the_address(page: Page, sample: Path):
-    page.goto((sample / "student/search.html").as_uri() + "?q=every+byte")
-    expect(page.locator("#hits a").first).to_be_visible()
     expect(page.locator("#all")).to_be_hidden()
 
 
