@@ -4,10 +4,12 @@ The same tests run over two sample lessons that hold every kind of output, and o
 """
 
 import io
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pypdf import PdfReader
 from test_publish import CLAIMS, COMMON
 
-from helpers.folders import BUILD
+from helpers.folders import BUILD, ROOT
 from helpers.publish import handouts, lessons
 from helpers.publish.lesson import inline, markdown, read
 from helpers.teach.exercises import exercises
@@ -192,6 +194,7 @@ def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, 
 @pytest.mark.notebooks
 def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
     everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
+    everywhere |= {path: dense(searched(path)) for path in real.glob("*/search.html")}
     for lesson in lessons():
         cells = read(BUILD / "executed" / lesson.name).notebook.cells
         notes = [cell for cell in cells if "teacher" in cell.metadata.get("tags", ())]
@@ -204,8 +207,8 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
                 secrets[f"{found.key} solution"] = found.solution_source
         secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():
-            holding = [path for path, text in everywhere.items() if dense(secret) in text]
-            assert holding == [real / "instructor" / f"{lesson.stem}.html"], name
+            holding = {path for path, text in everywhere.items() if dense(secret) in text}
+            assert holding == {real / "instructor" / f"{stem}.html" for stem in (lesson.stem, "search")}, name
 
 
 def is_dark(page: Page) -> bool:
@@ -332,6 +335,86 @@ def test_notes_stand_beside_the_text_where_there_is_room(page: Page, sample: Pat
         page.set_viewport_size({"width": width, "height": 900})
         note, text = (page.locator(selector).first.bounding_box() for selector in (".teacher", "pre.code"))
         assert (note["x"] >= text["x"] + text["width"]) is beside
+
+
+def hits(page: Page, asked: str) -> list[str]:
+    """Where the sections lead that are found, the best first."""
+    page.get_by_role("searchbox").fill(asked)
+    return page.eval_on_selector_all("#hits a", "links => links.map(link => link.getAttribute('href'))")
+
+
+@pytest.mark.notebooks
+def test_most_queries_have_the_right_section_among_the_first_three(page: Page, real: Path):
+    queries = tomllib.loads((ROOT / "tests" / "search_queries.toml").read_text(encoding="utf-8"))["query"]
+    search = real / "student/search.html"
+    page.goto(search.as_uri())
+    missed = [query["asked"] for query in queries if not {*hits(page, query["asked"])[:3]} & {*query["right"]}]
+    assert len(queries) == 30 and len(missed) <= 3, missed
+    assert search.stat().st_size <= 2_000_000
+    assert page.complaints == []
+
+
+def test_a_hit_names_its_section_and_marks_what_matches(page: Page, sample: Path):
+    page.goto((sample / "student/search.html").as_uri())
+    for asked, first, marked in (
+        ("= file.read()", "02_copy_all.html#Run-it", "= file.read()"),
+        ("“CAN only  save”", "02_copy_all.html#Run-it", "can only save"),
+        ("268435456", "02_copy_all.html#Run-it", "268435456"),
+        ("filebacked", "glossary.html#file-backed-memory", "file-backed"),
+        ("page fualt", "glossary.html#page-fault", "fault"),
+        ("anonym", "glossary.html#anonymous-memory", "anonymous"),
+        ("what is a yoke", "glossary.html#yoke", "yoke"),
+        ("hidden line", "02_copy_all.html#Recap", "hidden line"),
+        ("file's size", "claims.html#slurp", "file's size"),
+    ):
+        assert hits(page, asked)[0] == first, asked
+        item = page.locator("#hits li").first
+        assert marked in item.locator("mark").all_inner_texts(), asked
+        assert item.locator("span").inner_text() in ("02 Copy all", "Glossary", "Claims")
+
+
+def test_the_keyboard_is_enough_to_search(page: Page, sample: Path):
+    page.goto((sample / "student/search.html").as_uri())
+    box, status, links = page.get_by_role("searchbox"), page.get_by_role("status"), page.locator("#hits a")
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    expect(box).to_be_focused()
+    page.keyboard.type("pages")
+    expect(status).to_have_text(re.compile(r"^\d+ sections\.$"))
+    assert Axe().run(page).violations_count == 0
+    for key, focused in (("ArrowDown", links.nth(0)), ("ArrowDown", links.nth(1)), ("ArrowUp", links.nth(0)),
+                         ("Tab", links.nth(1)), ("/", box)):  # fmt: skip
+        page.keyboard.press(key)
+        expect(focused).to_be_focused()
+    links.nth(1).focus()
+    page.keyboard.type("qqq")
+    expect(box).to_have_value("pagesqqq")
+    expect(status).to_contain_text("Nothing found")
+    for _ in range(3):
+        page.keyboard.press("Backspace")
+    target = links.nth(0).evaluate("link => link.href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(target)
+    page.go_back()
+    expect(box).to_have_value("pages")
+    expect(links.first).to_be_visible()
+    expect(page.locator("#all")).to_be_hidden()
+
+
+def test_without_scripts_the_search_page_says_so_and_lists_all_sections(browser: Browser, sample: Path):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto((sample / "student/search.html").as_uri())
+    expect(page.get_by_text("needs JavaScript")).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_have_count(0)
+    page.get_by_role("main").get_by_role("link", name="Why", exact=True).click()
+    assert page.url.endswith("/02_copy_all.html#Why")
+    page.close()
+
+
+def searched(page: Path) -> str:
+    """All that a search page finds."""
+    data = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one("#sections").string
+    return " ".join(text for found in json.loads(data) for _, *entry in found["entries"] for text in entry)
 
 
 def text_of(html: str) -> str:

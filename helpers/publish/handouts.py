@@ -28,6 +28,7 @@ from ..teach.claims import claims as claims_of
 from ..whole import write_folder
 from .contents import Section, contents
 from .lesson import SCRIPTS, HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
+from .search import search_page
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
@@ -110,6 +111,8 @@ def handouts(
         for name, values in (common | index).items():
             template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
             pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
+        found = search_page(pages, edition)
+        pages[f"{edition}/search.html"] = filled("search.html.j2", page="search.html", **seal, **found)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
