@@ -437,7 +437,7 @@ def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None
 def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:
     exec("loop = Model(); loop.loop = loop; loop.rows = rows = np.zeros(9); del loop", lesson)
     (name, home) = who_holds(lesson["rows"]).chains
-    assert (name.name, home.name, home.where) == ("lesson.rows", "", f"in a Model; {holders.NAMELESS}")
+    assert (name.name, home.name, home.where) == ("lesson.rows", "", f"in one Model; {holders.NAMELESS}")
     exec("tree = Model(); tree.leaves = [Model()]; tree.leaves[0].tree = tree", lesson)
     held = who_holds(lesson["tree"])
     assert named(held) == [("lesson.tree", "global")]

@@ -13,7 +13,7 @@ import pytest
 from pictures import recording
 
 from helpers.folders import ROOT
-from helpers.measure import Recording, compare, mark, measure
+from helpers.measure import Recording, compare, inside, mark, measure
 from helpers.measure.account import notes, rows
 from helpers.measure.recording import Mark
 from helpers.measure.tables import text_table
@@ -235,6 +235,13 @@ def test_many_small_steps_of_one_line_are_its_own():
 
     run = measure(steps, stack=True)
     assert run.stack.splitlines()[2].endswith("# the line") and "where(" not in run.stack
+
+
+def test_the_largest_stack_is_shown_even_if_it_is_small():
+    stack = inside.Stack(time.perf_counter, lambda: 0)
+    stack.rises, stack.threads = {((f"{number}.py", 1, "f"),): MiB for number in range(10)}, 3
+    first, *_, last = stack.text().splitlines()
+    assert first == "  1 of 10 MiB:" and "3 threads ran" in last
 
 
 def test_the_stack_of_what_raises_and_of_what_has_threads():

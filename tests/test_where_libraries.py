@@ -226,7 +226,7 @@ def test_an_hdf5_dataset_is_a_handle(tmp_path: Path):
         file.create_dataset("packed", data=np.zeros((1000, 100)), chunks=(100, 100), compression="gzip")
     with h5py.File(tmp_path / "x.h5", rdcc_nbytes=2 * MiB) as file:
         packed, plain = where(file["packed"]), where(file["plain"])
-        assert packed["chunk cache"] == "HDF5's own, at most 2 MiB"
+        assert packed["chunk cache"] == "HDF5's own, at most 2 MiB for each open dataset"
         assert "in the file x.h5: float64 (1000, 100), " in packed["elements"]
         assert "in chunks of (100, 100), gzip" in packed["elements"]
         assert "x[...] reads 781 KiB into an array, where(x[...])" in packed["in memory"]

@@ -22,7 +22,7 @@ from .tables import NONE, html_table, text_table
 MOST_ROWS = 100
 NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
-    "gc.collect() would free"
+    "gc.collect() would free, if no array of objects is in it"
 )
 NO_OBJECT = "no Python object was found that says it has it: os.open() returned it, or a library keeps it in C"
 UNSEEN = (
@@ -239,7 +239,7 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
         if id(path[-1]) not in shown_there or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
     ]
     unnamed = Counter(
-        (sought.described(obj), "".join(f"in a {type(one).__name__}; " for one in container) + NAMELESS)
+        (sought.described(obj), "".join(f"in one {type(one).__name__}; " for one in container) + NAMELESS)
         for *container, obj in alone
     )
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]

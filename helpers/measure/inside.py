@@ -141,10 +141,13 @@ class Stack:
         return sorted(self.rises, key=self.rises.get, reverse=True)[:number]
 
     def text(self) -> str:
-        """What was taken under each of the largest, three at most, and the stack, as in a traceback."""
-        total, said = sum(self.rises.values()) / 2**20, ""
+        """Of the largest, and of two more that took a fifth: what was taken, and the stack, as in a traceback."""
+        self.rises = self.rises.copy()  # other threads may go on
+        total, said = sum(self.rises.values()) / 2**20, []
         for lines in self.largest(3):
-            if (rise := self.rises[lines] / 2**20) >= total / 5:
+            if (rise := self.rises[lines] / 2**20) >= total / 5 or not said:
                 frames = traceback.format_list([traceback.FrameSummary(*line) for line in lines])
-                said += f"  {rise:.3g} of {total:.3g} MiB:\n{''.join(frames)}"
-        return said + f"  {self.threads} threads ran: another may have taken it\n" * (said and self.threads > 1)
+                said.append(f"  {rise:.3g} of {total:.3g} MiB:\n{''.join(frames)}")
+        if said and self.threads > 1:
+            said.append(f"  {self.threads} threads ran: another may have taken it\n")
+        return "".join(said)

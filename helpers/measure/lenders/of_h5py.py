@@ -14,7 +14,12 @@ def Dataset(x) -> list[tuple]:
         where = f"in chunks of {x.chunks}, {x.compression or 'not compressed'}"
     stored, size = in_words(x.id.get_storage_size(), "bytes"), in_words(x.nbytes, "bytes")
     return [
-        ("chunk cache", f"HDF5's own, at most {in_words(cache, 'bytes')}" if x.chunks else "none: it isn't in chunks"),
+        (
+            "chunk cache",
+            f"HDF5's own, at most {in_words(cache, 'bytes')} for each open dataset"
+            if x.chunks
+            else "none: it isn't in chunks",
+        ),
         ("elements", f"in the file {Path(x.file.filename).name}: {x.dtype} {x.shape}, {stored} there, {where}"),
         ("in memory", f"nothing to look at: x[...] reads {size} into an array, where(x[...])"),
     ]
