@@ -1,0 +1,75 @@
+"""`python -m helpers.classroom.release` writes a release: the source, the students' edition and the wheel of a commit.
+
+The same commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is
+compressed, so another version of zlib may make other bytes of it.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..edition import git
+from ..folders import BUILD, ROOT
+from ..units import in_words
+from ..whole import write_folder
+from .course_of_nbgrader import NotReady
+from .hand_out import NAME, committed, last_commit, not_committed, student_files, zipped
+
+FOLDER = BUILD / "release"
+
+
+def release(tag: str = "") -> list[str]:
+    """Replaces build/release/ with the three files and their SHA256SUMS. Returns lines that say what was written.
+
+    Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version.
+    """
+    of, project = last_commit(), tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = project["project"]["version"]
+    if changed := not_committed():
+        raise NotReady(f"A release is made from a commit. Commit or remove: {changed}")
+    if tag not in ("", f"v{version}"):
+        raise NotReady(f"pyproject.toml says version {version}, so the tag is v{version}, not {tag}.")
+    unchanged = ("-c", "core.autocrlf=false", "-c", "core.eol=lf")
+    source = git(*unchanged, "archive", "--format=zip", "-0", f"--prefix={NAME}-{version}/", of.commit)
+    files = {
+        f"{NAME}-{version}-source.zip": source,
+        f"{NAME}.zip": zipped(student_files(committed(of.commit), of), of),
+        **wheel(source, git("show", "--no-patch", "--format=%ct", of.commit).decode().strip()),
+    }
+    sums = "".join(f"{sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    write_folder(FOLDER, files | {"SHA256SUMS": sums.encode()})
+    sizes = [f"  {name}: {in_words(len(data), 'bytes')}" for name, data in files.items()]
+    return [f"Version {version}, edition {of}, in {FOLDER}:", *sizes, sums.rstrip()]
+
+
+def wheel(source: bytes, time: str) -> dict[str, bytes]:
+    """The wheel, by its name, built from the source archive: files that are not in the commit can't get into it."""
+    with TemporaryDirectory() as folder:
+        with zipfile.ZipFile(BytesIO(source)) as archive:
+            archive.extractall(folder)
+        (project,) = Path(folder).glob("*/wheel")
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", Path(folder, "built")]
+        of_then = os.environ | {"SOURCE_DATE_EPOCH": time}
+        subprocess.run(build, cwd=project, env=of_then, stdout=subprocess.DEVNULL, check=True)
+        return {path.name: path.read_bytes() for path in Path(folder, "built").iterdir()}
+
+
+def main() -> None:
+    """The command line. Exits with 1 if nothing was written."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.release", description="A release, as files.")
+    parser.add_argument("--tag", default="", help="the tag that it's made for; refused if the version is another one")
+    try:
+        print(*release(parser.parse_args().tag), sep="\n")
+    except (NotReady, OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"Nothing was written. {error}")
+
+
+if __name__ == "__main__":
+    main()
