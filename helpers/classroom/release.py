@@ -57,7 +57,9 @@ def wheel(source: bytes, time: str) -> dict[str, bytes]:
         (project,) = Path(folder).glob("*/wheel")
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", Path(folder, "built")]
         of_then = os.environ | {"SOURCE_DATE_EPOCH": time}
-        subprocess.run(build, cwd=project, env=of_then, stdout=subprocess.DEVNULL, check=True)
+        done = subprocess.run(build, cwd=project, env=of_then, capture_output=True, text=True)
+        if done.returncode:
+            raise NotReady(f"hatchling built no wheel: {done.stderr.strip()}")
         return {path.name: path.read_bytes() for path in Path(folder, "built").iterdir()}
 
 
@@ -67,7 +69,7 @@ def main() -> None:
     parser.add_argument("--tag", default="", help="the tag that it's made for; refused if the version is another one")
     try:
         print(*release(parser.parse_args().tag), sep="\n")
-    except (NotReady, OSError, subprocess.CalledProcessError) as error:
+    except (NotReady, OSError) as error:
         sys.exit(f"Nothing was written. {error}")
 
 
