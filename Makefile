@@ -98,13 +98,13 @@ grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRA
 
 BOOK = book
 site: handouts class $(BOOK)  ## what students read, for any web server, in build/site (URL=https://…: its address; BOOK=: no PDF)
-	@$(BIN)/python -m helpers.publish.site $(if $(URL),--url "$(URL)")
+	@$(BIN)/python -m helpers.publish.site "$(URL)"
 
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
 	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
 
 release: env  ## source, students' edition and wheel of this commit, in build/release (TAG=v0.1.0: only if it's that version)
-	@$(BIN)/python -m helpers.classroom.release $(if $(TAG),--tag "$(TAG)")
+	@$(BIN)/python -m helpers.classroom.release "$(TAG)"
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done

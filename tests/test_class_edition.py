@@ -53,9 +53,11 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def made(checkout: Path, *lessons: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `make class` in a checkout."""
-    command = [sys.executable, "-B", "-m", "helpers.classroom.hand_out", *lessons]
+def made(
+    checkout: Path, *arguments: str, module: str = "hand_out", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs `make class` in a checkout, or another module of the classroom."""
+    command = [sys.executable, "-B", "-m", f"helpers.classroom.{module}", *arguments]
     own = os.environ | {"PYTHONPATH": str(checkout)} | environment
     return subprocess.run(command, cwd=checkout, env=own, text=True, capture_output=True)
 

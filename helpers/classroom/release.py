@@ -1,10 +1,9 @@
-"""`python -m helpers.classroom.release` writes a release: the source, the students' edition and the wheel of a commit.
+"""`python -m helpers.classroom.release TAG` writes a release: a commit's source, students' edition and wheel.
 
 The same commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is
 compressed, so another version of zlib may make other bytes of it.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from tempfile import TemporaryDirectory
 
 from ..edition import git
 from ..folders import BUILD, ROOT
-from ..units import in_words
 from ..whole import write_folder
 from .course_of_nbgrader import NotReady
 from .hand_out import NAME, committed, last_commit, not_committed, student_files, zipped
@@ -25,13 +23,13 @@ from .hand_out import NAME, committed, last_commit, not_committed, student_files
 FOLDER = BUILD / "release"
 
 
-def release(tag: str = "") -> list[str]:
-    """Replaces build/release/ with the three files and their SHA256SUMS. Returns lines that say what was written.
+def release(tag: str = "") -> str:
+    """Replaces build/release/ with the three files and their SHA256SUMS. Returns text that says what was written.
 
     Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version.
     """
-    of, project = last_commit(), tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    version = project["project"]["version"]
+    of = last_commit()
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if changed := not_committed():
         raise NotReady(f"A release is made from a commit. Commit or remove: {changed}")
     if tag not in ("", f"v{version}"):
@@ -45,8 +43,7 @@ def release(tag: str = "") -> list[str]:
     }
     sums = "".join(f"{sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
     write_folder(FOLDER, files | {"SHA256SUMS": sums.encode()})
-    sizes = [f"  {name}: {in_words(len(data), 'bytes')}" for name, data in files.items()]
-    return [f"Version {version}, edition {of}, in {FOLDER}:", *sizes, sums.rstrip()]
+    return f"Version {version}, edition {of}, in {FOLDER}, with SHA256SUMS:\n{sums.rstrip()}"
 
 
 def wheel(source: bytes, time: str) -> dict[str, bytes]:
@@ -56,22 +53,15 @@ def wheel(source: bytes, time: str) -> dict[str, bytes]:
             archive.extractall(folder)
         (project,) = Path(folder).glob("*/wheel")
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", Path(folder, "built")]
-        of_then = os.environ | {"SOURCE_DATE_EPOCH": time}
-        done = subprocess.run(build, cwd=project, env=of_then, capture_output=True, text=True)
+        environment = os.environ | {"SOURCE_DATE_EPOCH": time}
+        done = subprocess.run(build, cwd=project, env=environment, capture_output=True, text=True)
         if done.returncode:
             raise NotReady(f"hatchling built no wheel: {done.stderr.strip()}")
         return {path.name: path.read_bytes() for path in Path(folder, "built").iterdir()}
 
 
-def main() -> None:
-    """The command line. Exits with 1 if nothing was written."""
-    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.release", description="A release, as files.")
-    parser.add_argument("--tag", default="", help="the tag that it's made for; refused if the version is another one")
+if __name__ == "__main__":
     try:
-        print(*release(parser.parse_args().tag), sep="\n")
+        print(release(*sys.argv[1:]))
     except (NotReady, OSError) as error:
         sys.exit(f"Nothing was written. {error}")
-
-
-if __name__ == "__main__":
-    main()
