@@ -53,11 +53,9 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def made(
-    checkout: Path, *arguments: str, module: str = "hand_out", **environment: str
-) -> subprocess.CompletedProcess[str]:
+def made(checkout: Path, *words: str, module: str = "hand_out", **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs `make class` in a checkout, or another module of the classroom."""
-    command = [sys.executable, "-B", "-m", f"helpers.classroom.{module}", *arguments]
+    command = [sys.executable, "-B", "-m", f"helpers.classroom.{module}", *words]
     own = os.environ | {"PYTHONPATH": str(checkout)} | environment
     return subprocess.run(command, cwd=checkout, env=own, text=True, capture_output=True)
 

@@ -12,10 +12,9 @@ from xml.etree import ElementTree
 import pytest
 import sample_lessons
 import student_edition
-import test_class_edition
 import test_publish
 from bs4 import BeautifulSoup
-from test_class_edition import clone, in_a_checkout, unix
+from test_class_edition import clone, in_a_checkout, made, unix
 
 from helpers.classroom.hand_out import NAME, zipped
 from helpers.folders import ROOT, TEACHER
@@ -24,7 +23,7 @@ from helpers.publish.site import site
 from helpers.teach.exercises import exercises
 
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-release = partial(test_class_edition.made, module="release")
+release = partial(made, module="release")
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +33,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     test_publish.made(folder, n00_look_first=sample_lessons.look_first(), n02_copy_all=sample_lessons.copy_all())
     archive = zipped(student_edition.files(), student_edition.OF)
     digest = f"{sha256(archive).hexdigest()}  {NAME}.zip\n".encode()
-    for name, data in {
-        f"class/{NAME}.zip": archive,
-        f"class/{NAME}.zip.sha256": digest,
-        "book/all.pdf": b"%PDF",
-    }.items():
+    for name, data in ((f"class/{NAME}.zip", archive), (f"class/{NAME}.zip.sha256", digest), ("book/all.pdf", b"%PDF")):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
     return folder
@@ -103,8 +98,8 @@ def test_a_commit_makes_the_same_release_everywhere(tmp_path: Path):
     assert digests == others
     sums = written[0]["SHA256SUMS"].decode().splitlines()
     assert {name: digest for digest, name in map(str.split, sums)} | {"SHA256SUMS": digests["SHA256SUMS"]} == digests
-    made = {f"{NAME}-{VERSION}-source.zip", f"{NAME}.zip", f"zero_copy_measured_tools-{VERSION}-py3-none-any.whl"}
-    assert digests.keys() == made | {"SHA256SUMS"}
+    wheel = f"zero_copy_measured_tools-{VERSION}-py3-none-any.whl"
+    assert digests.keys() == {f"{NAME}-{VERSION}-source.zip", f"{NAME}.zip", wheel, "SHA256SUMS"}
 
 
 @in_a_checkout

