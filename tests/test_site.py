@@ -1,6 +1,5 @@
 """`make site` and `make release`: what students may have and nothing else, and the same bytes from the same commit."""
 
-import os
 import re
 import subprocess
 import tomllib
@@ -87,11 +86,7 @@ def test_a_commit_makes_the_same_release_everywhere(tmp_path: Path):
     said = release(one, f"v{VERSION}")
     assert said.returncode == 0, said.stderr
     subprocess.run(["git", "config", "core.autocrlf", "true"], cwd=other, check=True)
-    before = os.umask(0o077)
-    try:
-        said = release(other, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7", SOURCE_DATE_EPOCH="1")
-    finally:
-        os.umask(before)
+    said = release(other, umask=0o077, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7", SOURCE_DATE_EPOCH="1")
     assert said.returncode == 0, said.stderr
     written = [{path.name: path.read_bytes() for path in (at / "build/release").iterdir()} for at in (one, other)]
     digests, others = ({name: sha256(data).hexdigest() for name, data in files.items()} for files in written)
