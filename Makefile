@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class site book grade forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -96,8 +96,15 @@ grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRA
 	@$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
 	  $(if $(filter yes,$(TRUST)),--trust)
 
+BOOK = book
+site: handouts class $(BOOK)  ## what students read, for any web server, in build/site (URL=https://…: its address; BOOK=: no PDF)
+	@$(BIN)/python -m helpers.publish.site "$(URL)"
+
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
 	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
+
+release: env  ## source, students' edition and wheel of this commit, in build/release (TAG=v0.1.0: only if it's that version)
+	@$(BIN)/python -m helpers.classroom.release "$(TAG)"
 
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done

@@ -44,6 +44,6 @@ def edition() -> Edition:
 
 def git(*arguments: str, given: bytes = b"") -> bytes:
     """What git says about this checkout, never one around it. OSError without git, CalledProcessError if it fails."""
-    only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
+    only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent), "TZ": "UTC"}
     command = ["git", *arguments]
     return subprocess.run(command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True).stdout

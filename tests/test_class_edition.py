@@ -53,11 +53,13 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def made(checkout: Path, *lessons: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `make class` in a checkout."""
-    command = [sys.executable, "-B", "-m", "helpers.classroom.hand_out", *lessons]
+def made(
+    checkout: Path, *words: str, module: str = "hand_out", umask: int = -1, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs `make class` in a checkout, or another module of the classroom."""
+    command = [sys.executable, "-B", "-m", f"helpers.classroom.{module}", *words]
     own = os.environ | {"PYTHONPATH": str(checkout)} | environment
-    return subprocess.run(command, cwd=checkout, env=own, text=True, capture_output=True)
+    return subprocess.run(command, cwd=checkout, env=own, umask=umask, text=True, capture_output=True)
 
 
 @in_a_checkout
@@ -72,11 +74,7 @@ def test_a_commit_makes_the_same_bytes_everywhere(tmp_path: Path):
         subprocess.run(["git", "config", name, value], cwd=other, check=True)
     (other / ".git/info/attributes").write_text("* text eol=crlf\n")
     (other / "helpers/units.py").write_text("# half done\n" + (other / "helpers/units.py").read_text())
-    before = os.umask(0o077)
-    try:
-        said = made(other, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7")
-    finally:
-        os.umask(before)
+    said = made(other, umask=0o077, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7")
     assert said.returncode == 0, said.stderr
     assert re.search("^Not in it, because not committed: .*helpers/units.py", said.stdout, re.MULTILINE)
     archive, twin = (folder / "build/class" / f"{NAME}.zip" for folder in (one, other))

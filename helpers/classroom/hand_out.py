@@ -50,12 +50,10 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
 
     Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
     """
-    if not (commit := edition().commit):
-        raise NotReady(f"git finds no commit in {ROOT}: see `git status`. It takes a clone, not a copy of the files.")
+    of = last_commit()
     if (FOLDER / NAME / WORK).exists():
         raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
-    of = Edition(edition().day, commit)
-    files = student_files(committed(commit), of, lessons)
+    files = student_files(committed(of.commit), of, lessons)
     archive = zipped(files, of)
     digest = sha256(archive).hexdigest()
     beside = {f"{NAME}.zip": archive, f"{NAME}.zip.sha256": f"{digest}  {NAME}.zip\n".encode()}
@@ -65,10 +63,22 @@ def hand_out(lessons: Collection[str] = ()) -> list[str]:
         f"Lessons: {', '.join(sorted({match[1] for name in files if (match := OF_A_LESSON.match(name))}))}",
         f"SHA-256: {digest}",
     ]
-    changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]
-    if changed:
-        lines.append(f"Not in it, because not committed: {', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}")
+    if changed := not_committed():
+        lines.append(f"Not in it, because not committed: {changed}")
     return lines
+
+
+def last_commit() -> Edition:
+    """The edition that is committed. NotReady without git."""
+    if not (commit := edition().commit):
+        raise NotReady(f"git finds no commit in {ROOT}: see `git status`. It takes a clone, not a copy of the files.")
+    return Edition(edition().day, commit)
+
+
+def not_committed() -> str:
+    """The first few files that are not as they were committed; "" if all are."""
+    changed = [line[3:] for line in git("status", "--porcelain", "--no-renames", "-z").decode().split("\0") if line]
+    return f"{', '.join(changed[:5])}{', …' if len(changed) > 5 else ''}"
 
 
 def committed(commit: str) -> dict[str, bytes]:
