@@ -1,0 +1,73 @@
+"""A lesson on paper: what it asks, with room to write; and for the teacher, what was measured and what is right."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bs4 import BeautifulSoup, Tag
+
+from ..teach import Exercise
+from .lesson import Lesson, _tree, body, filled
+
+LINES, MOST = 48, 16  # to write code on: for all exercises of a lesson, and for one
+
+
+@dataclass(frozen=True)
+class Item:
+    """A prediction, a quiz or an exercise, as HTML. `section` is the heading above it, "" if the item before has the
+    same; `context` is what the lesson says just before a prediction."""
+
+    section: str
+    context: str
+    asks: str
+    answer: str
+
+
+def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[Item]:
+    """What the lesson asks, in its order."""
+    tree = body(lesson, "student", exercise)
+    for link in tree.find_all("a"):
+        link.unwrap()
+    found, section, context = [], "", ""
+    lines = min(LINES // max(1, len(tree.select(".zc-exercise"))), MOST)
+    for asked in tree.select(".zc-predict, .zc-quiz, .zc-exercise"):
+        kind, heading, above = asked["class"][0], asked.find_previous("h2"), (section, context)
+        section, context = heading.get_text() if heading else "", _context(asked) if kind == "zc-predict" else ""
+        if kind == "zc-predict":
+            asks, answer = _prediction(asked, tree)
+        elif kind == "zc-quiz":
+            asks, answer = _quiz(asked)
+        else:
+            found_exercise = exercise(asked["data-exercise"])
+            values = {"asked": asked, "exercise": found_exercise, "lines": lines}
+            asks, answer = filled("room.html.j2", **values), filled("solved.html.j2", **values)
+        new = (now if now != before else "" for now, before in zip((section, context), above, strict=True))
+        found.append(Item(*new, asks, answer))
+    return found
+
+
+def _context(asked: Tag) -> str:
+    """The end of the prose above: a paragraph, or a list or table and the paragraph that leads to it."""
+    prose = asked.find_previous(class_="prose").find_all(recursive=False)
+    return "".join(map(str, prose[-1 if prose[-1].name == "p" else -2 :]))
+
+
+def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
+    """The question, with blanks for what was measured beside those for the guess; and what was measured, with figures
+    and tables of the same cell."""
+    asks, told = copy.copy(asked), tree.select_one(f'[data-predicted="{asked["data-predict"]}"]')
+    told = told or asked.find_next(class_="zc-figure")  # which shows the guess too, where no line does
+    for line in asks.select("p:has([role=img])") or [asks]:
+        blank = line.find(role="img")
+        line.append(_tree("beside.html.j2", unit=blank and blank.next_sibling or ""))
+    shown = told.find_parent(class_="run").select(".output:not(:has(.zc-quiz, .zc-exercise, .zc-predict, .zc-claim))")
+    return str(asks), "".join(map(str, [asked.p, *shown]))
+
+
+def _quiz(asked: Tag) -> tuple[str, str]:
+    answer, asks = filled("answer.html.j2", quiz=asked), copy.copy(asked)
+    for choice in asks.select(".zc-choice"):
+        text = choice.summary.extract()
+        text.name, text.attrs = "p", {"class": "zc-choice"}
+        choice.replace_with(text)
+    return str(asks), answer
