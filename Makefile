@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class grade forget bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts book class grade forget bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -79,8 +79,11 @@ matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS=
 fuzz: env  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
-handouts: env  ## the lessons as HTML, in build/handouts: for students, for paper, for instructors
+handouts: env  ## the lessons as HTML, in build/handouts: for students, worksheets for paper, for instructors
 	$(BIN)/python -m helpers.publish
+
+book: env  ## all that students read as one PDF, in build/book; needs Chromium
+	@$(BIN)/python -m helpers.publish.book
 
 # What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.
 $(MADE)-class: $(MADE) requirements-class.lock

@@ -107,8 +107,8 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
         except subprocess.TimeoutExpired:
             raise HandoutError(f"{browser} has printed for {LIMIT} seconds and isn't done") from None
         if done.returncode or not pdf.exists():
-            said = done.stderr.strip().splitlines()[-1:] or ["nothing"]
-            raise HandoutError(f"{browser} has printed nothing and ended with status {done.returncode}; it says: {said[0]}")
+            *_, said = ["nothing", *done.stderr.strip().splitlines()]
+            raise HandoutError(f"{browser} printed nothing; status {done.returncode}; it says: {said}")
         # In the outline Chromium 156 says headings twice that it has moved to the next page; the length stays.
         twice = re.compile(rb"(/Title (?:<FEFF|\())((?:[^()\\]|\\.)+?)\2([>)])")
         return twice.sub(lambda said: b"".join(said.groups()).ljust(len(said[0])), pdf.read_bytes())

@@ -1,6 +1,6 @@
 """The handouts: executed lessons as self-contained pages, with an index, the claims and a glossary.
 
-Each edition is a folder that you can hand out by itself: for students, for paper, for instructors. Every page is one
+Each edition is a folder that you can hand out by itself: for students, worksheets, for instructors. Every page is one
 file: no script, nothing loaded. Anything that would spoil a page for a reader stops the build, and the error names it:
 a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
 """
@@ -27,11 +27,12 @@ from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
 from .lesson import HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
+from .worksheet import items
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
 APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
-LABELS = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
+LABELS = {"student": "Student edition", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
@@ -93,10 +94,28 @@ def handouts(
             values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
             linked = _linked(body(lesson, edition, exercise), lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
+    pages |= _worksheets(lessons, exercise)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
     return [folder / name for name in sorted(pages)]
+
+
+def _worksheets(lessons: Sequence[Lesson], exercise: Callable[[str], Exercise]) -> dict[str, str]:
+    """The worksheets with a page that lists them, and the sheets of answers among the pages for instructors."""
+    seal = {"released": str(released())}
+    pages = {"worksheet/index.html": filled("worksheets.html.j2", title="Worksheets", lessons=lessons, **seal)}
+    for lesson in progress_bar(lessons, desc="writing: Worksheets", unit="lesson"):
+        values = {
+            "title": f"{lesson.number} {lesson.title}",
+            "lesson": lesson,
+            "items": items(lesson, exercise),
+            **seal,
+        }
+        pages[f"worksheet/{lesson.page}"] = filled("worksheet.html.j2", label="Worksheet", **values)
+        if not CLASS_EDITION.exists():
+            pages[f"instructor/{lesson.answers}"] = filled("worksheet.html.j2", label="Answers", **values)
+    return pages
 
 
 def read_terms(path: Path = GLOSSARY) -> list[Term]:

@@ -1,4 +1,4 @@
-"""One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
+"""One executed lesson as the body of a page: its cells as HTML, for students or for instructors."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import nbformat
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from nbconvert.exporters import TemplateExporter
 from nbconvert.filters import ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -23,7 +23,7 @@ from ..lasting import VIEW, alone
 from ..teach import Exercise
 from ..units import NOT_MEASURED
 
-Edition = Literal["student", "worksheet", "instructor"]
+Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
 UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"  # what is said because nobody has worked in the lesson
@@ -50,6 +50,11 @@ class Lesson:
     def page(self) -> str:
         """The file's name, the same in each edition's folder."""
         return f"{self.name}.html"
+
+    @property
+    def answers(self) -> str:
+        """The name of its sheet of answers, for instructors."""
+        return f"{self.name}_answers.html"
 
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
@@ -112,11 +117,9 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
             cell = box.find_parent(attrs={"data-cell": True})  # its starter and its verdict come after it
             while (following := cell.find_next_sibling()) and following.css.match(".starter, :has(.zc-verdict)"):
                 cell = following
-            cell.insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
-    elif edition == "worksheet":
-        _set_apart(tree)
+            cell.insert_after(tree_of("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif quizzes := tree.select(".zc-quiz"):
-        tree.append(_tree("answers.html.j2", quizzes=quizzes))
+        tree.append(tree_of("answers.html.j2", quizzes=quizzes))
     for tag in tree.select(UNDONE if edition == "student" else f"{UNDONE}, .zc-click"):
         output = tag.find_parent(class_="output")
         tag.decompose()
@@ -202,34 +205,8 @@ def filled(template: str, **values: object) -> str:
     return _EXPORTER.environment.get_template(template).render(style=style, **values)
 
 
-def _tree(template: str, **values: object) -> BeautifulSoup:
+def tree_of(template: str, **values: object) -> BeautifulSoup:
     return BeautifulSoup(filled(template, **values), "html.parser")
-
-
-def _set_apart(tree: BeautifulSoup) -> None:
-    """Moves the measurements, and the quizzes' answers, to the end of the page, and leaves their numbers behind."""
-    items = []
-    for cell in tree.select(".run"):
-        if results := cell.select(":scope > .output:not(:has(.zc-predict, .zc-exercise, .zc-verdict))"):
-            results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
-            heading = cell.find_previous(["h2", "h3"])
-            moved = [_taken(output) for output in results]
-            items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
-    if items:
-        tree.append(_tree("measured.html.j2", items=items))
-
-
-def _taken(output: Tag) -> str:
-    """Takes a quiz's answer, and leaves its question; or takes an output, and leaves the source of a program in it."""
-    if quiz := output.select_one(".zc-quiz"):
-        answer = filled("answer.html.j2", quiz=quiz)
-        for choice in quiz.select(".zc-choice"):
-            text = choice.summary.extract()
-            text.name, text.attrs = "p", {"class": "zc-choice"}
-            choice.replace_with(text)
-        return answer
-    output.insert_before(*(code.extract() for code in output.select("pre.code")))
-    return str(output.extract())
 
 
 WIDE = 8  # columns; a table with more is smaller on paper

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from bs4 import BeautifulSoup, Tag
 
 from ..teach import Exercise
-from .lesson import Lesson, _tree, body, filled
+from .lesson import Lesson, body, filled, tree_of
 
-LINES, MOST = 48, 16  # to write code on: for all exercises of a lesson, and for one
+LINES, MOST = 40, 14  # to write code on: for all exercises of a lesson, and for one
+ELSEWHERE = ".zc-quiz, .zc-exercise, .zc-predict, .zc-claim"  # outputs that aren't what a prediction's cell measured
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[Item]:
 
 def _context(asked: Tag) -> str:
     """The end of the prose above: a paragraph, or a list or table and the paragraph that leads to it."""
-    prose = asked.find_previous(class_="prose").find_all(recursive=False)
-    return "".join(map(str, prose[-1 if prose[-1].name == "p" else -2 :]))
+    prose = [tag for tag in asked.find_previous(class_="prose").find_all(recursive=False) if tag.name[0] != "h"]
+    return "".join(map(str, prose[-1:] if prose and prose[-1].name == "p" else prose[-2:]))
 
 
 def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
@@ -59,8 +60,8 @@ def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
     told = told or asked.find_next(class_="zc-figure")  # which shows the guess too, where no line does
     for line in asks.select("p:has([role=img])") or [asks]:
         blank = line.find(role="img")
-        line.append(_tree("beside.html.j2", unit=blank and blank.next_sibling or ""))
-    shown = told.find_parent(class_="run").select(".output:not(:has(.zc-quiz, .zc-exercise, .zc-predict, .zc-claim))")
+        line.append(tree_of("beside.html.j2", unit=(blank and blank.next_sibling) or ""))
+    shown = told.find_parent(class_="run").select(f".output:not(:has({ELSEWHERE}))") if told else ()
     return str(asks), "".join(map(str, [asked.p, *shown]))
 
 
