@@ -109,9 +109,10 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
         if done.returncode or not pdf.exists():
             *_, said = ["nothing", *done.stderr.strip().splitlines()]
             raise HandoutError(f"{browser} printed nothing; status {done.returncode}; it says: {said}")
-        # In the outline Chromium 156 says headings twice that it has moved to the next page; the length stays.
-        twice = re.compile(rb"(/Title (?:<FEFF|\())((?:[^()\\]|\\.)+?)\2([>)])")
-        return twice.sub(lambda said: b"".join(said.groups()).ljust(len(said[0])), pdf.read_bytes())
+        # In the outline Chromium 156 repeats the first line of a heading that it moved to the next page. Nothing else
+        # may move, so the bytes that go leave as many spaces.
+        twice = re.compile(rb"(/Title (?:<FEFF|\())((?:[^()\\\n]|\\.){7,}?)(\2.*?[)>])")
+        return twice.sub(lambda said: (said[1] + said[3]).ljust(len(said[0])), pdf.read_bytes())
 
 
 def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
