@@ -208,7 +208,7 @@ def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
         "(a) It is too small",
         "(b) No allocator was asked",
     ]
-    assert "def copy(source, target):" in asked[2] and len(sheet.select(".room i")) == 14
+    assert "def copy(source, target):" in asked[2] and len(sheet.select(".room i")) == 13
     for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output", ".feedback", "[data-right]"):
         assert not sheet.select(what), what
     told = [" ".join(item.div.get_text().split()) for item in answers.select(".item")]

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup, Tag
 from ..teach import Exercise
 from .lesson import Lesson, body, filled, tree_of
 
-LINES, MOST = 40, 14  # to write code on: for all exercises of a lesson, and for one
+LINES, MOST = 40, 13  # to write code on: for all exercises of a lesson, and for one
 ELSEWHERE = ".zc-quiz, .zc-exercise, .zc-predict, .zc-claim"  # outputs that aren't what a prediction's cell measured
 
 
