@@ -54,14 +54,15 @@ def _context(asked: Tag) -> str:
 
 
 def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
-    """The question, with blanks for what was measured beside those for the guess; and what was measured, with figures
-    and tables of the same cell."""
-    asks, told = copy.copy(asked), tree.select_one(f'[data-predicted="{asked["data-predict"]}"]')
-    told = told or asked.find_next(class_="zc-figure")  # which shows the guess too, where no line does
+    """The question, with blanks for what was measured beside those for the guess; and what was measured. With it comes
+    what else its cell shows, figures and tables, if no earlier prediction took that."""
+    asks, key = copy.copy(asked), f'[data-predicted="{asked["data-predict"]}"]'
+    told = tree.select_one(key) or asked.find_next(class_="zc-figure")  # which shows the guess too
     for line in asks.select("p:has([role=img])") or [asks]:
         blank = line.find(role="img")
         line.append(tree_of("beside.html.j2", unit=(blank and blank.next_sibling) or ""))
-    shown = told.find_parent(class_="run").select(f".output:not(:has({ELSEWHERE}))") if told else ()
+    own = f".output:not(:has({ELSEWHERE}, [data-predicted]:not({key})))"
+    shown = [output.extract() for output in told.find_parent(class_="run").select(own)] if told else []
     return str(asks), "".join(map(str, [asked.p, *shown]))
 
 
