@@ -31,7 +31,7 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-
 LIMIT = 600  # seconds to print
 AFTER_LESSONS = (*reversed(APPENDICES.values()), "claims.html", "glossary.html")  # then come pages of other names
 LEFT_OUT = ("index.html", "search.html")  # the contents take their place
-ON_SCREEN = "nav, script, button, template, .neighbours, .skip"
+ON_SCREEN = "nav, script, button, template, [hidden]"
 BY_ID = ("aria-labelledby", "aria-describedby", "aria-controls", "headers", "for")  # attributes that name other tags
 
 
