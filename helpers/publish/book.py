@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -26,13 +26,13 @@ BOOK = BUILD / "book" / "zero_copy_measured.pdf"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get install chromium"
 # The sandbox, which doesn't work in a container, is for pages of others.
-OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-           "--no-pdf-header-footer", "--generate-pdf-document-outline")  # fmt: skip
+OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
+OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
 LIMIT = 600  # seconds to print
 AFTER_LESSONS = (*reversed(APPENDICES.values()), "claims.html", "glossary.html")  # then come pages of other names
-LEFT_OUT = ("index.html", "search.html")  # the contents take their place
+LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
-BY_ID = ("aria-labelledby", "aria-describedby", "aria-controls", "headers", "for")  # attributes that name other tags
+IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,13 @@ class Chapter:
 
 def chapters(folder: Path) -> list[Chapter]:
     """The pages in this folder, lessons first. Each id begins with its page's name, and links lead to these ids."""
-    names = sorted(path.name for path in folder.glob("*.html") if path.name not in LEFT_OUT)
-    lessons = [name for name in names if re.match(r"\d\d_", name)]
-    known = [name for name in AFTER_LESSONS if name in names]
-    names = [*lessons, *known, *(name for name in names if name not in (*lessons, *known))]
-    bar = progress_bar(names, desc="reading the pages", unit="page")
-    return [_chapter(folder / name, names) for name in bar]
+    names = {path.name for path in folder.glob("*.html")} - LEFT_OUT
+    order = [*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)]
+    order = [name for name in dict.fromkeys(order) if name in names]
+    return [_chapter(folder / name, names) for name in progress_bar(order, desc="reading the pages", unit="page")]
 
 
-def _chapter(page: Path, names: list[str]) -> Chapter:
+def _chapter(page: Path, names: Collection[str]) -> Chapter:
     main = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").main
     for tag in main.select(ON_SCREEN):
         tag.decompose()
@@ -63,19 +61,13 @@ def _chapter(page: Path, names: list[str]) -> Chapter:
     for number, heading in enumerate(headings, 1):
         heading["id"] = heading.get("id") or f"heading-{number}"
     for tag in main.find_all(True):
-        if tag.get("id"):
-            tag["id"] = f"{page.stem}--{tag['id']}"
-        for name in BY_ID:
-            if tag.get(name):
-                tag[name] = " ".join(f"{page.stem}--{one}" for one in tag[name].split())
+        for name in IDS & tag.attrs.keys():
+            tag[name] = " ".join(f"{page.stem}--{one}" for one in tag[name].split())
     for link in main.find_all("a", href=re.compile(r"^(?![a-z]+:)")):
-        target, _, anchor = link["href"].partition("#")
-        to = (target or page.name).removesuffix(".html")
-        inside = target in ("", *names)
-        link["href"] = f"#{to}--{anchor}" if inside and anchor else f"#{to}" if inside else "#contents"
-    number = main.select_one(".opening .number")
-    title = main.h1.get_text().strip()
-    title = f"{page.name[:2]} {title}" if number and page.name[0].isdigit() else title
+        target, mark, anchor = link["href"].partition("#")
+        to = (target or page.name).removesuffix(".html") + mark.replace("#", "--") + anchor
+        link["href"] = f"#{to}" if target in ("", *names) else "#contents"
+    title = f"{page.name[:2]} {main.h1.get_text()}" if page.name[0].isdigit() else main.h1.get_text()
     sections = tuple((heading["id"], " ".join(heading.get_text().split())) for heading in headings)
     return Chapter(page.stem, title, sections, main.decode_contents())
 
@@ -103,12 +95,12 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
         page.write_text(html, encoding="utf-8")
         own = (f"--user-data-dir={room / 'settings'}", f"--print-to-pdf={pdf}", page.as_uri())
         try:
-            done = subprocess.run([browser, *OPTIONS, *own], capture_output=True, text=True, timeout=LIMIT)
+            done = subprocess.run([browser, *OPTIONS.split(), *own], capture_output=True, text=True, timeout=LIMIT)
         except subprocess.TimeoutExpired:
             raise HandoutError(f"{browser} has printed for {LIMIT} seconds and isn't done") from None
         if done.returncode or not pdf.exists():
             *_, said = ["nothing", *done.stderr.strip().splitlines()]
-            raise HandoutError(f"{browser} printed nothing; status {done.returncode}; it says: {said}")
+            raise HandoutError(f"{browser} printed nothing; it says: {said}")
         # In the outline Chromium 156 repeats the first line of a heading that it moved to the next page. Nothing else
         # may move, so the bytes that go leave as many spaces.
         twice = re.compile(rb"(/Title (?:<FEFF|\())((?:[^()\\\n]|\\.){7,}?)(\2.*?[)>])")
@@ -130,9 +122,9 @@ def main() -> int:
     if not browser:
         print(NO_BROWSER, file=sys.stderr)
         return 1
-    if failed := write_handouts():
-        return failed
     try:
+        if failed := write_handouts():
+            return failed
         count = book(BUILD / "handouts" / "student", browser=browser)
     except HandoutError as error:
         print(f"The book was not written.\n{error}", file=sys.stderr)

@@ -114,7 +114,7 @@ def _worksheets(lessons: Sequence[Lesson], exercise: Callable[[str], Exercise]) 
         }
         pages[f"worksheet/{lesson.page}"] = filled("worksheet.html.j2", label="Worksheet", **values)
         if not CLASS_EDITION.exists():
-            pages[f"instructor/{lesson.answers}"] = filled("worksheet.html.j2", label="Answers", **values)
+            pages[f"instructor/{lesson.name}_answers.html"] = filled("worksheet.html.j2", label="Answers", **values)
     return pages
 
 

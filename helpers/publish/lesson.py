@@ -51,11 +51,6 @@ class Lesson:
         """The file's name, the same in each edition's folder."""
         return f"{self.name}.html"
 
-    @property
-    def answers(self) -> str:
-        """The name of its sheet of answers, for instructors."""
-        return f"{self.name}_answers.html"
-
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
     """Reads a lesson from its executed notebook, and puts each teachers' note, from `notes`/<name>.md, after its cell.

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from bs4 import BeautifulSoup, Tag
 
@@ -13,37 +12,27 @@ LINES, MOST = 40, 13  # to write code on: for all exercises of a lesson, and for
 ELSEWHERE = ".zc-quiz, .zc-exercise, .zc-predict, .zc-claim"  # outputs that aren't what a prediction's cell measured
 
 
-@dataclass(frozen=True)
-class Item:
-    """A prediction, a quiz or an exercise, as HTML. `section` is the heading above it, "" if the item before has the
-    same; `context` is what the lesson says just before a prediction."""
-
-    section: str
-    context: str
-    asks: str
-    answer: str
-
-
-def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[Item]:
-    """What the lesson asks, in its order."""
-    tree = body(lesson, "student", exercise)
+def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str, str]]:
+    """What the lesson asks, in its order, as HTML: `asks`, and `answer` on the other sheet. `section` is the heading
+    above, and `context` what the lesson says before a prediction, or "" if the item before has the same."""
+    tree, found, above = body(lesson, "student", exercise), [], {}
     for link in tree.find_all("a"):
         link.unwrap()
-    found, section, context = [], "", ""
     lines = min(LINES // max(1, len(tree.select(".zc-exercise"))), MOST)
     for asked in tree.select(".zc-predict, .zc-quiz, .zc-exercise"):
-        kind, heading, above = asked["class"][0], asked.find_previous("h2"), (section, context)
-        section, context = heading.get_text() if heading else "", _context(asked) if kind == "zc-predict" else ""
-        if kind == "zc-predict":
-            asks, answer = _prediction(asked, tree)
-        elif kind == "zc-quiz":
-            asks, answer = _quiz(asked)
+        heading, item = asked.find_previous("h2"), {"context": ""}
+        if "data-exercise" in asked.attrs:
+            values = {"asked": asked, "exercise": exercise(asked["data-exercise"]), "lines": lines}
+            item["asks"], item["answer"] = (filled(f"{name}.html.j2", **values) for name in ("room", "solved"))
+        elif "data-quiz" in asked.attrs:
+            item["answer"], item["asks"] = filled("answer.html.j2", quiz=asked), _quiz(asked)
         else:
-            found_exercise = exercise(asked["data-exercise"])
-            values = {"asked": asked, "exercise": found_exercise, "lines": lines}
-            asks, answer = filled("room.html.j2", **values), filled("solved.html.j2", **values)
-        new = (now if now != before else "" for now, before in zip((section, context), above, strict=True))
-        found.append(Item(*new, asks, answer))
+            item["context"] = _context(asked)
+            item["asks"], item["answer"] = _prediction(asked, tree)
+        item["section"] = heading.get_text() if heading else ""
+        same = {name: "" for name in ("section", "context") if item[name] == above.get(name)}
+        found.append(item | same)
+        above = item
     return found
 
 
@@ -66,10 +55,10 @@ def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
     return str(asks), "".join(map(str, [asked.p, *shown]))
 
 
-def _quiz(asked: Tag) -> tuple[str, str]:
-    answer, asks = filled("answer.html.j2", quiz=asked), copy.copy(asked)
-    for choice in asks.select(".zc-choice"):
+def _quiz(asked: Tag) -> str:
+    """The question and the choices, without what is said about them."""
+    for choice in asked.select(".zc-choice"):
         text = choice.summary.extract()
         text.name, text.attrs = "p", {"class": "zc-choice"}
         choice.replace_with(text)
-    return str(asks), answer
+    return str(asked)
