@@ -103,7 +103,8 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
             raise HandoutError(f"{browser} printed nothing; it says: {said}")
         # In the outline Chromium 156 repeats the first line of a heading that it moved to the next page. Nothing else
         # may move, so the bytes that go leave as many spaces.
-        twice = re.compile(rb"(/Title (?:<FEFF|\())((?:[^()\\\n]|\\.){7,}?)(\2.*?[)>])")
+        letters = rb"(?:[^()\\\n]|\\.)"
+        twice = re.compile(rb"(/Title (?:<FEFF|\())(%b+?)(?=\2[)>]|(?<=[^(<]{11})\2)(%b+[)>])" % (letters, letters))
         return twice.sub(lambda said: (said[1] + said[3]).ljust(len(said[0])), pdf.read_bytes())
 
 
