@@ -79,8 +79,11 @@ matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS=
 fuzz: env  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
-handouts: env  ## the lessons as HTML, in build/handouts: for students, for paper, for instructors
+handouts: env  ## the lessons as HTML, in build/handouts: for students, worksheets for paper, for instructors
 	$(BIN)/python -m helpers.publish
+
+book: env  ## all that students read as one PDF, in build/book; needs Chromium
+	@$(BIN)/python -m helpers.publish.book
 
 # What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.
 $(MADE)-class: $(MADE) requirements-class.lock

@@ -5,6 +5,7 @@ The same tests run over two sample lessons that hold every kind of output, and o
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,16 +16,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
 import pytest
 import sample_lessons
 from axe_playwright_python.sync_playwright import Axe
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pypdf import PdfReader
+from pypdf.generic import Destination
 from test_publish import CLAIMS, COMMON
 
 from helpers.folders import BUILD, ROOT
-from helpers.publish import handouts, lessons
+from helpers.publish import HandoutError, handouts, lessons
+from helpers.publish import book as book_module
+from helpers.publish.book import book, chapters, read_places
 from helpers.publish.lesson import inline, markdown, read
 from helpers.teach.exercises import exercises
 
@@ -44,9 +49,9 @@ def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html
 
 STEMS = [lesson.stem for lesson in lessons()]
 STUDENTS = names("student", STEMS, COMMON)
-WORKSHEETS = names("worksheet", STEMS[:3])
+WORKSHEETS = [*names("worksheet", STEMS), *(f"instructor/{stem}_answers.html" for stem in STEMS[:3])]
 REAL = [*STUDENTS, *names("instructor", STEMS[:3]), *WORKSHEETS]
-OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all"])]
+OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all", "02_copy_all_answers"])]
 SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 
 
@@ -64,7 +69,7 @@ def real() -> Path:
     """What `make handouts` makes, of the lessons as test_lessons.py has run them, where it has."""
     made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    assert made.stdout.startswith(f"{3 * len(STUDENTS)} pages from {len(STEMS)} lessons")
+    assert made.stdout.startswith(f"{2 * len(STUDENTS) + 2 * len(STEMS) + 1} pages from {len(STEMS)} lessons")
     begin = [BUILD / "handouts" / edition / "index.html" for edition in ("instructor", "student", "worksheet")]
     assert made.stdout.split()[-3:] == [str(index) for index in begin]
     return BUILD / "handouts"
@@ -151,7 +156,7 @@ def test_a_handout_prints_with_nothing_clipped(handout: Page):
     )
     paper = handout.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
     pdf = PdfReader(io.BytesIO(paper))
-    text = dense(words_of(paper))
+    text = dense("".join(words_of(paper)))
     lost = [line for block in code for line in block.splitlines() if dense(line)[-20:] not in text]
     assert lost == [], "lines of code whose end is not on paper"
     width, height = (float(length) for length in pdf.pages[0].mediabox[2:])
@@ -172,23 +177,10 @@ def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sampl
 
 
 def test_what_is_folded_on_screen_is_on_paper_for_instructors_only(page: Page, sample: Path):
-    for edition, printed in {"student": False, "worksheet": False, "instructor": True}.items():
+    for edition, printed in {"student": False, "instructor": True}.items():
         page.goto((sample / edition / "02_copy_all.html").as_uri())
         page.emulate_media(media="print")
         assert page.locator(".folded pre", has_text="import shutil").is_visible() is printed, edition
-
-
-def test_a_worksheet_has_what_was_measured_on_other_sheets_of_paper(page: Page, sample: Path):
-    page.goto((sample / "worksheet/02_copy_all.html").as_uri())
-    pdf = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
-    sheets = [dense(sheet.extract_text()) for sheet in pdf.pages]
-    begins = next(number for number, text in enumerate(sheets) if "Measured1" in text and "Figure1." in text)
-    asked, measured = "".join(sheets[:begins]), "".join(sheets[begins:])
-    for words in ("calls1bytes268,435,456", "Figure1.", "Table1.", "256MiBanonymous", "✓Right.Thepages"):
-        assert words in measured and words not in asked, words
-    for words in ("Predict.", "(b)Noallocatorwasasked", "→Measured1", "Recap"):
-        assert words in asked, words
-    assert all("Worksheet·" in text for text in sheets), "each sheet says what it is, and of when"
 
 
 @pytest.mark.notebooks
@@ -208,7 +200,8 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
         secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():
             holding = {path for path, text in everywhere.items() if dense(secret) in text}
-            assert holding == {real / "instructor" / f"{stem}.html" for stem in (lesson.stem, "search")}, name
+            stems = [lesson.stem, "search", *([f"{lesson.stem}_answers"] if name.endswith("solution") else [])]
+            assert holding == {real / "instructor" / f"{stem}.html" for stem in stems}, name
 
 
 def is_dark(page: Page) -> bool:
@@ -321,6 +314,94 @@ def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, s
     assert page.evaluate("document.activeElement.closest('main') !== null"), "the text is next"
 
 
+@each(names("worksheet", ["02_copy_all"], ()), names("worksheet", STEMS, ()))
+def test_a_worksheet_asks_all_on_six_pages_and_tells_nothing(handout: Page):
+    stem = Path(handout.url).stem
+    path = BUILD / "executed" / f"{stem}.ipynb"
+    notebook = sample_lessons.copy_all() if stem == "02_copy_all" else read(path).notebook
+    tree = BeautifulSoup("".join(shown_in(notebook)), "html.parser")
+    show(handout, PAPER, on="print")
+    sheet = dense(handout.locator("main").inner_text())
+    asked = tree.select(".zc-predict > p, .zc-quiz summary, .zc-question strong, .zc-exercise > *")
+    assert [tag for tag in asked if dense(plain(tag)) not in sheet] == []
+    rooms = handout.eval_on_selector_all(".room", "rooms => rooms.map(room => room.getBoundingClientRect().height)")
+    assert len(rooms) == len(tree.select(".zc-exercise")) and all(height > 240 for height in rooms), "ten lines of pen"
+    secrets = ".zc-beside, .zc-claim dd, figcaption, details > :not(summary)"
+    told = [dense(tag.get_text()) for tag in tree.select(secrets)]
+    assert [text for text in told if len(text) > 12 and text in sheet] == []
+    assert not handout.locator("main :is(figure, table.zc-table, .output, .solution)").count()
+    assert len(PdfReader(io.BytesIO(handout.pdf(prefer_css_page_size=True))).pages) <= 6
+
+
+@each(["student/index.html"], ["student/index.html"])
+def test_the_book_is_whole(handout: Page, tmp_path: Path):
+    folder = Path(handout.url.removeprefix("file://")).parent
+    path = tmp_path / "made" / "book.pdf"
+    count = book(folder, path, browser=shutil.which("chromium"))
+    pdf = PdfReader(path)
+    sheets = [dense(text) for text in words_of(path.read_bytes())]
+    assert count == len(pdf.pages) <= 650 and path.stat().st_size <= 25e6 and os.listdir(path.parent) == ["book.pdf"]
+    assert pdf.trailer["/Root"]["/MarkInfo"]["/Marked"] and pdf.trailer["/Root"]["/Lang"] == "en-GB"
+
+    made = chapters(folder)
+    assert [chapter.name for chapter in made][-1] == "glossary" and len(made) == len(list(folder.glob("*.html"))) - 1
+    places, _ = read_places(path.read_bytes())
+    contents = "".join(sheets[1 : places[made[0].name] - 1])
+    entries = [entry for one in made for entry in ((one.name, one.title), *one.sections)]
+    for (anchor, text), (_, after) in zip(entries, [*entries[1:], ("", "$")], strict=True):
+        place = places[anchor]
+        assert dense(text).lstrip("0123456789") in sheets[place - 1], f"{text} isn't on page {place}"
+        entry = rf"{re.escape(dense(text))}{place}(?={re.escape(dense(after))}|\D|$)"
+        assert re.search(entry, contents), f"{text}, {place} isn't in the contents"
+    assert dense(made[1].title) in sheets[places[made[1].name]][:200], "the running head"
+
+    headings = [h for one in made for h in BeautifulSoup(one.html, "html.parser").find_all(re.compile("h[1-4]"))]
+    outline = [dense(entry.title) for entry in flat(pdf.outline)]
+    assert outline == [dense(text) for text in ("Zero copy, measured", "Contents", *map(plain, headings))]
+    links = [note.get_object() for sheet in pdf.pages for note in sheet.get("/Annots", ())]
+    inside = {link["/Dest"].lstrip("/") for link in links if "/Dest" in link}
+    away = [link["/A"]["/URI"] for link in links if "/URI" in link.get("/A", ())]
+    assert {anchor for one in made for anchor, _ in one.sections} <= inside <= set(places)
+    assert away and all(address.startswith("http") for address in away), "no link to a file of this machine"
+    printed = "a[href^='#']:not(.zc-choice a)"
+    wanted = {link["href"][1:] for one in made for link in BeautifulSoup(one.html, "html.parser").select(printed)}
+    assert wanted <= inside, "links from page to page"
+    assert fonts_in(pdf) and not [name for name, embedded in fonts_in(pdf) if not embedded]
+
+
+def flat(outline: list) -> Iterator[Destination]:
+    for entry in outline:
+        yield from flat(entry) if isinstance(entry, list) else [entry]
+
+
+def fonts_in(pdf: PdfReader) -> set[tuple[str, bool]]:
+    """The fonts by name, and whether they are embedded; one drawn by the PDF itself (Type 3) needs no file."""
+    found = set()
+    for sheet in pdf.pages:
+        for font in sheet["/Resources"].get("/Font", {}).values():
+            font = font.get_object()
+            kind = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
+            file = any(name.startswith("/FontFile") for name in kind.get("/FontDescriptor", {}))
+            found.add((font.get("/BaseFont", ""), file or font["/Subtype"] == "/Type3"))
+    return found
+
+
+def test_without_a_browser_the_book_is_refused_in_a_line(
+    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(book_module, "write_handouts", lambda: pytest.fail("minutes of work, for nothing"))
+    assert book_module.main() == 1
+    assert capsys.readouterr().err == f"{book_module.NO_BROWSER}\n"
+
+
+def test_a_browser_that_fails_is_quoted_and_no_book_stays(sample: Path, tmp_path: Path):
+    for browser in ("false", "true"):
+        with pytest.raises(HandoutError, match=f"{browser} printed nothing; it says: nothing"):
+            book(sample / "student", tmp_path / "book.pdf", browser=shutil.which(browser))
+    assert os.listdir(tmp_path) == []
+
+
 def test_lines_have_the_length_of_a_book_s(page: Page, sample: Path):
     page.set_viewport_size({"width": 1200, "height": 900})
     page.goto((sample / "student/02_copy_all.html").as_uri())
@@ -417,15 +498,26 @@ def searched(page: Path) -> str:
     return " ".join(text for found in json.loads(data) for _, *entry in found["entries"] for text in entry)
 
 
+def shown_in(notebook: nbformat.NotebookNode) -> Iterator[str]:
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield output.get("data", {}).get("text/html", "")
+
+
+def plain(tag: Tag) -> str:
+    return " ".join(tag.get_text().split())
+
+
 def text_of(html: str) -> str:
     return BeautifulSoup(html, "html.parser").get_text()
 
 
-def words_of(pdf: bytes) -> str:
-    """The text on paper. Poppler reads a lesson in 0.1 seconds; pypdf, which is always there, takes 2."""
+def words_of(pdf: bytes) -> list[str]:
+    """The text on each sheet of paper. Poppler reads a lesson in 0.1 seconds; pypdf, which is always there, takes 2."""
     if tool := shutil.which("pdftotext"):
-        return subprocess.run([tool, "-raw", "-", "-"], input=pdf, capture_output=True, check=True).stdout.decode()
-    return "".join(sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf)).pages)
+        done = subprocess.run([tool, "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+        return done.stdout.decode().removesuffix("\f").split("\f")
+    return [sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf)).pages]
 
 
 def dense(text: str) -> str:

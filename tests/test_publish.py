@@ -5,6 +5,7 @@ import re
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
@@ -137,7 +138,7 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
 def test_only_the_instructor_sees_solutions_and_notes(pages):
     student, instructor = pages["student/02_copy_all.html"], pages["instructor/02_copy_all.html"]
     for text in ("solution-only-text", "wrong-answer-text", "Reuse one", "who can take them back"):
-        holding = {name for name, page in pages.items() if text in str(page)}
+        holding = {name for name, page in pages.items() if text in str(page)} - {"instructor/02_copy_all_answers.html"}
         assert holding == {"instructor/02_copy_all.html", "instructor/search.html"}
     assert student.select_one(".starter").get_text().strip().startswith("def copy(source, target):")
     assert student.select_one(".answers") and not instructor.select_one(".answers")
@@ -186,6 +187,9 @@ def test_index_claims_and_glossary(pages):
     assert [link["href"] for link in index.select(".lessons a")] == ["00_look_first.html", "02_copy_all.html"]
     others = {link["href"] for link in pages["instructor/index.html"].select("a") if link["href"].startswith("../")}
     assert {"../student/index.html", "../student/02_copy_all.html", "../worksheet/02_copy_all.html"} <= others
+    assert pages["instructor/index.html"].select("a[href='02_copy_all_answers.html']")
+    listed = [link["href"] for link in pages["worksheet/index.html"].select("a")]
+    assert listed == ["00_look_first.html", "02_copy_all.html"]
 
     assert [heading.get_text() for heading in claims.find_all("h2")] == ["Lesson 02: Copy all", "Lesson 03 · Lesson 04"]
     assert claims.select_one("#slurp .verdict").get_text() == "Misleading."
@@ -194,24 +198,30 @@ def test_index_claims_and_glossary(pages):
 
 
 def test_each_edition_has_every_page(pages):
-    lessons = {"00_look_first.html", "02_copy_all.html"}
-    assert pages.keys() == {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
+    stems = ("00_look_first", "02_copy_all")
+    lessons = {f"{stem}.html" for stem in stems}
+    sheets = {f"worksheet/{name}" for name in {"index.html", *lessons}} | {
+        f"instructor/{x}_answers.html" for x in stems
+    }
+    assert pages.keys() == sheets | {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
 
 
-def test_a_worksheet_shows_what_was_measured_at_its_end(pages):
-    student, sheet = pages["student/02_copy_all.html"], pages["worksheet/02_copy_all.html"]
-    measured = sheet.select_one(".measured")
-    for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output"):
-        assert len(measured.select(what)) == len(student.select(what)) > 0, what
-        assert len(sheet.select(what)) == len(measured.select(what)), what
-    for what in (".run .zc-predict", ".run .zc-exercise", ".run .zc-verdict", ".run pre.code", ".prose"):
-        one, other = ([found.get_text() for found in page.select(what)] for page in (sheet, student))
-        assert one == other, what
-    places = [place["data-cell"] for place in sheet.select(".run:has(> .reference)")]
-    assert places == [place["data-cell"] for place in measured.select("section")]
-    for number, (place, item) in enumerate(zip(sheet.select(".reference"), measured.select("section"), strict=True), 1):
-        assert place.get_text().strip() == f"→ Measured {number}" and item["id"] == f"measured-{number}"
-        assert place.a["href"] == f"#{item['id']}" and item.a["href"] == f"#{place['id']}"
+def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
+    sheet, answers = pages["worksheet/02_copy_all.html"], pages["instructor/02_copy_all_answers.html"]
+    asked = [" ".join(item.div.get_text().split()) for item in sheet.select(".item")]
+    assert "the page cache" in asked[0].split("Predict.")[0], "the end of the prose above"
+    assert asked[0].split("Predict.")[1].split() == f"{sample_lessons.PREDICT.question} MiB measured: MiB".split()
+    assert len(sheet.select("[aria-label^=blank]")) == 2
+    assert [choice.get_text() for choice in sheet.select(".zc-quiz p.zc-choice")] == [
+        "(a) It is too small",
+        "(b) No allocator was asked",
+    ]
+    assert "def copy(source, target):" in asked[2] and len(sheet.select(".room i")) == 13
+    for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output", ".feedback", "[data-right]"):
+        assert not sheet.select(what), what
+    told = [" ".join(item.div.get_text().split()) for item in answers.select(".item")]
+    assert len(told) == len(asked) == 3 and "Measured: 256 MiB." in told[0] and "✓ Right. The pages" in told[1]
+    assert "solution-only-text" in told[2] and not answers.select(".room, .zc-quiz, .zc-exercise")
 
 
 @pytest.mark.parametrize("edition", module.LABELS)
@@ -219,26 +229,6 @@ def test_what_is_said_to_a_student_at_work_is_not_printed(pages, edition: str):
     text = pages[f"{edition}/02_copy_all.html"].get_text()
     assert "Not attempted" not in text and "No prediction yet" not in text and "Measured: 256 MiB." in text
     assert ("Click an answer." in text) == (edition == "student")
-
-
-def test_a_worksheet_asks_a_quiz_and_answers_at_its_end(pages):
-    sheet = pages["worksheet/02_copy_all.html"]
-    assert [choice.get_text() for choice in sheet.select(".zc-quiz p.zc-choice")] == [
-        "(a) It is too small",
-        "(b) No allocator was asked",
-    ]
-    assert not sheet.select("[data-right], details.zc-choice, .answers")
-    answers = sheet.select_one(".measured .feedback")
-    assert "as large as the file" not in str(sheet.select_one(".zc-quiz")) and "as large as the file" in str(answers)
-    assert [choice.get("class") for choice in answers.select("li")] == [None, ["right"]]
-
-
-def test_the_source_of_a_rust_program_stays_in_its_place(build):
-    shown = sample_lessons.shows('<pre class="code">fn main() {}</pre><p>64 MiB</p>')
-    sheet = build(n02_x=sample_lessons.lesson(shown))["worksheet/02_x.html"]
-    place, measured = (sheet.select_one(selector).get_text() for selector in (".run", ".measured"))
-    assert "fn main" in place and "64 MiB" not in place
-    assert "fn main" not in measured and "64 MiB" in measured
 
 
 def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: Path):
@@ -261,16 +251,20 @@ def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: 
 def test_edition_and_commit_stand_on_every_page(build, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "released", lambda: Edition("2026-11-22", "1234567890", changed=True))
     labels = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
-    for name, page in build(n02_x=sample_lessons.lesson()).items():
-        says = f"{labels[name.partition('/')[0]]} · 2026-11-22 (1234567, with changes)"
-        assert page.select_one("footer .released").get_text() == says
+    pages = build(n02_x=sample_lessons.lesson())
+    assert "2026-11-22" in pages.pop("worksheet/index.html").get_text()
+    for name, page in pages.items():
+        label = "Answers" if name.endswith("_answers.html") else labels[name.partition("/")[0]]
+        says = f"{label} · 2026-11-22 (1234567, with changes)"
+        assert not page.footer or page.select_one("footer .released").get_text() == says
         assert f'@bottom-left {{ content: "{says}" }}' in page.style.get_text(), "on paper there is no footer"
 
 
 def test_an_edition_for_a_class_has_no_pages_for_instructors(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "CLASS_EDITION", tmp_path / "class-edition.toml")
     (tmp_path / "class-edition.toml").touch()
-    monkeypatch.setattr(sample_lessons, "exercise", lambda key: pytest.fail("only a page for instructors asks for it"))
+    without = replace(sample_lessons.EXERCISE, solution_source=None)
+    monkeypatch.setattr(sample_lessons, "exercise", lambda key: without)
     pages = build(n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first())
     assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
 
@@ -463,7 +457,8 @@ def test_a_refused_build_leaves_the_last_one_and_a_new_one_takes_its_place(build
     assert sorted(os.listdir(tmp_path)) == ["02_x.ipynb", "claims.toml", "handouts"]
     build(n03_y=sample_lessons.lesson())
     for edition in module.LABELS:
-        assert sorted(os.listdir(tmp_path / "handouts" / edition)) == sorted(["03_y.html", *COMMON])
+        more = ["03_y_answers.html"] if edition == "instructor" else []
+        assert sorted(os.listdir(tmp_path / "handouts" / edition)) == sorted(["03_y.html", *more, *COMMON])
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -639,7 +639,7 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
         assert {"text/html", "text/plain"} <= set(output.data), cell.source
         shown.append(output.data)
     nbformat.validate(ran)
-    assert all(alone(data["text/html"]).startswith('<div class="zc-predict">') for data in shown[:3])
+    assert all(alone(data["text/html"]).startswith('<div class="zc-predict"') for data in shown[:3])
     assert shown[0]["text/html"].count('aria-label="blank to write on"') == 2
     assert 'data-outcome="not ' in shown[6]["text/html"] and "def copy_small" in shown[8]["text/html"]
 

@@ -1,6 +1,6 @@
 """The handouts: executed lessons as self-contained pages, with an index, the claims and a glossary.
 
-Each edition is a folder that you can hand out by itself: for students, for paper, for instructors. Every page is one
+Each edition is a folder that you can hand out by itself: for students, worksheets, for instructors. Every page is one
 file: nothing loaded, no script but our own. Anything that would spoil a page for a reader stops the build, and the
 error names it: a figure without alternative text, a widget without a picture, a dead link, a folder of this machine, …
 """
@@ -29,6 +29,7 @@ from ..whole import write_folder
 from .contents import Section, contents
 from .lesson import SCRIPTS, HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
 from .search import search_page
+from .worksheet import items
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
@@ -41,7 +42,7 @@ SHORT_PATH = (
     ("01_see_a_page", "Is-it-really-lent?"),
     ("04_copy_a_page_only_on_write", "Every-fourth-page"),
 )
-LABELS = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
+LABELS = {"student": "Student edition", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
 _LOADING_STYLE = re.compile(r"@import|url\(\s*['\"]?(?!data:|['\"]?#)")
@@ -104,7 +105,7 @@ def handouts(
             tree = body(lesson, edition, exercise)
             sections[lesson.page] = contents(tree, lesson.minutes)
             values["exercises"] = sum(section.exercises for section in sections[lesson.page])
-            values["contents"] = sections[lesson.page] if edition != "worksheet" else ()
+            values["contents"] = sections[lesson.page]
             linked = _linked(tree, lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
         index = {"index.html": _index(lessons, sections, news)}
@@ -113,10 +114,28 @@ def handouts(
             pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
         found = search_page(pages, edition)
         pages[f"{edition}/search.html"] = filled("search.html.j2", page="search.html", **seal, **found)
+    pages |= _worksheets(lessons, exercise)
     if problems := page_problems(pages):
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
     return [folder / name for name in sorted(pages)]
+
+
+def _worksheets(lessons: Sequence[Lesson], exercise: Callable[[str], Exercise]) -> dict[str, str]:
+    """The worksheets with a page that lists them, and the sheets of answers among the pages for instructors."""
+    seal = {"released": str(released())}
+    pages = {"worksheet/index.html": filled("worksheets.html.j2", title="Worksheets", lessons=lessons, **seal)}
+    for lesson in progress_bar(lessons, desc="writing: Worksheets", unit="lesson"):
+        values = {
+            "title": f"{lesson.number} {lesson.title}",
+            "lesson": lesson,
+            "items": items(lesson, exercise),
+            **seal,
+        }
+        pages[f"worksheet/{lesson.page}"] = filled("worksheet.html.j2", label="Worksheet", **values)
+        if not CLASS_EDITION.exists():
+            pages[f"instructor/{lesson.name}_answers.html"] = filled("worksheet.html.j2", label="Answers", **values)
+    return pages
 
 
 def read_terms(path: Path = GLOSSARY) -> list[Term]:

@@ -1,4 +1,4 @@
-"""One executed lesson as the body of a page: its cells as HTML, for students, for paper or for instructors."""
+"""One executed lesson as the body of a page: its cells as HTML, for students or for instructors."""
 
 import re
 from base64 import b64encode
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import nbformat
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from nbconvert.exporters import TemplateExporter
 from nbconvert.filters import ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -25,7 +25,7 @@ from ..lasting import VIEW, alone
 from ..teach import Exercise
 from ..units import NOT_MEASURED
 
-Edition = Literal["student", "worksheet", "instructor"]
+Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
 _HASHES = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values())
@@ -117,18 +117,16 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
             cell = box.find_parent(attrs={"data-cell": True})  # its starter and its verdict come after it
             while (following := cell.find_next_sibling()) and following.css.match(".starter, :has(.zc-verdict)"):
                 cell = following
-            cell.insert_after(_tree("solution.html.j2", exercise=exercise(box["data-exercise"])))
-    elif edition == "worksheet":
-        _set_apart(tree)
+            cell.insert_after(tree_of("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif quizzes := tree.select(".zc-quiz"):
-        tree.append(_tree("answers.html.j2", quizzes=quizzes))
+        tree.append(tree_of("answers.html.j2", quizzes=quizzes))
     for tag in tree.select(UNDONE if edition == "student" else f"{UNDONE}, .zc-click"):
         output = tag.find_parent(class_="output")
         tag.decompose()
         if output and not output.get_text(strip=True) and not output.find("img"):
             output.decompose()
     for number, image in enumerate(tree.select(".zc-figure img"), 1):
-        zoom = _tree("zoom.html.j2", number=number).label
+        zoom = tree_of("zoom.html.j2", number=number).label
         image.replace_with(zoom)
         zoom.insert(0, image)
     box_tables(tree)
@@ -211,34 +209,8 @@ def filled(template: str, **values: object) -> str:
     return _EXPORTER.environment.get_template(template).render(**whole, **values)
 
 
-def _tree(template: str, **values: object) -> BeautifulSoup:
+def tree_of(template: str, **values: object) -> BeautifulSoup:
     return BeautifulSoup(filled(template, **values), "html.parser")
-
-
-def _set_apart(tree: BeautifulSoup) -> None:
-    """Moves the measurements, and the quizzes' answers, to the end of the page, and leaves their numbers behind."""
-    items = []
-    for cell in tree.select(".run"):
-        if results := cell.select(":scope > .output:not(:has(.zc-predict, .zc-exercise, .zc-verdict))"):
-            results[-1].insert_after(_tree("reference.html.j2", number=len(items) + 1))
-            heading = cell.find_previous(["h2", "h3"])
-            moved = [_taken(output) for output in results]
-            items.append((cell["data-cell"], heading.get_text() if heading else "", moved))
-    if items:
-        tree.append(_tree("measured.html.j2", items=items))
-
-
-def _taken(output: Tag) -> str:
-    """Takes a quiz's answer, and leaves its question; or takes an output, and leaves the source of a program in it."""
-    if quiz := output.select_one(".zc-quiz"):
-        answer = filled("answer.html.j2", quiz=quiz)
-        for choice in quiz.select(".zc-choice"):
-            text = choice.summary.extract()
-            text.name, text.attrs = "p", {"class": "zc-choice"}
-            choice.replace_with(text)
-        return answer
-    output.insert_before(*(code.extract() for code in output.select("pre.code")))
-    return str(output.extract())
 
 
 WIDE = 8  # columns; a table with more is smaller on paper

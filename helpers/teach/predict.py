@@ -155,7 +155,8 @@ class Prediction(Lasting):
             places = "".join(f"<li>{inline(name) if name else _BLANK}</li>" for name in value or [""] * len(self.names))
             below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
         below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
-        return f'<div class="zc-predict"><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
+        data = f'data-predict="{escape(self.key)}"'
+        return f'<div class="zc-predict" {data}><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
 
     def _checked(self, value: Any) -> Value | None:
         """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""

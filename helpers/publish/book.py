@@ -1,0 +1,138 @@
+"""`python -m helpers.publish.book` makes the book: all that students read in one PDF, with contents and an outline.
+
+Chromium prints it twice: the numbers in the contents are known once the book has been printed.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+from ..edition import edition
+from ..folders import BUILD, write_whole
+from ..lasting import progress_bar
+from ..whole import temporary_folder
+from .__main__ import main as write_handouts
+from .handouts import APPENDICES
+from .lesson import HandoutError, filled
+
+BOOK = BUILD / "book" / "zero_copy_measured.pdf"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get install chromium"
+# The sandbox, which doesn't work in a container, is for pages of others.
+OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
+OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
+LIMIT = 600  # seconds to print
+AFTER_LESSONS = (*reversed(APPENDICES.values()), "claims.html", "glossary.html")  # then come pages of other names
+LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
+ON_SCREEN = "nav, script, button, template, [hidden]"
+IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """`name` is its anchor, and `sections` are the anchors and the texts of its headings; `html` is its text."""
+
+    name: str
+    title: str
+    sections: tuple[tuple[str, str], ...]
+    html: str
+
+
+def chapters(folder: Path) -> list[Chapter]:
+    """The pages in this folder, lessons first. Each id begins with its page's name, and links lead to these ids."""
+    names = {path.name for path in folder.glob("*.html")} - LEFT_OUT
+    order = [*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)]
+    order = [name for name in dict.fromkeys(order) if name in names]
+    return [_chapter(folder / name, names) for name in progress_bar(order, desc="reading the pages", unit="page")]
+
+
+def _chapter(page: Path, names: Collection[str]) -> Chapter:
+    main = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").main
+    for tag in main.select(ON_SCREEN):
+        tag.decompose()
+    headings = main.find_all("h2")
+    for number, heading in enumerate(headings, 1):
+        heading["id"] = heading.get("id") or f"heading-{number}"
+    for tag in main.find_all(True):
+        for name in IDS & tag.attrs.keys():
+            tag[name] = " ".join(f"{page.stem}--{one}" for one in tag[name].split())
+    for link in main.find_all("a", href=re.compile(r"^(?![a-z]+:)")):
+        target, mark, anchor = link["href"].partition("#")
+        to = (target or page.name).removesuffix(".html") + mark.replace("#", "--") + anchor
+        link["href"] = f"#{to}" if target in ("", *names) else "#contents"
+    title = f"{page.name[:2]} {main.h1.get_text()}" if page.name[0].isdigit() else main.h1.get_text()
+    sections = tuple((heading["id"], " ".join(heading.get_text().split())) for heading in headings)
+    return Chapter(page.stem, title, sections, main.decode_contents())
+
+
+def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
+    """Prints the pages in `folder` as one PDF, which is written whole or not at all; how many pages it has. Raises
+    HandoutError."""
+    made, places = chapters(folder), {}
+    into.parent.mkdir(parents=True, exist_ok=True)
+    for _ in progress_bar(range(2), desc="printing", unit="time"):
+        html = filled("book.html.j2", chapters=made, places=places, released=str(edition()))
+        pdf = printed(html, into.parent, browser)
+        before, (places, count) = places, read_places(pdf)
+    if places != before:
+        raise HandoutError("the contents have become longer by the numbers in them; give .page in book.css more room")
+    write_whole(into, pdf)
+    return count
+
+
+def printed(html: str, folder: Path, browser: str) -> bytes:
+    """This page as a PDF. Its files are in `folder` meanwhile, among them the browser's own settings: with the user's,
+    it'd hand the page to a browser that's open."""
+    with temporary_folder(folder, ".printing") as room:
+        page, pdf = room / "book.html", room / "book.pdf"
+        page.write_text(html, encoding="utf-8")
+        own = (f"--user-data-dir={room / 'settings'}", f"--print-to-pdf={pdf}", page.as_uri())
+        try:
+            done = subprocess.run([browser, *OPTIONS.split(), *own], capture_output=True, text=True, timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            raise HandoutError(f"{browser} has printed for {LIMIT} seconds and isn't done") from None
+        if done.returncode or not pdf.exists():
+            *_, said = ["nothing", *done.stderr.strip().splitlines()]
+            raise HandoutError(f"{browser} printed nothing; it says: {said}")
+        # In the outline Chromium 156 repeats the first line of a heading that it moved to the next page. Nothing else
+        # may move, so the bytes that go leave as many spaces.
+        letters = rb"(?:[^()\\\n]|\\.)"
+        twice = re.compile(rb"(/Title (?:<FEFF|\())(%b+?)(?=\2[)>]|(?<=[^(<]{11})\2)(%b+[)>])" % (letters, letters))
+        return twice.sub(lambda said: (said[1] + said[3]).ljust(len(said[0])), pdf.read_bytes())
+
+
+def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
+    """The number of the page where each anchor is, and how many pages there are."""
+    from pypdf import PdfReader
+
+    reader = PdfReader(BytesIO(pdf))
+    numbers = {page.indirect_reference.idnum: number for number, page in enumerate(reader.pages, 1)}
+    found = {name.lstrip("/"): numbers[place.page.idnum] for name, place in reader.named_destinations.items()}
+    return found, len(numbers)
+
+
+def main() -> int:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not browser:
+        print(NO_BROWSER, file=sys.stderr)
+        return 1
+    try:
+        if failed := write_handouts():
+            return failed
+        count = book(BUILD / "handouts" / "student", browser=browser)
+    except HandoutError as error:
+        print(f"The book was not written.\n{error}", file=sys.stderr)
+        return 1
+    print(f"The book has {count} pages, {BOOK.stat().st_size / 1e6:.1f} MB:\n  {BOOK}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
