@@ -1,6 +1,7 @@
 """What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -242,6 +243,7 @@ def test_the_largest_stack_is_shown_even_if_it_is_small():
     stack.rises, stack.threads = {((f"{number}.py", 1, "f"),): MiB for number in range(10)}, 3
     first, *_, last = stack.text().splitlines()
     assert first == "  1 of 10 MiB:" and "3 threads ran" in last
+    assert inside.summary((np.__file__, 1, "f")).filename == os.path.join("numpy", "__init__.py")
 
 
 def test_the_stack_of_what_raises_and_of_what_has_threads():

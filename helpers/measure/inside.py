@@ -4,6 +4,7 @@ child.py loads this file by path: it imports nothing of the package."""
 import builtins
 import functools
 import importlib
+import linecache
 import os
 import sys
 import traceback
@@ -58,6 +59,14 @@ def fewer(marks: list) -> list:
         most[name] = max(most.get(name, 0), sum(sizes))
     kept = [mark for number, mark in enumerate(marks) if number % 2 or sum(mark[2]) == most[mark[0]]]
     return kept if len(kept) < 0.9 * len(marks) else marks[1::2]
+
+
+def summary(line: tuple) -> traceback.FrameSummary:
+    """A line of a traceback, with the file's name as one imports it: "numpy/_core/numeric.py"."""
+    file, number, name = line
+    folders = [folder for folder in sys.path if file.startswith(os.path.join(folder, ""))]
+    short = os.path.relpath(file, max(folders, key=len)) if folders else file
+    return traceback.FrameSummary(short, number, name, line=linecache.getline(file, number))
 
 
 class Imports:
@@ -146,7 +155,7 @@ class Stack:
         total, said = sum(self.rises.values()) / 2**20, []
         for lines in self.largest(3):
             if (rise := self.rises[lines] / 2**20) >= total / 5 or not said:
-                frames = traceback.format_list([traceback.FrameSummary(*line) for line in lines])
+                frames = traceback.format_list(map(summary, lines))
                 said.append(f"  {rise:.3g} of {total:.3g} MiB:\n{''.join(frames)}")
         if said and self.threads > 1:
             said.append(f"  {self.threads} threads ran: another may have taken it\n")
