@@ -5,9 +5,12 @@ import mmap
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,18 +33,18 @@ def floats(view: memoryview) -> np.ndarray:
     return np.frombuffer(view, "f4")
 
 
+def rows(folder: Path, number: int) -> Yoke:
+    return Yoke.attach(MappedFile(folder / str(number)), floats)
+
+
 def held(folder: Path) -> list[str]:
     """The files in `folder` that this process has mapped or open; empty where there is no /proc."""
     if not LINUX:
         return []
     inside, maps = f"{folder}/", Path("/proc/self/maps").read_text()
-    found = [line.split(maxsplit=5)[5] for line in maps.splitlines() if inside in line] if inside in maps else []
-    for descriptor in os.listdir("/proc/self/fd"):
-        try:
-            found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        except OSError:  # the descriptor that listed the folder
-            continue
-    return [name for name in found if name.startswith(inside)]
+    mapped = [line[line.index("/") :] for line in maps.splitlines() if inside in line] if inside in maps else []
+    opened = [os.path.realpath(f"/proc/self/fd/{descriptor}") for descriptor in os.listdir("/proc/self/fd")]
+    return [name for name in mapped + opened if name.startswith(inside)]
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +63,8 @@ def nothing_leaks(folder: Path) -> Iterator[None]:
     assert held(folder) == []
 
 
-@pytest.mark.parametrize("make", [bytes, bytearray, lambda data: filled(mmap.mmap(-1, len(data)), data)])
-def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray | mmap.mmap]):
+@pytest.mark.parametrize("make", [bytes, bytearray])
+def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray]):
     owner = make(bytes(range(64)))
     cart = cart_of(owner)
     assert isinstance(cart, Cart) and cart.size == 64 and cart_of(cart) is cart
@@ -75,11 +78,6 @@ def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray | m
     with pytest.raises(ValueError, match="has nothing to lend"):
         cart.lend()
     assert view[5] == 5, "a view that escaped stays valid"
-
-
-def filled(mapping: mmap.mmap, data: bytes) -> mmap.mmap:
-    mapping[:] = data
-    return mapping
 
 
 def test_a_bytearray_cannot_grow_while_lent():
@@ -112,21 +110,13 @@ def test_a_mapping_cannot_be_closed_while_lent(function: Callable):
 def test_wrong_carts_are_refused():
     for wrong in ("text", [1], memoryview(b"view"), None, np.zeros(3)):
         with pytest.raises(TypeError, match=f"{type(wrong).__name__} isn't a cart: pass the owner"):
-            cart_of(wrong)
-        with pytest.raises(TypeError, match="isn't a cart"):
             Yoke.attach(wrong, whole)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Document:
     title: str
-    rows: np.ndarray
-
-
-@dataclass
-class Slotted:
-    __slots__ = ("inside",)
-    inside: object
+    rows: object
 
 
 def ring(view: memoryview) -> list:
@@ -139,7 +129,7 @@ BORROWING: list[Callable] = [
     whole, floats, lambda v: v[3:7], lambda v: v[:0], lambda v: v[::2], lambda v: v.cast("I"), lambda v: v.obj,
     lambda v: floats(v)[::-1].reshape(2, -1).T, lambda v: floats(v).view("f2"), lambda v: memoryview(floats(v))[::3],
     lambda v: np.asarray(v), lambda v: (1, "two", v), lambda v: {"a": [{"b": (v,)}]}, lambda v: floats(v)[:0],
-    lambda v: Document("t", floats(v)), lambda v: Slotted([Document("t", v)]), lambda v: np.ndarray(2, buffer=v), ring,
+    lambda v: Document("t", [Document("u", floats(v))]), lambda v: np.ndarray(2, buffer=v), ring,
 ]  # fmt: skip
 
 
@@ -153,22 +143,6 @@ def test_views_are_accepted(folder: Path, make: Callable):
     gc.collect()  # collects the ring
 
 
-def released(view: memoryview) -> memoryview:
-    view.release()
-    return view
-
-
-def looped(view: memoryview) -> list:
-    found: list = [bytes(view)]
-    found.append(found)
-    return found
-
-
-class Opaque:
-    def __init__(self, view: memoryview) -> None:
-        self.view = view
-
-
 REFUSED = {
     "bytes owns its bytes, so it's a copy. Return a view": bytes,
     "bytearray owns its bytes, so it's a copy": bytearray,
@@ -177,11 +151,10 @@ REFUSED = {
     "this ndarray is a view of another owner's bytes (ndarray)": lambda v: floats(v).copy()[1:],
     "this memoryview is a view of another owner's bytes (bytes)": lambda v: memoryview(bytes(v)),
     "none of the 2 values in this tuple is a view of the cart (bytes owns": lambda v: (bytes(v), 2),
-    "none of the 1 values in this list": looped,
     "none of the 0 values in this dict is a view of the cart. Return": lambda v: {},
     "none of the 2 values in this Document is a view of the cart (str has": lambda v: Document("t", floats(v).copy()),
-    "Opaque has no buffer, and only tuples, lists, dicts and dataclasses are searched for views": Opaque,
-    "operation forbidden on released memoryview": released,
+    "has no buffer, and only tuples, lists, dicts and dataclasses are searched": lambda v: SimpleNamespace(view=v),
+    "operation forbidden on released memoryview": lambda v: v.release() or v,
 }
 
 
@@ -203,8 +176,6 @@ def test_a_function_that_fails_leaves_nothing_lent(folder: Path):
         Yoke.attach(file, lambda view: len(view) // 0)
     del failure
     assert not file.closed
-    with pytest.raises(ZeroDivisionError):
-        Yoke.attach(MappedFile(folder / "1"), lambda view: len(view) // 0)
 
     def hasty(view: memoryview) -> np.ndarray:
         with view:
@@ -221,24 +192,19 @@ def test_used_up_and_released(folder: Path):
     def part(view: np.ndarray) -> np.ndarray:
         return view[2:4]
 
-    def fresh() -> Yoke:
-        return Yoke.attach(MappedFile(folder / "0"), floats)
-
-    ends: list[Callable[[Yoke], object]] = [Yoke.release, lambda yoke: yoke.map_project(part)]
-    for end in ends:
-        yoke = fresh()
-        end(yoke)
+    used, gone = rows(folder, 0), rows(folder, 0)
+    with pytest.raises(ValueError, match=r"sum's result doesn't borrow from the cart.*float32 owns"):
+        used.map_project(np.sum)
+    assert used.get().size, "as it was"
+    part_of_it = used.map_project(part)
+    assert part_of_it.get().shape == (2,) and "Yoke(part: MappedFile(" in repr(part_of_it)
+    gone.release()
+    for yoke in (used, gone):
         for use in (Yoke.get, Yoke.clone, lambda y: y.map_project(part), lambda y: y.size):
             with pytest.raises(ValueError, match=r"this yoke \(floats\) was released"):
                 use(yoke)
         yoke.release()
         assert repr(yoke) == "Yoke(floats: released)"
-    yoke = fresh()
-    with pytest.raises(ValueError, match=r"sum's result doesn't borrow from the cart.*float32 owns"):
-        yoke.map_project(np.sum)
-    assert yoke.get().size, "as it was"
-    part_of_it = yoke.map_project(part)
-    assert part_of_it.get().shape == (2,) and "Yoke(part: MappedFile(" in repr(part_of_it)
 
 
 def test_owned():
@@ -254,9 +220,9 @@ def test_owned():
 
 def test_last_yoke_closes_the_file_and_an_escaped_view_keeps_it_mapped(folder: Path):
     file = MappedFile(folder / "1")
-    head, rows = Yoke.attach(file, whole), Yoke.attach(file, floats)
-    again = rows.clone()
-    rows.release()
+    head, tail = Yoke.attach(file, whole), Yoke.attach(file, floats)
+    again = tail.clone()
+    tail.release()
     escaped = head.get()[:1]
     del head
     assert file.lend().nbytes == file.size, "one yoke is left"
@@ -304,24 +270,21 @@ def test_a_cart_that_raises_while_a_view_is_out(folder: Path):
 
     cart = Hasty()
     yoke = Yoke.attach(cart, whole)
-    yoke.release()
-    assert cart.mapping.closed, "its own view is gone before it closes"
-    cart = Hasty()
-    yoke = Yoke.attach(cart, whole)
     view = yoke.get()
     yoke.release()
     assert view[0] == 0 and not cart.mapping.closed
+    del view
+    Yoke.attach(cart, whole).release()
+    assert cart.mapping.closed, "its own view is gone before it closes"
 
 
-@pytest.mark.parametrize("function", [whole, lambda view: view.cast("B", (2, 32)), lambda view: floats(view)[0:1].data])
-def test_to_release_what_get_gave_takes_it_from_nobody_else(function: Callable):
-    yoke = Yoke.attach(bytes(64), function)
+def test_to_release_what_get_gave_takes_it_from_nobody_else():
+    yoke = Yoke.attach(bytes(64), whole)
     clone = yoke.clone()
-    with yoke.get() as view:
-        size = view.nbytes
+    yoke.get().release()
     with yoke as view:
         view.release()
-    assert clone.get().nbytes == size
+    assert clone.get().nbytes == 64
 
 
 STEPS = ["attach", "clone", "move", "drop", "release", "project", "escape", "forget", "cached", "collect", "again"]
@@ -332,12 +295,12 @@ STEP = st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 63))
 @settings(max_examples=20, deadline=None)
 def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str, int, int]]):
     copies = [np.fromfile(folder / str(number), "f4") for number in range(3)]
-    cache = YokeCache(4 * PAGE, lambda number: Yoke.attach(MappedFile(folder / str(number)), floats))
+    cache = YokeCache(4 * PAGE, partial(rows, folder))
     names: list[list] = []  # (a list or dict around a yoke, its key, what its view must equal)
     views: list[tuple[np.ndarray, np.ndarray]] = []
     for what, number, at in steps:
         if what == "attach":
-            names.append([[Yoke.attach(MappedFile(folder / str(number)), floats)], 0, copies[number]])
+            names.append([[rows(folder, number)], 0, copies[number]])
         elif what == "cached":
             names.append([[cache.get(number)], 0, copies[number]])
         elif what == "collect":
@@ -377,23 +340,13 @@ def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str
     assert held(folder) == []
 
 
-def cache_of(folder: Path, capacity: int | str, made: list | None = None) -> YokeCache:
-    def make(number: int) -> Yoke:
-        if made is not None:
-            made.append(number)
-        return Yoke.attach(MappedFile(folder / str(number)), floats)
-
-    return YokeCache(capacity, make)
-
-
 def test_the_cache_keeps_what_was_used_last(folder: Path):
-    made: list[int] = []
     sizes = [(folder / str(number)).stat().st_size for number in range(3)]
-    with cache_of(folder, sizes[1] + sizes[2], made) as cache:
+    with YokeCache(sizes[1] + sizes[2], partial(rows, folder)) as cache:
         for number in (0, 1, 0, 2):  # 2 doesn't fit beside both; 1 was used longest ago
             with cache.get(number) as view:
                 assert view.nbytes == sizes[number]
-        assert made == [0, 1, 2] and 2 in cache and 1 not in cache and 0 in cache
+        assert 2 in cache and 1 not in cache and 0 in cache
         assert (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
         assert len(cache) == 2 and cache.size == sizes[0] + sizes[2]
         assert repr(cache).startswith("YokeCache(2 yokes, 16 KiB of") or PAGE != 4096
@@ -412,7 +365,7 @@ def test_errors_of_make(folder: Path):
         YokeCache("1 MB", bytes)
 
     def breaks(number: int) -> Yoke:
-        yoke = Yoke.attach(MappedFile(folder / str(number)), floats)
+        yoke = rows(folder, number)
         raise OSError(f"the disk has gone, at {yoke.get()[0]}")
 
     gc.disable()
@@ -424,36 +377,47 @@ def test_errors_of_make(folder: Path):
         gc.enable()
 
 
+def in_threads(work: Callable[[int], object], numbers: Iterable[int]) -> list:
+    """What work(number) returned or raised, each in a thread of its own."""
+    found: list = []
+
+    def call(number: int) -> None:
+        try:
+            found.append(work(number))
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=call, args=(number,), daemon=True) for number in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads), "deadlock"
+    return found
+
+
 def test_a_key_that_several_threads_want_is_made_once(folder: Path):
-    go, calls, results = threading.Event(), [], []
+    calls = []
 
     def make(number: int) -> Yoke:
         calls.append(number)
-        assert go.wait(30)
+        time.sleep(0.2)  # the others ask meanwhile
         if number == 0:
             raise OSError("the disk has gone")
-        return Yoke.attach(MappedFile(folder / str(number)), floats)
+        return rows(folder, number)
 
-    def ask(number: int) -> None:
-        try:
-            with cache.get(number) as view:
-                results.append(view.size)
-        except OSError as error:
-            results.append(str(error))
+    def ask(number: int) -> int:
+        with cache.get(number) as view:
+            return view.nbytes
 
     with YokeCache("1 MiB", make) as cache:
-        threads = [threading.Thread(target=ask, args=(number,)) for number in (0, 1, 1, 1)]
-        for thread in threads:
-            thread.start()
-        go.set()
-        for thread in threads:
-            thread.join(30)
+        results = in_threads(ask, (0, 1, 1, 1))
         assert sorted(calls) == [0, 1] and (cache.misses, cache.hits) == (2, 2)
-        assert sorted(map(str, results)) == [str((folder / "1").stat().st_size // 4)] * 3 + ["the disk has gone"]
+        assert sorted(map(str, results)) == [str((folder / "1").stat().st_size)] * 3 + ["the disk has gone"]
 
 
 def test_kept_lends_without_making_and_drop_leaves_clones_alone(folder: Path):
-    with cache_of(folder, "1 MiB") as cache:
+    with YokeCache("1 MiB", partial(rows, folder)) as cache:
         assert cache.kept(0) is None and (cache.misses, cache.hits) == (0, 0)
         cache.get(0).release()
         cache.get(1).release()
@@ -468,29 +432,17 @@ def test_kept_lends_without_making_and_drop_leaves_clones_alone(folder: Path):
 
 def test_eight_threads_and_evictions(folder: Path):
     copies = [np.fromfile(folder / str(number), "f4") for number in range(3)]
-    wrong: list[object] = []
 
     def work(seed: int) -> None:
-        random = np.random.default_rng(seed)
-        try:
-            for number in random.integers(0, 3, 100):
-                with cache.get(number) as view:
-                    if not np.array_equal(view, copies[number]):
-                        wrong.append(f"{number} is not as it was")
-        except Exception as error:
-            wrong.append(error)
+        for number in np.random.default_rng(seed).integers(0, 3, 100):
+            with cache.get(number) as view:
+                assert np.array_equal(view, copies[number]), f"{number} is not as it was"
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        with cache_of(folder, 4 * PAGE) as cache:
-            threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(30)
-            assert not any(thread.is_alive() for thread in threads), "deadlock"
-            assert wrong == []
+        with YokeCache(4 * PAGE, partial(rows, folder)) as cache:
+            assert in_threads(work, range(8)) == [None] * 8
             assert cache.hits + cache.misses == 800 and cache.evictions > 0
             assert cache.size <= cache.capacity
     finally:
