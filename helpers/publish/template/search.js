@@ -80,6 +80,8 @@ function finder(pages) {
       const inTitle = placeOf(phrase, section.plainTitle) >= 0;
       const inText = isPhrase && (inTitle || placeOf(phrase, section.plainText) >= 0);
       if (!matches.length && !inText && !section.plainText.includes(phrase)) continue;
+      if (!inText && told.length > 1 && told.every((word, i) => !found[i].has(section.id) || /^\d{1,3}$/.test(word)))
+        continue;  // a number of an error, and nothing else of what was asked
       let tier = TIER.some;
       if ([all, told].some(words => words.length && words.join() === names(section.plainTitle).join())) tier = TIER.wholeTitle;
       else if (inTitle) tier = TIER.phraseInTitle;
