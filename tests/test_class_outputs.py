@@ -614,5 +614,5 @@ def test_a_page_is_accessible_and_fits_a_phone_and_paper(browser: Browser, out: 
         for width in (375, 1280):
             page.set_viewport_size({"width": width, "height": 740})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-        printed = dense(words_of(page.pdf()))
+        printed = dense("".join(words_of(page.pdf())))
         assert all(dense(heading) in printed for heading in page.locator("h1, h2").all_inner_texts())
