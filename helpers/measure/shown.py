@@ -101,7 +101,7 @@ def _of_h5py(obj: Any) -> list[int | str]:
 
 def _of_arrow(file: Any) -> list[int | str]:
     """One that was opened by way of pyarrow.fs, as ParquetFile does, doesn't tell."""
-    with suppress(OSError):  # io.UnsupportedOperation
+    with suppress(OSError, AttributeError):  # io.UnsupportedOperation; pyarrow 22
         return [file.fileno()]
     return [] if file.closed else [UNTOLD]
 

@@ -9,6 +9,8 @@ def Image(x) -> list[tuple]:
         return [("pixels", f"{size}, not in memory: x.load() decodes them")]
     if getattr(x, "map", None):
         return [("pixels", x.map, f"{size}, in a mapping of the file")]
+    if not hasattr(x, "__arrow_c_array__"):  # before 11.2
+        return [("pixels", f"{size}, which this Pillow lends to nobody; np.asarray(x) copies them")]
     if arrow is None:
         return [("pixels", f"{size}: Pillow shows them to Arrow only, so import pyarrow, and ask again")]
     try:
