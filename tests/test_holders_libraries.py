@@ -102,7 +102,7 @@ def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
 
 def test_an_open_file_of_arrow(pa: Any, written: Path) -> None:
     source = pa.OSFile(str(written))
-    assert names(written) == {"source"} and source.size()
+    assert names(written) - {""} == {"source"} and source.size()  # pyarrow 22 doesn't tell the descriptor
     source.close()
     mapped = pa.memory_map(str(written))
     assert names(written) == {"mapped"} and mapped.size()

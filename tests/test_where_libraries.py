@@ -168,16 +168,16 @@ def test_polars_buffers_are_its_own_and_not_copies():
     frame = pl.DataFrame({"a": numbers, "t": ["a text that is longer than a view"] * N, "n": [1, None] * (N // 2)})
     parts, before = where(frame), in_memory()
     again = where(frame)
-    assert in_memory() - before < MiB
+    assert in_memory() - before < 4 * MiB
     assert {"a, data", "t, views", "t, data 0", "n, validity", "n, data"} <= set(parts)
     for name, part in parts.items():
         assert part.address == again[name].address
     assert parts["a, data"].address == frame["a"].to_numpy().ctypes.data
     assert parts["a, data"].note == "polars' own; double, elements 0 to 100,000"
-    kinds = pl.Series(["a", "b"] * N, dtype=pl.Categorical)
+    kinds = pl.Series(["a", "b"] * 10 * N, dtype=pl.Categorical)
     before = in_memory()
     assert where(kinds)["buffers"].startswith("not lent: polars has some of it in a form of its own")
-    assert in_memory() - before < 4 * N and where(pl.Series([None, None]))["…"] == "it has no buffer"
+    assert in_memory() - before < 4 * MiB and where(pl.Series([None, None]))["…"] == "it has no buffer"
     two = pl.concat([frame["a"], frame["a"]], rechunk=False)
     assert [where(two)[f"chunk {n}, data"].address for n in (0, 1)] == [parts["a, data"].address] * 2
     assert where(frame.lazy())["plan"].startswith("no numbers")
