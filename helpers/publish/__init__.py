@@ -1,4 +1,4 @@
-"""Publish the lessons: run each of them once, and turn it into handouts for students, for paper and for instructors.
+"""Publish the lessons: run each of them once, and turn it into handouts for students and instructors, and worksheets.
 
 `python -m helpers.publish` makes the handouts; `python -m helpers.publish.tidy` brings notebooks into stored form.
 """

@@ -51,10 +51,14 @@ function finder(pages) {
         word.slice(0, i) + word[i + 1] + word[i] + word.slice(i + 2));
       hits = mini.search({ queries: [{ queries: [word], fuzzy: 1 }, ...swapped], ...options });
     }
-    return new Map(hits.map(hit => {
+    const found = new Map(hits.map(hit => {
       const tier = hit.match[word] ? TIER.words : hit.terms.some(term => term.startsWith(word)) ? TIER.begins : TIER.letter;
       return [hit.id, { tier, score: hit.score, terms: hit.terms, inTitle: hit.match[word]?.includes("title") }];
     }));
+    for (const { id, plainTitle } of sections)  // "serialize": Deserialize
+      if (word.length > 4 && !found.has(id) && plainTitle.includes(word))
+        found.set(id, { tier: TIER.begins, score: 1, terms: [] });
+    return found;
   }
 
   /* How many words of the query stand side by side in the text, at most. */
