@@ -18,7 +18,7 @@ _STARTS = "h1, h2, h3:not(article h3), article[id], .glossary > [id]"
 _BLOCKS = "p, li, dt, dd, tr, pre, div, h4, figcaption, summary, caption, blockquote, section"
 # What nobody looks for: the machine that measured, imports; and what would tell a quiz's answer.
 _LEFT_OUT = "style, script, figcaption, nav, .folded, .answers, .zc-click, .minutes, [aria-hidden=true]"
-_CALL = re.compile(r"(exercise|quiz)\(")  # what these show stands below them
+_CALL = re.compile(r"(display\()?(exercise|quiz)\(")  # what these show stands below them
 _ANSWERS = ".zc-choice > :not(summary), .feedback"
 
 
