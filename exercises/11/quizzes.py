@@ -58,6 +58,7 @@ def kept(path: Path) -> int | None:
     def ten_swaps(path):
         import mmap
         import os
+        import time
 
         def read(mapping):
             return sum(mapping[:: mmap.PAGESIZE])
@@ -70,6 +71,7 @@ def kept(path: Path) -> int | None:
             with open(f"{path}.new", "wb") as file:
                 file.truncate(2**20)
             os.replace(f"{path}.new", path)
+        time.sleep(0.1)  # so that a busy sampler sees them
         with open("/proc/self/maps") as lines:
             return len({line.split()[4] for line in lines if line.endswith(f"{path} (deleted)\n")})
 
