@@ -27,6 +27,7 @@ from ..units import NOT_MEASURED
 
 Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
+STYLE = (TEMPLATE / "style.css").read_text(encoding="utf-8")
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
 _HASHES = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values())
 POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {_HASHES}"  # a browser keeps it
@@ -205,7 +206,7 @@ _EXPORTER = TemplateExporter(
 
 def filled(template: str, **values: object) -> str:
     """One of the templates with these values, and with the style and the scripts, which only a whole page needs."""
-    whole = {"style": (TEMPLATE / "style.css").read_text(encoding="utf-8"), "scripts": SCRIPTS, "policy": POLICY}
+    whole = {"style": STYLE, "scripts": SCRIPTS, "policy": POLICY}
     return _EXPORTER.environment.get_template(template).render(**whole, **values)
 
 
