@@ -79,29 +79,29 @@ def checked_in(cell: str) -> list[str]:
 def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     """Title, minutes and size (bytes) of an exercise, and its prompt, in Markdown."""
     path = folder / "prompt.md"
-    parts = re.fullmatch(r"(?s)---\n(.*?\n)---\n(.*)", _text(path))
+    parts = re.fullmatch(r"(?s)---\n(.*?\n)---\n(.*)", read_text(path))
     if not parts:
-        _refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
+        refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
     front = {}
     for number, line in enumerate(parts[1].splitlines(), 2):
         name, _, value = line.partition(":")
         try:
             front[name] = FRONT[name](value.strip())
         except (KeyError, ValueError):
-            _refuse(path, number, f"{line!r} is none of {WANTED}")
+            refuse(path, number, f"{line!r} is none of {WANTED}")
     if len(front) < len(FRONT) or not parts[2].strip():
-        _refuse(path, 1, f"wanted: {WANTED}, each on its line; and after '---', what to write")
+        refuse(path, 1, f"wanted: {WANTED}, each on its line; and after '---', what to write")
     return front, parts[2].strip()
 
 
 def hints(folder: Path) -> tuple[Hint, Hint]:
     """The two hints of an exercise."""
     path = folder / "hints.md"
-    before, *parts = re.split(r"(?m)^## (.*)\n", _text(path))
+    before, *parts = re.split(r"(?m)^## (.*)\n", read_text(path))
     headings = [HINT.fullmatch(heading) for heading in parts[::2]]
     numbers = [heading and heading[1] for heading in headings]
     if before.strip() or numbers != ["1", "2"] or not all(part.strip() for part in parts):
-        _refuse(path, 0, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
+        refuse(path, 0, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
                 "that a hint fits may follow: '## Hint 1: too-short, too-long'")  # fmt: skip
     causes = (tuple(re.findall(CAUSE, heading[2] or "")) for heading in headings)
     return tuple(Hint(part.strip(), fits) for part, fits in zip(parts[1::2], causes, strict=True))
@@ -124,14 +124,14 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
     if not (folder / kind).is_dir():
         if is_class_edition(folder):
             return []
-        _refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
+        refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
     answers = []
     for path in sorted((folder / kind).glob("*.py")):
         text = source(path, name)
         expect, half, on = HEAD.match(text).groups("")
         if kind == "wrong" and not expect:
             first = text.partition("\n")[0]
-            _refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {first!r}")
+            refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {first!r}")
         answers.append(Answer(path, text, expect, bool(half), on))
     return answers
 
@@ -149,12 +149,12 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not path.exists():
         return
     try:
-        entries = tomllib.loads(_text(path))
+        entries = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        _refuse(path, 0, f"not TOML: {error}")
+        refuse(path, 0, f"not TOML: {error}")
     for name, entry in entries.items():
         if fault := _quiz_fault(entry, name):
-            _refuse(path, 0, f"[{name}] {fault}")
+            refuse(path, 0, f"[{name}] {fault}")
         if "measured_by" in entry:
             source(lesson / "quizzes.py", entry["measured_by"])
         yield name, entry
@@ -188,26 +188,26 @@ def is_class_edition(folder: Path) -> bool:
 
 def source(path: Path, name: str | None = None) -> str:
     """The text of a Python file that defines `name`; if that is None, any function."""
-    text = _text(path)
+    text = read_text(path)
     try:
         table = symtable(text, str(path), "exec")
     except SyntaxError as error:
-        _refuse(path, error.lineno or 1, f"not Python: {error.msg}")
+        refuse(path, error.lineno or 1, f"not Python: {error.msg}")
     defined = [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()]
     if name is None and not any(inside.get_type() == "function" for inside in table.get_children()):
-        _refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
+        refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
     if name is not None and name not in defined:
-        _refuse(path, 1, f"it doesn't define {name!r}")
+        refuse(path, 1, f"it doesn't define {name!r}")
     return text
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError):
-        _refuse(path.parent, 0, f"{path.name} is missing")
+        refuse(path.parent, 0, f"{path.name} is missing")
     except UnicodeDecodeError as error:
-        _refuse(path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}")
+        refuse(path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}")
 
 
 def _module(path: Path, name: str) -> ModuleType:
@@ -225,7 +225,7 @@ def _module(path: Path, name: str) -> ModuleType:
         del sys.modules[name]
         frames = traceback.extract_tb(error.__traceback__)
         line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
-        _refuse(path, line, f"{type(error).__name__}: {error}")
+        refuse(path, line, f"{type(error).__name__}: {error}")
     cloudpickle.register_pickle_by_value(module)
     return module
 
@@ -236,7 +236,7 @@ def place(error: BaseException, folder: Path) -> str:
     return f" ({_shown(Path(frames[-1].filename))}, line {frames[-1].lineno})" if frames else ""
 
 
-def _refuse(path: Path, line: int, what: str) -> NoReturn:
+def refuse(path: Path, line: int, what: str) -> NoReturn:
     raise Malformed(f"{_shown(path)}{f', line {line}' if line else ''}: {what}")
 
 

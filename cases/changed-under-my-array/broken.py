@@ -1,0 +1,7 @@
+import numpy as np
+
+np.save("x.npy", np.full(1000, 1))
+array = np.load("x.npy", mmap_mode="r")
+np.save("x.npy", np.full(1000, 2))
+first = int(array[0])
+in_file = int(np.load("x.npy")[0])

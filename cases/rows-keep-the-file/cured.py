@@ -1,0 +1,10 @@
+import numpy as np
+
+files, size = 8, 8 << 20
+kept = 0
+rows = []
+for _ in range(files):
+    table = np.ones((size // 800, 100))
+    rows.append(table[:10].copy())
+    kept += rows[-1].nbytes
+del table

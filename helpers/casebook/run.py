@@ -1,0 +1,83 @@
+"""Runs a case: broken.py and cured.py, each as a program of its own in an empty folder, and what is asserted of them."""
+
+import ast
+import os
+import runpy
+import sys
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from ..folders import room
+from ..measure import Comparison, Recording, compare
+from ..teach import recorded
+from .files import Case
+
+SIDES = ("broken", "cured")
+kept: list[dict] = []
+
+
+def as_program(path: str, folder: str, wanted: frozenset[str]) -> dict[str, Any]:
+    """Runs there. What the program's names hold is still there when it ends; the wanted ones come back."""
+    os.chdir(folder)
+    sys.argv, sys.path[0] = [path], folder
+    kept.append(runpy.run_path(path, run_name="__main__"))
+    return {name: kept[0][name] for name in wanted & kept[0].keys()}
+
+
+as_program.__module__ = "__main__"  # so it travels by value: nothing of ours is imported there
+
+
+def measured(case: Case) -> Comparison:
+    """Both programs, measured here; or as they were recorded, where this machine or a library can't."""
+    return recorded(f"cases/{case.name}", partial(run, case), needs=case.libraries)
+
+
+def run(case: Case) -> Comparison:
+    with room("case") as folder:
+        programs = {}
+        for kind, path in case.programs.items():
+            (folder / kind).mkdir()
+            programs[kind] = partial(as_program, str(path), str(folder / kind), _wanted(case))
+        modules = _imported(case)
+        return compare(programs, modules=modules, timeout=case.timeout, interval=0.002)
+
+
+def holds(case: Case, runs: Comparison) -> list[tuple[str, bool | None]]:
+    """What is asserted, and whether it holds; None where this machine lacks the meter."""
+    return [(text, _holds(text, runs["broken"], runs["cured"])) for text in case.asserts]
+
+
+def _holds(text: str, broken: Recording, cured: Recording) -> bool | None:
+    values = {**(broken.value or {}), **(cured.value or {})}
+    names = values | {"broken": _side(broken), "cured": _side(cured)}
+    try:
+        return bool(eval(compile(text, "<asserts>", "eval"), names))
+    except (AttributeError, TypeError, KeyError):  # None, where there is no such meter; nothing, where a program died
+        return None if broken.anonymous is None else False
+
+
+def _side(run: Recording) -> SimpleNamespace:
+    of_run = {name: getattr(run, name) for name in (*vars(run), "peak", "left") if name != "value"}
+    return SimpleNamespace(**of_run | (run.value or {}))
+
+
+def _wanted(case: Case) -> frozenset[str]:
+    """The programs' own names that are asserted about: `size`, `broken.kept`."""
+    nodes = [node for text in case.asserts for node in ast.walk(ast.parse(text))]
+    return frozenset(
+        [node.id for node in nodes if isinstance(node, ast.Name)]
+        + [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    )
+
+
+def _imported(case: Case) -> list[str]:
+    """What the programs import at their top, so that it doesn't count."""
+    found = set()
+    for path in case.programs.values():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module)
+    return sorted(found)

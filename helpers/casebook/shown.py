@@ -1,0 +1,40 @@
+"""`cases()` and `case()`: the casebook in a notebook."""
+
+from IPython.display import Markdown, display
+
+from ..measure.recording import Comparison
+from ..show import Table, curves
+from ..teach.exercises import nearest
+from . import files
+from .run import holds, measured
+
+SIGN = {True: "✓", False: "✗", None: "not measured here"}
+
+
+def cases(words: str = "") -> Table:
+    """The cases in whose family, title or error messages all these words stand; all cases without any."""
+    rows = []
+    found = [files.read(files.CASES / name) for name in files.names()]
+    for family in files.families():
+        for one in found:
+            text = " ".join((family, one.name, one.title, *one.says)).lower()
+            if family in one.see and all(word in text for word in words.lower().split()):
+                rows.append((family, one.title, f'case("{one.name}")'))
+    caption = f"{len({row[2] for row in rows})} of {len(found)} cases, by what one sees."
+    return Table(caption, ("what one sees", "case", "to see it"), rows)
+
+
+def case(name: str) -> None:
+    """Shows a case, and measures it here: broken, cured, and what tells them apart."""
+    one = files.read(files.CASES / nearest(name, files.names(), "case"))
+    display(Markdown(f"## {one.title}\n" + "\n".join(f"**{head}.** {text}\n" for head, text in one.sections.items())))
+    if one.not_run:
+        print(f"Not run here: {one.not_run}")
+        return
+    runs = measured(one)
+    display(curves(runs, stays=True), told(one, runs))
+
+
+def told(one: files.Case, runs: Comparison) -> Table:
+    """What is asserted of the two programs, and whether it holds."""
+    return Table("What tells them apart.", ("asserted", ""), [(text, SIGN[held]) for text, held in holds(one, runs)])

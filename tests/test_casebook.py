@@ -1,0 +1,83 @@
+"""The casebook: its form, what it asserts, and what a student sees of it."""
+
+import shutil
+from importlib.util import find_spec
+
+import pytest
+
+from helpers.casebook import case, cases, files
+from helpers.casebook.files import CASES
+from helpers.casebook.run import holds, run
+from helpers.measure import Comparison
+from helpers.teach.exercise_files import Malformed
+
+HERE = [name for name in files.names() if all(map(find_spec, files.read(CASES / name).libraries))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HERE)
+def test_broken_and_cured_are_told_apart(name: str):
+    one = files.read(CASES / name)
+    if one.not_run:
+        return
+    runs = run(one)
+    assert all(held for _, held in holds(one, runs)), (holds(one, runs), runs["broken"], runs["cured"])
+    exchanged = Comparison({"broken": runs.runs["cured"], "cured": runs.runs["broken"]})
+    assert not all(held for _, held in holds(one, exchanged))
+
+
+def test_every_case_is_in_the_form_and_every_family_has_one():
+    seen = {family for name in files.names() for family in files.read(CASES / name).see}
+    assert seen == files.families().keys()
+
+
+BAD = {
+    "no front matter": ("+++\ntitle", "title", "case.md, line 1: begin with a line '[+]{3}'"),
+    "no TOML": ('see = ["refused", ', "see = [refused, ", "case.md, line 3: not TOML"),
+    "another key": ("lessons =", "lesson =", "case.md, line 5: lesson: no such key; there are: title"),
+    "another type": ('lessons = ["07", "10"]', 'lessons = "07"', "case.md, line 5: lessons: wanted: a list"),
+    "no reports": ("[reports]", "[asserts2]", "no such key"),
+    "another family": ('see = ["refused"', 'see = ["denied"', "case.md, line 3: see: 'denied' is no family"),
+    "no expression": ("cured.ended ==", "cured.ended =", "case.md, line 6: asserts: .* is no expression"),
+    "another heading": ("## Look", "## Watch", "case.md, line 15: write under these headings"),
+    "no such neighbour": ("- `ValueError", "- [x](#no-such) `ValueError", "there is no case 'no-such'"),
+}
+
+
+@pytest.mark.parametrize("old, new, says", BAD.values(), ids=BAD)
+def test_a_malformed_case_says_where_and_what_would_be_right(tmp_path, old: str, new: str, says: str):
+    folder = _copied(tmp_path)
+    text = (folder / "case.md").read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    (folder / "case.md").write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(Malformed, match=says):
+        files.read(folder)
+
+
+@pytest.mark.parametrize("text, says", [("x = 1\n" * 26, "line 26: 26 lines; at most 25"), ("\nx =", "line 2: not Py")])
+def test_a_program_is_short_and_python(tmp_path, text: str, says: str):
+    folder = _copied(tmp_path)
+    (folder / "cured.py").write_text(text)
+    with pytest.raises(Malformed, match=f"cured.py, {says}"):
+        files.read(folder)
+
+
+def _copied(tmp_path):
+    shutil.copy(CASES / "families.toml", tmp_path)
+    shutil.copytree(CASES / "cannot-close-exported", tmp_path / "x")
+    return tmp_path / "x"
+
+
+def test_cases_lists_those_with_all_the_words():
+    assert repr(cases("exported pointers")).count('case("') == 2  # it is in two families
+    assert "0 of" in repr(cases("no such words"))
+    assert len(set(repr(cases()).split("case(")[1:])) >= len(files.names())
+
+
+@pytest.mark.slow
+def test_case_shows_its_text_and_both_programs_measured(capsys):
+    case("cannot-close-exported")
+    said = capsys.readouterr().out
+    assert "Markdown" in said and "✓" in said and "✗" not in said
+    with pytest.raises(ValueError, match="rows-keep-the-file"):
+        case("rows-keep-the-files")
