@@ -7,27 +7,33 @@ import pytest
 
 from helpers.casebook import case, cases, files
 from helpers.casebook.files import CASES
-from helpers.casebook.run import holds, run
+from helpers.casebook.run import as_recorded, holds, run
 from helpers.measure import Comparison
 from helpers.teach.exercise_files import Malformed
 
-HERE = [name for name in files.names() if all(map(find_spec, files.read(CASES / name).libraries))]
+ALL = {folder.name: files.read(folder) for folder in files.folders()}
+HERE = [name for name, one in ALL.items() if all(map(find_spec, one.libraries)) and not one.not_run]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
 def test_broken_and_cured_are_told_apart(name: str):
-    one = files.read(CASES / name)
-    if one.not_run:
-        return
-    runs = run(one)
+    told_apart(ALL[name], run(ALL[name]))
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALL.items() if not one.not_run])
+def test_what_is_recorded_tells_them_apart_too(name: str):
+    told_apart(ALL[name], as_recorded(ALL[name]))
+
+
+def told_apart(one: files.Case, runs: Comparison) -> None:
     assert all(held for _, held in holds(one, runs)), (holds(one, runs), runs["broken"], runs["cured"])
     exchanged = Comparison({"broken": runs.runs["cured"], "cured": runs.runs["broken"]})
     assert not all(held for _, held in holds(one, exchanged))
 
 
 def test_every_case_is_in_the_form_and_every_family_has_one():
-    seen = {family for name in files.names() for family in files.read(CASES / name).see}
+    seen = {family for one in ALL.values() for family in one.see}
     assert seen == files.families().keys()
 
 
@@ -71,7 +77,7 @@ def _copied(tmp_path):
 def test_cases_lists_those_with_all_the_words():
     assert repr(cases("exported pointers")).count('case("') == 2  # it is in two families
     assert "0 of" in repr(cases("no such words"))
-    assert len(set(repr(cases()).split("case(")[1:])) >= len(files.names())
+    assert len(set(repr(cases()).split("case(")[1:])) >= len(ALL)
 
 
 @pytest.mark.slow

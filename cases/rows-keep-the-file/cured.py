@@ -1,6 +1,6 @@
 import numpy as np
 
-files, size = 8, 8 << 20
+files, size = 4, 40 << 20
 kept = 0
 rows = []
 for _ in range(files):

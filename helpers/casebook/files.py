@@ -72,9 +72,9 @@ def families(folder: Path = CASES) -> dict[str, dict[str, str]]:
     return tomllib.loads(read_text(folder / "families.toml"))
 
 
-def names(folder: Path = CASES) -> list[str]:
-    """The name of every case."""
-    return sorted(path.parent.name for path in folder.glob("*/case.md"))
+def folders(folder: Path = CASES) -> list[Path]:
+    """The folder of every case; its name is the case's."""
+    return sorted(path.parent for path in folder.glob("*/case.md"))
 
 
 def read(folder: Path) -> Case:

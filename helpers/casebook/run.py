@@ -1,6 +1,7 @@
 """Runs a case: broken.py and cured.py, each as a program of its own in an empty folder, and what is asserted of them."""
 
 import ast
+import json
 import os
 import runpy
 import sys
@@ -8,7 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from ..folders import room
+from ..folders import RECORDED, room
 from ..measure import Comparison, Recording, compare
 from ..teach import recorded
 from .files import Case
@@ -31,6 +32,11 @@ as_program.__module__ = "__main__"  # so it travels by value: nothing of ours is
 def measured(case: Case) -> Comparison:
     """Both programs, measured here; or as they were recorded, where this machine or a library can't."""
     return recorded(f"cases/{case.name}", partial(run, case), needs=case.libraries)
+
+
+def as_recorded(case: Case) -> Comparison:
+    path = RECORDED / "cases" / f"{case.name}.json"
+    return Comparison.from_json(json.loads(path.read_text(encoding="utf-8")))
 
 
 def run(case: Case) -> Comparison:

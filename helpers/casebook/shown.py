@@ -1,5 +1,7 @@
 """`cases()` and `case()`: the casebook in a notebook."""
 
+import re
+
 from IPython.display import Markdown, display
 
 from ..measure.recording import Comparison
@@ -8,13 +10,14 @@ from ..teach.exercises import nearest
 from . import files
 from .run import holds, measured
 
+LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
     """The cases in whose family, title or error messages all these words stand; all cases without any."""
     rows = []
-    found = [files.read(files.CASES / name) for name in files.names()]
+    found = [*map(files.read, files.folders())]
     for family in files.families():
         for one in found:
             text = " ".join((family, one.name, one.title, *one.says)).lower()
@@ -26,8 +29,9 @@ def cases(words: str = "") -> Table:
 
 def case(name: str) -> None:
     """Shows a case, and measures it here: broken, cured, and what tells them apart."""
-    one = files.read(files.CASES / nearest(name, files.names(), "case"))
-    display(Markdown(f"## {one.title}\n" + "\n".join(f"**{head}.** {text}\n" for head, text in one.sections.items())))
+    one = files.read(files.CASES / nearest(name, [folder.name for folder in files.folders()], "case"))
+    text = "\n\n".join(f"**{head}.** {text}" for head, text in one.sections.items())
+    display(Markdown(f"## {one.title}\n\n" + LINK.sub(r'\1 (`case("\2")`)', text)))
     if one.not_run:
         print(f"Not run here: {one.not_run}")
         return

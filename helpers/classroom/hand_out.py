@@ -34,6 +34,7 @@ IN_IT = re.compile(
     r"""LICENSE | environment\.yml | find-python\.sh | pyproject\.toml | requirements\.lock
     | helpers/(?!classroom/|publish/).+
     | notebooks/[^.].+
+    | cases/.+
     | wheel/.+
     | data/(?!recorded/02-three\.png).+
     | exercises/\d\d/(quizzes\.(py|toml) | \w+/(?!solution\.)\w+\.\w+)  # answers are in folders of their own

@@ -26,6 +26,7 @@ from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
 from ..whole import write_folder
+from .casebook import casebook_page
 from .contents import Section, contents
 from .lesson import SCRIPTS, HandoutError, Lesson, body, box_tables, filled, markdown, output_problems, read
 from .search import search_page
@@ -89,6 +90,7 @@ def handouts(
     entries = [Section(term.anchor, term.name) for term in terms]
     common = {
         "claims.html": _claims_page(claims, lessons),
+        "casebook.html": casebook_page(lessons),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
         "rust.html": {"title": title, "contents": contents(rust), "body": _linked(rust, (), terms)},
         own.page: {"title": own.title, "contents": contents(measured), "body": _linked(measured, lessons, terms)},

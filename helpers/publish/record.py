@@ -18,6 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..casebook.files import folders, read
+from ..casebook.run import measured
 from ..folders import RECORDED, generated, lessons, room, write_whole
 from ..measure import Comparison
 from ..measure.machine import here
@@ -44,6 +46,9 @@ def record() -> None:
     os.environ["ZERO_COPY_RECORD"] = "1"
     for lesson in lessons():
         executed(lesson, again=True)
+    for case in map(read, folders()):
+        if not case.not_run:
+            measured(case)
     three = json.loads((RECORDED / "02-three.json").read_text(encoding="utf-8"))
     curves(Comparison.from_json(three)).save(RECORDED / "02-three.png")
     print(f"Recorded in {RECORDED}:", *sorted(path.name for path in RECORDED.iterdir()))

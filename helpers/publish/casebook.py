@@ -1,0 +1,71 @@
+"""The casebook's page: ways from what one sees to a case, and the cases with what was recorded of them."""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nbformat.v4 import new_markdown_cell
+
+from ..casebook import files
+from ..casebook.run import as_recorded
+from ..measure import Recording
+from ..show import curves
+from .contents import Section
+from .lesson import Lesson, markdown
+
+DRAWN = re.compile(r"\.(peak|left)\b")  # who asserts this can be seen in the curves
+
+
+def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
+    """What casebook.html.j2 needs: the families, and the cases in their order."""
+    families = {
+        family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
+        for family, entry in files.families().items()
+    }
+    order = list(families)
+    cases = sorted(map(files.read, files.folders()), key=lambda case: order.index(case.see[0]))
+    sections = [Section(family["anchor"], family["title"]) for family in families.values()]
+    return {
+        "title": "Casebook",
+        "contents": [*sections, Section("the-cases", "The cases")],
+        "families": families,
+        "cases": cases,
+        "shown": {case.name: _shown(case) for case in cases},
+        "finished": {lesson.number: lesson for lesson in lessons},
+    }
+
+
+def _shown(case: files.Case) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "sections": {head: markdown(new_markdown_cell(text)) for head, text in case.sections.items()},
+        "reports": [(f"<{at}>" if "://" in at else _issue(at), what) for at, what in case.reports.items()],
+    }
+    if not case.not_run:
+        shown |= {"change": change(case), "measured": _measured(case)}
+    return shown
+
+
+def _issue(at: str) -> str:
+    return f"[{at}](https://github.com/{at.replace('#', '/issues/')})"
+
+
+def change(case: files.Case) -> str:
+    """broken.py, with what cured.py does otherwise, as a difference."""
+    broken, cured = (path.read_text(encoding="utf-8").splitlines() for path in case.programs.values())
+    return "\n".join(list(difflib.unified_diff(broken, cured, n=files.MOST_LINES, lineterm=""))[3:])
+
+
+def _measured(case: files.Case) -> str:
+    """What both programs did on the machine that recorded them: as curves, or in words."""
+    runs = as_recorded(case)
+    if any(map(DRAWN.search, case.asserts)):
+        return curves(runs, stays=True)._repr_html_()
+    told = (f"{kind}: {escape(ending(run))}" for kind, run in runs.items())
+    return f"<p>Measured: {'; '.join(told)}.</p>"
+
+
+def ending(run: Recording) -> str:
+    values: Mapping[str, Any] = run.value or {}
+    return ", ".join([run.ending, *(f"{name} = {value!r}" for name, value in sorted(values.items()))])
