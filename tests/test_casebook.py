@@ -4,15 +4,17 @@ import shutil
 from importlib.util import find_spec
 
 import pytest
+from IPython.utils.capture import capture_output
 
-from helpers.casebook import case, cases, files
+from helpers.casebook import case, cases, files, hints
 from helpers.casebook.files import CASES
 from helpers.casebook.run import as_recorded, holds, run
 from helpers.measure import Comparison
 from helpers.teach.exercise_files import Malformed
 
 ALL = {folder.name: files.read(folder) for folder in files.folders()}
-HERE = [name for name, one in ALL.items() if all(map(find_spec, one.libraries)) and not one.not_run]
+RUN = [name for name, one in ALL.items() if not one.not_run]
+HERE = [name for name in RUN if all(map(find_spec, ALL[name].libraries))]
 
 
 @pytest.mark.slow
@@ -21,9 +23,24 @@ def test_broken_and_cured_are_told_apart(name: str):
     told_apart(ALL[name], run(ALL[name]))
 
 
-@pytest.mark.parametrize("name", [name for name, one in ALL.items() if not one.not_run])
+@pytest.mark.parametrize("name", RUN)
 def test_what_is_recorded_tells_them_apart_too(name: str):
     told_apart(ALL[name], as_recorded(ALL[name]))
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_only_a_broken_run_looks_like_a_case(name: str):
+    runs = as_recorded(ALL[name])
+    assert not hints.looks_like(runs["cured"])
+    sure = bool(ALL[name].looks) or hints.says(ALL[name], runs["broken"])
+    assert sure == (name in [one.name for one in hints.looks_like(runs["broken"])])
+
+
+def test_measure_names_the_case(shell):
+    shell.run_cell("%load_ext helpers\nimport mmap\nimport numpy as np")
+    with capture_output() as said:
+        shell.run_cell("%%measure\nm = mmap.mmap(-1, 9)\nx = np.frombuffer(m, 'u1')\nm.close()")
+    assert 'case("cannot-close-exported")' in said.stdout and "Looks like" in said.stdout
 
 
 def told_apart(one: files.Case, runs: Comparison) -> None:

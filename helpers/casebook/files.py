@@ -27,6 +27,7 @@ FRONT: dict[str, tuple[type, bool]] = {  # the type of a key's value, and whethe
     "lessons": (list, False),
     "reports": (dict, True),
     "asserts": (list, False),
+    "looks": (str, False),
     "timeout": (int, False),
     "not_run": (str, False),
 }
@@ -36,7 +37,8 @@ SYSTEMS = ("linux", "macos", "windows")
 @dataclass(frozen=True)
 class Case:
     """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two programs, and don't
-    with the two exchanged. `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it has.
+    with the two exchanged. `looks`: one about a `run` that holds for broken, and for no cured program of the book.
+    `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it has.
     """
 
     folder: Path
@@ -49,6 +51,7 @@ class Case:
     systems: list[str] = field(default_factory=lambda: list(SYSTEMS))
     lessons: list[str] = field(default_factory=list)
     asserts: list[str] = field(default_factory=list)
+    looks: str = ""
     timeout: int = 20
     not_run: str = ""
 
@@ -91,7 +94,9 @@ def read(folder: Path) -> Case:
     first = parts[1].count("\n") + 3
     before, *texts = re.split(r"(?m)^## (.*)\n", parts[2])
     if before.strip() or tuple(texts[::2]) != SECTIONS or not all(text.strip() for text in texts):
-        refuse(path, first, f"write under these headings, in this order: {', '.join(f'## {name}' for name in SECTIONS)}")
+        refuse(
+            path, first, f"write under these headings, in this order: {', '.join(f'## {name}' for name in SECTIONS)}"
+        )
     sections = {name: text.strip() for name, text in zip(texts[::2], texts[1::2], strict=True)}
     if fault := _fault(front, families(folder.parent)):
         key, what = fault
@@ -121,11 +126,11 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
         return "systems", f"wanted: some of {', '.join(SYSTEMS)}"
     if ("asserts" in front) == ("not_run" in front):
         return "asserts", "wanted: expressions about broken and cured; or not_run, which says why there are no programs"
-    for text in front.get("asserts", ()):
+    for key, text in [*(("asserts", text) for text in front.get("asserts", ())), ("looks", front.get("looks", "run"))]:
         try:
             ast.parse(text, mode="eval")
         except SyntaxError as error:
-            return "asserts", f"{text!r} is no expression: {error.msg}"
+            return key, f"{text!r} is no expression: {error.msg}"
     return None
 
 

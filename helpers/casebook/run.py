@@ -1,4 +1,4 @@
-"""Runs a case: broken.py and cured.py, each as a program of its own in an empty folder, and what is asserted of them."""
+"""Runs a case: its two programs, each by itself in an empty folder, and what is asserted of them."""
 
 import ast
 import json

@@ -29,7 +29,12 @@ NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get
 OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
 OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
 LIMIT = 600  # seconds to print
-AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")  # then come pages of other names
+AFTER_LESSONS = (
+    *reversed(APPENDICES.values()),
+    "casebook.html",
+    "claims.html",
+    "glossary.html",
+)  # then come pages of other names
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
 IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids

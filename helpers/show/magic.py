@@ -65,6 +65,8 @@ def names(text: str) -> list[str]:
 
 @magics_class
 class Measuring(Magics):
+    looks_like = staticmethod(lambda run: ())  # the cases that a run may be, where there is a casebook
+
     @no_var_expand
     @magic_arguments()
     @argument("-r", "--repeat", type=int, default=1, help="runs, each in a fresh process; the fastest is drawn")
@@ -119,6 +121,8 @@ class Measuring(Magics):
             many = f"The fastest of {options.repeat} runs, each in a fresh process."
         if not options.quiet:
             display(curves(runs, caption=many, stays=True))
+            for case in self.looks_like(run):
+                print(f'Looks like “{case.title}”: case("{case.name}"), from helpers.casebook')
         if run.ended == "raised":
             raise Raised(self._as_in_the_notebook(run.error, assigned))
         if not options.quiet:
