@@ -90,7 +90,7 @@ def handouts(
     entries = [Section(term.anchor, term.name) for term in terms]
     common = {
         "claims.html": _claims_page(claims, lessons),
-        "casebook.html": casebook_page(lessons),
+        "casebook.html": (casebook := casebook_page(lessons)),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
         "rust.html": {"title": title, "contents": contents(rust), "body": _linked(rust, (), terms)},
         own.page: {"title": own.title, "contents": contents(measured), "body": _linked(measured, lessons, terms)},
@@ -108,6 +108,7 @@ def handouts(
             sections[lesson.page] = contents(tree, lesson.minutes)
             values["exercises"] = sum(section.exercises for section in sections[lesson.page])
             values["contents"] = sections[lesson.page]
+            values["cases"] = [case for case in casebook["cases"] if lesson.number in case.lessons]
             linked = _linked(tree, lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
         index = {"index.html": _index(lessons, sections, news)}
