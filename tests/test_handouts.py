@@ -303,7 +303,7 @@ def test_all_can_be_read_without_javascript(browser: Browser, sample: Path):
 def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, sample: Path):
     page.goto((sample / "student/02_copy_all.html").as_uri())
     stops = []
-    for _ in range(10):
+    for _ in range(11):
         page.keyboard.press("Tab")
         focus = page.evaluate_handle("document.activeElement")
         stops.append(focus.evaluate("one => one.textContent.trim().split('\\n')[0]"))
@@ -467,7 +467,7 @@ def test_the_keyboard_is_enough_to_search(page: Page, sample: Path):
     page.keyboard.press("/")
     expect(box).to_be_focused()
     page.keyboard.type("pages")
-    expect(status).to_have_text(re.compile(r"^\d+ sections\.$"))
+    expect(status).to_have_text(re.compile(r"^\d+ sections\b"))
     assert Axe().run(page).violations_count == 0
     for key, focused in (("ArrowDown", links.nth(0)), ("ArrowDown", links.nth(1)), ("ArrowUp", links.nth(0)),
                          ("Tab", links.nth(1)), ("/", box)):  # fmt: skip

@@ -29,7 +29,15 @@ from helpers.whole import write_folder
 pytestmark = pytest.mark.slow
 
 module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
-COMMON = ("casebook.html", "claims.html", "glossary.html", "index.html", "measure_your_own_code.html", "rust.html", "search.html")
+COMMON = (
+    "casebook.html",
+    "claims.html",
+    "glossary.html",
+    "index.html",
+    "measure_your_own_code.html",
+    "rust.html",
+    "search.html",
+)
 CLAIMS = """
 [slurp]
 said = "A copy needs the file's size in memory."
