@@ -16,3 +16,4 @@ class Index:
 
 for _ in range(rounds):
     table = Table()
+del table

@@ -18,3 +18,4 @@ class Index:
 
 for _ in range(rounds):
     table = Table()
+del table
