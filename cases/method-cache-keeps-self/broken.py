@@ -10,7 +10,7 @@ class Image:
         self.pixels = np.full(size // 8, number, float)
 
     @property
-    @lru_cache
+    @lru_cache  # noqa: B019
     def mean(self):
         return self.pixels.mean()
 
