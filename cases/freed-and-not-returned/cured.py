@@ -1,0 +1,7 @@
+import ctypes
+
+size, block = 64 << 20, 4000
+records = [b"%4000d" % n for n in range(size // block)]
+kept = records[-1]
+del records
+ctypes.CDLL(None).malloc_trim(0)

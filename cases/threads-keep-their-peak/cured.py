@@ -1,0 +1,19 @@
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Lock
+
+threads, size, block = 4, 24 << 20, 4000
+all_there, turn = Barrier(threads), Lock()
+M_ARENA_MAX = -8
+ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
+def request(number):
+    all_there.wait()
+    with turn:
+        records = [b"%4000d" % n for n in range(size // block)]
+    return records[-1]
+
+
+with ThreadPoolExecutor(threads) as pool:
+    answers = list(pool.map(request, range(threads)))
