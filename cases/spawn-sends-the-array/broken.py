@@ -1,17 +1,18 @@
 import multiprocessing
-
-import numpy as np
+import zlib
 
 
 def work(table):
-    total = float(table.sum())
+    check = zlib.crc32(table)
     with open("/proc/self/status") as file:
-        return total, int(file.read().split("RssAnon:")[1].split()[0]) << 10
+        return check, int(file.read().split("RssAnon:")[1].split()[0]) << 10
 
 
 if __name__ == "__main__":
-    size = 40 << 20
-    np.save("table.npy", np.ones(size // 8))
-    table = np.load("table.npy")
+    size = 36 << 20
+    with open("table", "wb") as file:
+        file.write(b"number" * (size // 6))
+    with open("table", "rb") as file:
+        table = file.read()
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        total, in_worker = pool.apply(work, (table,))
+        check, in_worker = pool.apply(work, (table,))

@@ -1,17 +1,19 @@
+import mmap
 import multiprocessing
-
-import numpy as np
+import zlib
 
 
 def work(path):
-    table = np.load(path, mmap_mode="r")
-    total = float(table.sum())
+    with open(path, "rb") as file:
+        table = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    check = zlib.crc32(table)
     with open("/proc/self/status") as file:
-        return total, int(file.read().split("RssAnon:")[1].split()[0]) << 10
+        return check, int(file.read().split("RssAnon:")[1].split()[0]) << 10
 
 
 if __name__ == "__main__":
-    size = 40 << 20
-    np.save("table.npy", np.ones(size // 8))
+    size = 36 << 20
+    with open("table", "wb") as file:
+        file.write(b"number" * (size // 6))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        total, in_worker = pool.apply(work, ("table.npy",))
+        check, in_worker = pool.apply(work, ("table",))
