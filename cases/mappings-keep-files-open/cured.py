@@ -5,7 +5,7 @@ import numpy as np
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))  # ulimit -n
 
-paths = [f"part{n}" for n in range(400)]
+paths = [f"part{n}" for n in range(250)]
 for path in paths:
     np.ones(100).tofile(path)
 
