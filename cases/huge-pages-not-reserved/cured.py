@@ -1,0 +1,13 @@
+import contextlib
+import mmap
+
+with open("/proc/meminfo") as file:
+    sizes = dict(line.split()[:2] for line in file)
+reserved = int(sizes.get("HugePages_Total:", 0)) * int(sizes.get("Hugepagesize:", 0)) << 10
+size = reserved + (64 << 20)  # more than there are, also on a machine that has some
+
+flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+memory = mmap.mmap(-1, size, flags=flags)
+with contextlib.suppress(OSError):  # a kernel without transparent huge pages
+    memory.madvise(mmap.MADV_HUGEPAGE)
+memory[:5] = b"hello"
