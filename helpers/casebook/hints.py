@@ -5,11 +5,11 @@ import re
 from ..measure import Recording
 from .files import Case, folders, read
 
-MOST = 3
+MOST = 5
 
 
 def looks_like(run: Recording) -> list[Case]:
-    """At most three cases; mostly none."""
+    """At most five cases; mostly none."""
     return [case for case in map(read, folders()) if says(case, run) or _looks(case, run)][:MOST]
 
 
