@@ -223,7 +223,7 @@ def address(home: Path, environment: dict[str, str]) -> Iterator[str]:
     with log.open("w") as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT, cwd=home)
         try:
-            yield _when_up(log, server)
+            yield when_up(log, server)
         finally:
             server.terminate()
             try:
@@ -232,7 +232,8 @@ def address(home: Path, environment: dict[str, str]) -> Iterator[str]:
                 server.kill()
 
 
-def _when_up(log: Path, server: subprocess.Popen) -> str:
+def when_up(log: Path, server: subprocess.Popen) -> str:
+    """The address of a JupyterLab that logs there, once it answers."""
     until = time.monotonic() + 60
     while time.monotonic() < until and server.poll() is None:
         if found := re.search(r"http://(?:localhost|127\.0\.0\.1):\d+", log.read_text()):

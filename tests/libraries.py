@@ -44,10 +44,7 @@ def is_green(row: str) -> bool:
     folder = BUILD / row
     python = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
     shown(UV, "venv", "-q", "--clear", "--python", version, folder).check_returncode()
-    for what in (
-        ["-r", "pyproject.toml", *how],
-        ["--no-deps", "--no-build-isolation", "-e", "."],
-    ):
+    for what in (["-r", "pyproject.toml", *how], ["--no-deps", "--no-build-isolation", "-e", "."]):
         shown(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
     tests = shown(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *which)
     if tests.returncode:

@@ -1,5 +1,6 @@
 """Two small lessons that hold every kind of cell and output, for the tests of the handouts. Nothing is executed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,68 +43,9 @@ COSTS = """\
 read|256 MiB|0 B|0 B|256 MiB|256 MiB|65,612|0|12|2|1|0 B|0.21 s|0.01 s|0.2 s
 map, send|0 B|256 MiB|0 B|256 MiB|412 B|4,112|0|3|0|1|0 B|0.11 s|0 s|0.1 s
 copy_file_range|0 B|0 B|0 B|0 B|not measured here|2|0|1|0|1|0 B|0.1 s|0 s|0.1 s"""
-OPENING = """# 00 · Look first
-
-> Why does my program need twice the memory of its file?
-
-A mapping lends pages.
-
-**You will do**
-
-- look at one page
-
-**You will learn**
-
-- what *zero-copy* means
-
-**You need** nothing. 15 minutes.
-"""
-COPY_OPENING = """# 02 · Copy all
-
-> My service copies **1 GiB** files, and the container is killed. Where does the memory go, if all I do is copy?
-
-**You will do**
-
-- predict, then measure, what six ways to copy a file cost
-
-**You will learn**
-
-- why a heap counter says nothing of a mapping
-- what *lent* and *owned* memory are
-
-**You need** [lesson 00](00_look_first.ipynb) · 50 minutes
-
-Previous: [Look first](00_look_first.ipynb)
-"""
-ASK = "**Ask** How many bytes does `read()` allocate for a file of 1 GiB, and who can take them back?"
-DEMO = "**Demo** Raise the chunk to the file's size.\n\n**Note** Ten minutes."
-RUN = """## Run it
-
-Three methods copy the same file. The first reads all of it into memory; the second asks for one chunk at a time; the
-third makes a mapping and lets the kernel provide each page at its first touch. A page fault is not an error: it is how
-pages arrive. A larger chunk can only save calls. See [the manual](https://man7.org/linux/man-pages/) for more:
-
-```python
-with open(path, "rb") as file:
-    data = file.read()
-```
-
-| | who owns the bytes |
-|---|---|
-| `read` | the process |
-| `mmap` | the page cache |
-"""
-WHY = "### Why\n\nThe bytes that `read` returns are **anonymous memory**. They stay until the owner lets go."
-RECAP = """## Recap
-
-A mapping costs **file-backed** pages.
-
-<details><summary>More</summary>
-
-A hidden line.
-
-</details>
-"""
+# Their texts, each under its name.
+TEXTS = (Path(__file__).parent / "sample_lessons.md").read_text(encoding="utf-8")
+OPENING, COPY_OPENING, ASK, DEMO, RUN, WHY, RECAP = re.findall(r"<!-- \w+ -->\n(.*?)\n(?=<!|\Z)", TEXTS, re.DOTALL)
 
 
 def exercise(key: str) -> Exercise:

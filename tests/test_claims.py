@@ -9,23 +9,7 @@ from helpers.teach import claim
 from helpers.teach.claims import ClaimError, asserted_in, claims
 from helpers.teach.notebook_files import code_cells, read
 
-TOML = """
-[slurp-costs-file]
-said = "Copying a file takes its size in memory."
-verdict = "misleading"
-better = "Reading it whole does; `read` in chunks does not."
-show = "Peak anonymous memory of both."
-source = "read(2)."
-lessons = ["02", "03"]
-
-[no-pages]
-said = "A mapping is free."
-verdict = "false"
-better = "Its pages are lent."
-show = "The file-backed column."
-source = "mmap(2)."
-lessons = ["02"]
-"""
+TOML = (Path(__file__).parent / "sample_claims.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture

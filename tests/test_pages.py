@@ -13,17 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.measure import (
-    PageState,
-    abilities,
-    advise,
-    drop_from_cache,
-    maps,
-    page_cache,
-    page_map,
-    regions,
-    where,
-)
+from helpers.measure import PageState, abilities, advise, drop_from_cache, maps, page_cache, page_map, regions, where
 from helpers.measure.cache import PageCache
 from helpers.measure.machine import here
 from helpers.measure.maps import files_in_memory

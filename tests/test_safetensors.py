@@ -15,14 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helpers.ideas import safetensors as ours
-from helpers.ideas.safetensors import (
-    SafetensorsError,
-    ShardedFile,
-    TensorFile,
-    open_tensors,
-    read_header,
-    save,
-)
+from helpers.ideas.safetensors import SafetensorsError, ShardedFile, TensorFile, open_tensors, read_header, save
 from helpers.ideas.tensor_header import INDEX_RULES, RULES
 from helpers.measure import measure
 

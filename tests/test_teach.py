@@ -570,11 +570,7 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
             explorer.touch(1)
         return explorer.film
 
-    makers = {
-        "recording": lambda: measure(killed),
-        "film": film,
-        "sharing": lambda: workers(len, "ab", count=2),
-    }
+    makers = {"recording": lambda: measure(killed), "film": film, "sharing": lambda: workers(len, "ab", count=2)}
     full = {name: recorded(name, make) for name, make in makers.items()}
     assert full["recording"].ended == "SIGKILL" and capsys.readouterr().out == ""
     monkeypatch.delenv("ZERO_COPY_RECORD")
