@@ -1,0 +1,4 @@
+size, piece = 48 << 20, b"x" * (4 << 20)
+body = bytearray()
+while len(body) < size:
+    body += piece

@@ -1,0 +1,13 @@
+from multiprocessing.shared_memory import SharedMemory
+
+import numpy as np
+
+
+def shared_array(count):
+    block = SharedMemory(create=True, size=count)
+    block.unlink()
+    return block, np.ndarray(count, np.uint8, buffer=block.buf)
+
+
+block, numbers = shared_array(1000)
+total = int(numbers.sum())

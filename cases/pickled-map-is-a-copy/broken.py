@@ -1,0 +1,13 @@
+import pickle
+
+import numpy as np
+
+
+def work(argument):
+    results = pickle.loads(argument)
+    results[:] = 1
+
+
+results = np.memmap("results", mode="w+", shape=1000)
+work(pickle.dumps(results))
+done = int(results.sum())

@@ -1,0 +1,16 @@
+import numpy as np
+
+large, small = 64 << 20, 1 << 20
+scratch = np.empty(0, np.uint8)
+
+
+def infer(size):
+    global scratch
+    if len(scratch) < size:
+        scratch = np.empty(size, np.uint8)
+    scratch[:size] = 1
+    return int(scratch[:size].sum())
+
+
+total = infer(large)
+total += sum(infer(small) for _ in range(10))
