@@ -1,5 +1,6 @@
 """The casebook: its form, what it asserts, and what a student sees of it."""
 
+import re
 import shutil
 from importlib.util import find_spec
 
@@ -9,6 +10,7 @@ from IPython.utils.capture import capture_output
 from helpers.casebook import case, cases, files, hints
 from helpers.casebook.files import CASES
 from helpers.casebook.run import as_recorded, holds, run
+from helpers.folders import EXERCISES, TEACHER
 from helpers.measure import Comparison
 from helpers.teach.exercise_files import Malformed
 
@@ -52,6 +54,14 @@ def told_apart(one: files.Case, runs: Comparison) -> None:
 def test_every_case_is_in_the_form_and_every_family_has_one():
     seen = {family for one in ALL.values() for family in one.see}
     assert seen == files.families().keys()
+
+
+def test_the_table_names_every_case_and_nothing_names_another():
+    link = re.compile(r"\]\((?:\.\./cases/)?([^()/]+)/case\.md\)|\bcase\(\"(.+?)\"\)")
+    paths = [CASES / "causes.md", TEACHER / "reports.md", *EXERCISES.glob("*/*/solution.py")]
+    named = {path: {"".join(found) for found in link.findall(path.read_text(encoding="utf-8"))} for path in paths}
+    assert named[paths[0]] == set(ALL) and all(map(named.get, paths[:2]))
+    assert not [(path, names - set(ALL)) for path, names in named.items() if names - set(ALL)]
 
 
 BAD = {

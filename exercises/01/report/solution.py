@@ -1,3 +1,4 @@
+# This report is case("map-counts-as-resident") of helpers.casebook; a leak is case("leak-below-python").
 def verdict(before, after):
     """(lent bytes gained, own bytes gained, word) from two status texts."""
 

@@ -1,3 +1,4 @@
+# This report is case("map-counts-as-resident") of helpers.casebook.
 def explain(report):
     """(lent bytes, own bytes, word) from the text of a /proc/<pid>/status."""
     lines = (line.split() for line in report.splitlines())

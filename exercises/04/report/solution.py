@@ -1,3 +1,4 @@
+# This report is case("fork-copies-objects") of helpers.casebook.
 def explain(before, after):
     """(bytes taken, word) from what each worker had before and after."""
 

@@ -1,3 +1,4 @@
+# The error is case("cannot-close-exported") of helpers.casebook, the crash case("array-outlives-shared-block").
 def explain(steps):
     """The last step's outcome: "done", or another word and the names concerned."""
     views = {}  # name -> [the owner that it shows, is it counted?]; two names of one view have one list

@@ -1,3 +1,4 @@
+# What `free` says is case("map-counts-as-resident") of helpers.casebook.
 def explain(size, before, after):
     """(bytes needed, word) from what a server showed before and after it answered."""
     own = shared = gone = 0

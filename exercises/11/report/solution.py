@@ -1,3 +1,4 @@
+# This report is case("deleted-and-still-there") of helpers.casebook.
 def explain(folder, workers):
     """(bytes of disk held by old versions, a word) from the /proc/PID/maps of each worker."""
     ends, word = {}, "fine"
