@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class test-libraries matrix fuzz handouts class site book grade forget release bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -69,6 +69,9 @@ test-all: test test-slow  ## all tests, in a quarter of an hour
 
 test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py
+
+cases: env  ## the libraries that a few cases need; without them a case shows its recorded run
+	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-cases.lock
 
 test-libraries: env  ## tests with the newest libraries, the lowest, and those that only readers have (ROWS=lowest: these)
 	$(BIN)/python tests/libraries.py $(ROWS)
@@ -123,6 +126,7 @@ record: env  ## keep what the lessons measure here as the recorded runs
 COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --python-version 3.11 $(LOCKARGS) pyproject.toml
 IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
-lock: env  ## requirements.lock, and requirements-class.lock with what a class needs on top of it, from pyproject.toml
+lock: env  ## requirements.lock, and what a class and some cases need on top of it, from pyproject.toml
 	$(COMPILE) --extra libraries --extra dev -o requirements.lock
 	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock
+	$(COMPILE) --extra cases -c requirements.lock $(IN_LOCK) -o requirements-cases.lock

@@ -15,6 +15,7 @@ from pathlib import Path
 from test_environment import PROJECT, locked
 from test_versions import UV, VERSIONS, run
 
+from helpers.casebook.files import folders, read
 from helpers.folders import BUILD
 
 # The tests without a marker. Not test_environment.py: it says that the locked is installed, and that the locked ruff
@@ -26,13 +27,16 @@ UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--dese
 OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")
 ABOUT = ("holders", "holders_libraries", "torch_holders", "travel", "where", "where_libraries")
 ABOUT_LIBRARIES = ["-n2", *(f"tests/test_{name}.py" for name in ABOUT)]
+IN_LOCK = {"pandas", "pyarrow"}
+CASES = [f"tests/test_casebook.py::test_broken_and_cured_are_told_apart[{case.name}]"
+         for case in map(read, folders()) if not IN_LOCK.issuperset(case.libraries)]  # fmt: skip
 # Each row's Python; how uv chooses versions, and of what (the newest are asked for anew: what uv remembers may be of
 # yesterday); and what pytest runs.
 HIGHEST = ("--resolution=highest", "--refresh", "--extra=dev")
 ROWS = {
     "newest": (sys.executable, (*HIGHEST, "--extra=libraries"), UNIT_TESTS),
     "lowest": (VERSIONS[0], ("--resolution=lowest-direct", "--extra=dev", "--extra=libraries"), UNIT_TESTS),
-    "others": (sys.executable, (*HIGHEST, *OTHERS), ABOUT_LIBRARIES),
+    "others": (sys.executable, (*HIGHEST, *OTHERS), ABOUT_LIBRARIES + CASES),
     "none": (sys.executable, HIGHEST, ABOUT_LIBRARIES),
 }
 shown = partial(run, capture_output=False)

@@ -15,7 +15,7 @@ def images():
 
 
 def mean(image):
-    time.sleep(0.03)
+    time.sleep(0.06)
     return float(image.mean())
 
 
