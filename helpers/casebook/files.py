@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,12 @@ class Case:
     def neighbours(self) -> list[str]:
         """The cases that it names as its look-alikes."""
         return re.findall(r"\]\(#([\w-]+)\)", self.sections["Not this"])
+
+    @property
+    def change(self) -> str:
+        """broken.py, with what cured.py does otherwise, as a difference."""
+        broken, cured = (path.read_text(encoding="utf-8").splitlines() for path in self.programs.values())
+        return "\n".join(list(unified_diff(broken, cured, n=MOST_LINES, lineterm=""))[3:])
 
     @property
     def programs(self) -> dict[str, Path]:

@@ -30,8 +30,10 @@ def cases(words: str = "") -> Table:
 def case(name: str) -> None:
     """Shows a case, and measures it here: broken, cured, and what tells them apart."""
     one = files.read(files.CASES / nearest(name, [folder.name for folder in files.folders()], "case"))
-    text = "\n\n".join(f"**{head}.** {text}" for head, text in one.sections.items())
-    display(Markdown(f"## {one.title}\n\n" + LINK.sub(r'\1 (`case("\2")`)', text)))
+    parts = [f"## {one.title}", *(f"**{head}**\n\n{text}" for head, text in one.sections.items())]
+    if not one.not_run:
+        parts.insert(-1, f"```diff\n{one.change}\n```")
+    display(Markdown(LINK.sub(r'\1 (`case("\2")`)', "\n\n".join(parts))))
     if one.not_run:
         print(f"Not run here: {one.not_run}")
         return

@@ -1,6 +1,5 @@
 """The casebook's page: ways from what one sees to a case, and the cases with what was recorded of them."""
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -43,18 +42,12 @@ def _shown(case: files.Case) -> dict[str, Any]:
         "reports": [(f"<{at}>" if "://" in at else _issue(at), what) for at, what in case.reports.items()],
     }
     if not case.not_run:
-        shown |= {"change": change(case), "measured": _measured(case)}
+        shown |= {"change": case.change, "measured": _measured(case)}
     return shown
 
 
 def _issue(at: str) -> str:
     return f"[{at}](https://github.com/{at.replace('#', '/issues/')})"
-
-
-def change(case: files.Case) -> str:
-    """broken.py, with what cured.py does otherwise, as a difference."""
-    broken, cured = (path.read_text(encoding="utf-8").splitlines() for path in case.programs.values())
-    return "\n".join(list(difflib.unified_diff(broken, cured, n=files.MOST_LINES, lineterm=""))[3:])
 
 
 def _measured(case: files.Case) -> str:

@@ -122,7 +122,7 @@ class Measuring(Magics):
         if not options.quiet:
             display(curves(runs, caption=many, stays=True))
             for case in self.looks_like(run):
-                print(f'Looks like “{case.title}”: case("{case.name}"), from helpers.casebook')
+                print(f'Looks like case("{case.name}") of helpers.casebook: {case.title}')
         if run.ended == "raised":
             raise Raised(self._as_in_the_notebook(run.error, assigned))
         if not options.quiet:
