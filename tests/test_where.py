@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import mmap
 import sys
 from collections.abc import Callable
 from multiprocessing import shared_memory
@@ -83,6 +84,15 @@ def test_a_block_of_shared_memory_is_looked_into_and_a_closed_one_is_refused():
         block.unlink()
     with pytest.raises(ValueError, match="this SharedMemory is closed"):
         where(block)
+
+
+def test_an_array_that_outlives_its_mapping_is_refused_in_words():
+    mapping = mmap.mmap(-1, MiB)
+    array = np.ndarray(MiB, np.uint8, buffer=mapping)  # not counted: the mapping can be closed
+    mapping.close()
+    for view in (array, array[5:]):
+        with pytest.raises(ValueError, match="the mapping under this ndarray is closed: reading its bytes may"):
+            where(view)
 
 
 # --- a type of one's own -------------------------------------------------------------------------------------------

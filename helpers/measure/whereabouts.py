@@ -139,8 +139,8 @@ def where(x: Any) -> Whereabouts | Parts:
         parts["…"] = f"only the first {MOST} parts are shown: ask about a single column or chunk for the others"
     if [*parts] == [""] and isinstance(parts[""], Whereabouts):
         return parts[""]
-    named = {name or "values": part for name, part in parts.items()}
-    return Parts(type(x).__name__, named or {"…": "it has no buffer"})
+    named = {name or "values": part for name, part in parts.items()} or {"…": "it has no buffer"}
+    return Parts(type(x).__name__, named)
 
 
 where.register = register
@@ -170,6 +170,8 @@ def of_buffer(x: Any) -> Whereabouts:
         address, size = extent(x)
     except TypeError:
         raise TypeError(f"{type(x).__name__} shows no bytes of its own: {_way_on(type(x))}") from None
+    if (mapping := mapping_under(x)) is not None and mapping.closed:
+        raise ValueError(f"the mapping under this {type(x).__name__} is closed: reading its bytes may end the process")
     array = x if isinstance(x, np.ndarray) else memoryview(x)
     owners = tuple((type(owner).__name__, _role(owner)) for owner in way_to_owner(x))
     kind, writable = (array.dtype.kind, array.flags.writeable) if array is x else ("", not array.readonly)
@@ -177,7 +179,7 @@ def of_buffer(x: Any) -> Whereabouts:
     if kind == "O":
         distinct = f"{len(set(map(id, array.flat))):,} " * (array.size <= MOST_COUNTED)
         told["note"] = f"{array.size:,} references to {distinct}objects, which lie all over the heap"
-    return at(address, size, owners, writable, mapping_under(x) is not None, **told)
+    return at(address, size, owners, writable, mapping is not None, **told)
 
 
 def at(address: int, size: int, owners: tuple, writable: bool, mapped: bool = False, **told: Any) -> Whereabouts:
