@@ -103,7 +103,7 @@ def below(pid: int) -> list[int]:
 
 
 def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
-    """Whose memory it is, and anonymous and shared memory, each page divided by the number of processes that have it;
+    """Whose memory it is, and anonymous and shared memory, each page divided by the number of its mappings;
     None if the kernel doesn't tell.
 
     Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as theirs alone. So the

@@ -28,8 +28,8 @@ class Shares:
     """A process's memory, in bytes; None if it ended before it could be read.
 
     rss            every resident page in full
-    pss            each page divided by the number of processes that map it: these add up without counting twice
-    uss            pages that nobody else maps (Private_Clean + _Dirty); anonymous ones are freed when it ends
+    pss            each page divided by the number of its mappings: these add up without counting twice
+    uss            pages that are mapped only once (Private_Clean + _Dirty); anonymous ones are freed when it ends
     anonymous      of rss: its own pages, including those that it shares with a relative after a fork
     file           of rss: pages of files (rss less anonymous and shared memory)
     private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)
