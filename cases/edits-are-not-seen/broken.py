@@ -8,10 +8,8 @@ def save(text):  # as most editors do
 
 
 save("level = 1")
-config = open("config")
-before = config.read()
-
-save("level = 2")
-config.seek(0)
-after = config.read()
-config.close()
+with open("config") as config:
+    before = config.read()
+    save("level = 2")
+    config.seek(0)
+    after = config.read()

@@ -8,11 +8,8 @@ def save(text):  # as most editors do
 
 
 save("level = 1")
-config = open("config")
-before = config.read()
-
+with open("config") as config:
+    before = config.read()
 save("level = 2")
-config.close()
-config = open("config")
-after = config.read()
-config.close()
+with open("config") as config:
+    after = config.read()

@@ -16,6 +16,6 @@ store.close()
 
 store = opened("store", 1 << 16)
 store.seek(end)
-for day in range(1000):
+for _ in range(1000):
     store.write(b"today's record\n")
 first = store[:18].decode()
