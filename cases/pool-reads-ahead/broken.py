@@ -3,8 +3,7 @@ from threading import Event
 
 import numpy as np
 
-count, size = 12, 8 << 20
-all_made = Event()
+count, size, all_made = 12, 8 << 20, Event()
 
 
 def images():

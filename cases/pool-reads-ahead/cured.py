@@ -3,8 +3,7 @@ from threading import Event, Semaphore
 
 import numpy as np
 
-count, size = 12, 8 << 20
-all_made = Event()
+count, size, all_made = 12, 8 << 20, Event()
 room = Semaphore(4)
 
 
