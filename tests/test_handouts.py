@@ -125,7 +125,8 @@ def test_a_handout_stands_alone(handout: Page):
     for alt in handout.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
         assert len(alt.split()) > 3 and "no description" not in alt.lower(), f"no real alternative text: {alt!r}"
     assert handout.complaints == []
-    assert len(handout.content().encode()) < 1_000_000, "a handout goes into a mail"
+    most = 2_000_000 if handout.url.endswith(("/casebook.html", "/search.html")) else 1_000_000
+    assert len(handout.content().encode()) < most, "a handout goes into a mail"
 
 
 @each(OTHERS, STUDENTS)  # one page from every template, and every page that students get
