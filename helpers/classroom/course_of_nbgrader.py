@@ -53,11 +53,9 @@ class Put:
 
 def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[Path]:
     """Writes source/02_copy_a_big_file/02_copy_a_big_file.ipynb for each of these lessons, and nbgrader_config.py if
-    there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points.
-
-    Raises NotReady, and writes no notebook, if there is a different one, if an exercise's cell isn't its starter, or if
-    the course's settings would let nbgrader run students' code.
-    """
+    there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points. Raises
+    NotReady, and writes no notebook, if there is a different one, if an exercise's cell isn't its starter, or if the
+    course's settings would let nbgrader run students' code."""
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())

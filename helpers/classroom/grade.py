@@ -46,11 +46,9 @@ def grade(
     collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
 ) -> None:
     """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a student's function. Writes
-    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it.
-
-    Raises CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError
-    for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.
-    """
+    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it. Raises
+    CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError for an
+    error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready."""
     if not trusted and (reason := sandbox.unavailable_reason()):
         raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"

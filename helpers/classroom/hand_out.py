@@ -47,10 +47,8 @@ LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
 
 def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """Replaces build/class/ with the edition of these lessons ("02") and 00, or of all lessons: a folder, its zip, and
-    the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was.
-
-    Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
-    """
+    the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was. Raises
+    NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson."""
     of = last_commit()
     if (FOLDER / NAME / WORK).exists():
         raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")

@@ -74,9 +74,7 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 
 def cell(value: object) -> str:
     """A cell of a CSV file. Puts an apostrophe before whatever a spreadsheet would take for a formula, to make it text.
-
-    OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel starts a new cell there in some countries.
-    """
+    OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel starts a new cell there in some countries."""
     return FORMULA.sub(r"\1\2'", one_line(str(value)))
 
 
@@ -90,8 +88,7 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
 
     *Upload multiple feedback files in a zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the
     number in a folder's name. Each assignment numbers its participants anew (table assign_user_mapping), so the number
-    belongs to the lesson: a student who handed in nothing has none.
-    """
+    belongs to the lesson: a student who handed in nothing has none."""
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
             "Feedback comments")  # fmt: skip
     tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
@@ -125,21 +122,17 @@ def _comments(hand_in: Sequence[Grade]) -> str:
 
 
 def canvas_user(grade: Grade) -> str | None:
-    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb).
-
-    It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
-    """
+    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb). It is the
+    student's key, too; if two students had the same key, a hyphen and a hash follow it."""
     numbers = map(CANVAS.fullmatch, (grade.hand_in.file.rpartition("/")[2], grade.student.place))
     return next((found[1] for found in numbers if found and found[1] == grade.student.key.partition("-")[0]), None)
 
 
 def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
     """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from Canvas.
-
     lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
-    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet.
-    """
+    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet."""
     users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
     if not users:
         return {}

@@ -25,9 +25,7 @@ FOLDER = BUILD / "release"
 
 def release(tag: str = "") -> str:
     """Replaces build/release/ with the three files and their SHA256SUMS. Returns text that says what was written.
-
-    Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version.
-    """
+    Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version."""
     of = last_commit()
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if changed := not_committed():

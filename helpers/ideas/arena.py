@@ -144,11 +144,9 @@ class Arena(Closing):
 def snapshot(
     path: str | os.PathLike[str], layout: str, build: Callable[[Builder], None], origin: bytes = b"", size: int = 0
 ) -> Arena:
-    """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place.
-
-    A foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
-    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)
-    """
+    """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place. A
+    foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
+    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)"""
     while True:
         with suppress(FileNotFoundError, StaleSnapshot):
             return Arena.open(path, layout, origin)

@@ -34,10 +34,8 @@ class Refused(Exception):
 
 
 class Server(TCPServer):
-    """Keeps files in `folder`, one connection at a time.
-
-    `received` counts the bytes of all parts, broken ones too, except for a part whose connection was reset.
-    """
+    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts, broken ones too,
+    except for a part whose connection was reset."""
 
     allow_reuse_address = True
 

@@ -43,8 +43,7 @@ class KmerIndex(Closing):
 
         A text counts as another if its size or modification time differs. Any byte but a letter ends a run: no word
         spans an N or a line end. Building takes about 40 bytes of memory per letter, opening takes none. ValueError if
-        k is outside 1 to 32; SnapshotError if the file at `snapshot_path` is foreign or damaged; OSError.
-        """
+        k is outside 1 to 32; SnapshotError if the file at `snapshot_path` is foreign or damaged; OSError."""
         if not 1 <= k <= LONGEST:
             raise ValueError(f"k must be 1 to {LONGEST} letters of two bits each, not {k}")
         with regular_file(text_path) as file:

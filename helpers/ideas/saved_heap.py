@@ -39,10 +39,8 @@ class SavedHeap(Closing):
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], size: int, at: int = AT) -> Self:
-        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small.
-
-        If it can't be mapped there, no file is made, and an old heap stays as it is.
-        """
+        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small. If it
+        can't be mapped there, no file is made, and an old heap stays as it is."""
         if size < HEADER.size + PAIR.size:
             raise ValueError(f"a heap of {size} bytes has no room for a pair: take {HEADER.size + PAIR.size} or more")
         cls(path, _map_at(at, -1, size), size).close()  # a trial
@@ -80,9 +78,7 @@ class SavedHeap(Closing):
 
     def add(self, number: int, to: int = 0) -> int:
         """Places a pair behind the others and returns its address. `to` is the address of another pair, or 0.
-
-        MemoryError if the heap is full; struct.error for a number that needs more than 64 bits.
-        """
+        MemoryError if the heap is full; struct.error for a number that needs more than 64 bits."""
         magic, home, used = self._header()
         if used + PAIR.size > self.size:
             raise MemoryError(f"the heap is full: {in_words(used, 'bytes')} of {in_words(self.size, 'bytes')} in use")
@@ -110,10 +106,8 @@ def follow(address: int) -> Iterator[int]:
 
 
 def _map_at(address: int, descriptor: int, size: int) -> int:
-    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint.
-
-    If the descriptor is -1, the pages belong to no file.
-    """
+    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint. If
+    the descriptor is -1, the pages belong to no file."""
     if address <= 0 or address % mmap.PAGESIZE:
         raise ValueError(f"{address:#x} isn't an address where a page begins: take a multiple of {mmap.PAGESIZE:,}")
     flags = mmap.MAP_SHARED if descriptor >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

@@ -110,9 +110,7 @@ class Header(NamedTuple):
 
 def read_header(data: Buffer, size: int | None = None) -> Header:
     """The header of a file. `data` is the whole file, or just its beginning if you pass the file's length as `size`.
-
-    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does.
-    """
+    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does."""
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
     if size < 8:
@@ -139,10 +137,8 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
 def head_of(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None, odd: int = 0
 ) -> tuple[bytes, dict[str, int]]:
-    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order.
-
-    `tensors`: dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8.
-    """
+    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order. `tensors`:
+    dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8."""
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
     table: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
@@ -162,8 +158,7 @@ def check_outline(header: memoryview) -> None:
 
     Outside its strings, a header has an object, two lists, four colons, and at most 64 commas in the lists for each
     tensor. It has one more object, or two with metadata. Objects have fewer commas than colons. Any other header breaks
-    the "fields" rule, and perhaps an earlier rule too.
-    """
+    the "fields" rule, and perhaps an earlier rule too."""
     text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # drops escaped quotation marks
     codes = np.frombuffer(text, np.uint8)
     outside = ~np.logical_xor.accumulate(codes == ord('"'))

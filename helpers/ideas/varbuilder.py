@@ -43,11 +43,9 @@ class VarBuilder(Closing):
 
     @classmethod
     def from_mapped(cls, path: str | os.PathLike[str], dtype: Any = None) -> "VarBuilder":
-        """Maps a safetensors file, or the files of an index, and reads their headers.
-
-        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype.
-        SafetensorsError, OSError; LoadError for a dtype that no tensor can have, or that only ml_dtypes has.
-        """
+        """Maps a safetensors file, or the files of an index, and reads their headers. get() returns weights as `dtype`,
+        a numpy type or its name; with None, each keeps its stored dtype. SafetensorsError, OSError; LoadError for a
+        dtype that no tensor can have, or that only ml_dtypes has."""
         wanted = None if dtype is None else _wanted(dtype)
         with ExitStack() as undo:
             file = undo.enter_context(open_tensors(path))

@@ -27,11 +27,9 @@ RELEASED: Any = object()
 
 
 class Yoke(Generic[Y, C]):
-    """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned().
-
-    A yoke lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays
-    valid. The last yoke of a cart closes the cart. A yoke that was released or used up raises ValueError.
-    """
+    """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned(). A yoke
+    lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays valid.
+    The last yoke of a cart closes the cart. A yoke that was released or used up raises ValueError."""
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")
 

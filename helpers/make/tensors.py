@@ -53,12 +53,10 @@ def tensor_file(
 def sharded_model(
     folder: str | os.PathLike, size: int | str = "256 MiB", shards: int = 4, layers: int = 32, seed: int = 0
 ) -> Path:
-    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
-
-    The folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
-    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
-    Existing files: as in `random_file`; in `folders.generated()`, shards of another count are deleted.
-    """
+    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path. The
+    folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
+    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}. Existing
+    files: as in `random_file`; in `folders.generated()`, shards of another count are deleted."""
     folder, seed = place(folder), checked_seed(seed)
     if not 1 <= shards <= layers:
         raise ValueError(f"{layers} layers make 1 to {layers} shards, not {shards}")

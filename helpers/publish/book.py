@@ -29,12 +29,8 @@ NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get
 OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
 OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
 LIMIT = 600  # seconds to print
-AFTER_LESSONS = (
-    *reversed(APPENDICES.values()),
-    "casebook.html",
-    "claims.html",
-    "glossary.html",
-)  # then come pages of other names
+# Then come pages of other names.
+AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
 IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
@@ -53,8 +49,8 @@ class Chapter:
 def chapters(folder: Path) -> list[Chapter]:
     """The pages in this folder, lessons first. Each id begins with its page's name, and links lead to these ids."""
     names = {path.name for path in folder.glob("*.html")} - LEFT_OUT
-    order = [*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)]
-    order = [name for name in dict.fromkeys(order) if name in names]
+    first = dict.fromkeys([*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)])
+    order = [name for name in first if name in names]
     return [_chapter(folder / name, names) for name in progress_bar(order, desc="reading the pages", unit="page")]
 
 
@@ -62,8 +58,7 @@ def _chapter(page: Path, names: Collection[str]) -> Chapter:
     main = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").main
     for tag in main.select(ON_SCREEN):
         tag.decompose()
-    headings = main.find_all("h2")
-    for number, heading in enumerate(headings, 1):
+    for number, heading in enumerate(headings := main.find_all("h2"), 1):
         heading["id"] = heading.get("id") or f"heading-{number}"
     for tag in main.find_all(True):
         for name in IDS & tag.attrs.keys():

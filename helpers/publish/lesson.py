@@ -73,11 +73,10 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
         wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
-    question = question.find("p") or question
+    question = (question.find("p") or question).decode_contents()
     title = re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip())
-    objectives = tuple(item.decode_contents() for item in objectives)
-    question = question.decode_contents()
-    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, objectives)
+    learned = tuple(item.decode_contents() for item in objectives)
+    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, learned)
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:

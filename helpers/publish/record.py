@@ -86,8 +86,7 @@ def answers(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         record["crates"] = crates
     for program in manifest["bin"]:
         with TemporaryDirectory(dir=project) as empty:
-            command = [project / "target" / "release" / program["name"], empty]
-            done = subprocess.run(command, check=True, **TEXT)
+            done = subprocess.run([project / "target" / "release" / program["name"], empty], check=True, **TEXT)
         yield program["name"], record | {"figures": figures_in(done.stdout)}
     for program in manifest["example"]:
         done = cargo(project, "build", "--release", "--offline", "--features", "refused", "--example", program["name"])

@@ -29,8 +29,7 @@ class Entry(NamedTuple):
 
 
 def search_page(pages: Mapping[str, str], edition: str) -> dict[str, Any]:
-    """What search.html.j2 needs to find all that the edition's `pages` say ({"student/rust.html": HTML}); the index
-    says nothing that they don't."""
+    """What search.html.j2 needs to find all that the edition's `pages` say ({"student/rust.html": HTML})."""
     own = {name.partition("/")[2]: html for name, html in pages.items() if name.startswith(f"{edition}/")}
     own.pop("index.html", None)
     found = []

@@ -21,11 +21,9 @@ ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[^\s?#]*)?")
 
 
 def site(url: str = "", build: Path = BUILD) -> str:
-    """Replaces `build`/site with the site. Returns a line that says what is in it.
-
-    With `url`, the address that it will have, there is a sitemap.xml too, and each page names its own address. Raises
-    HandoutError if what it copies isn't there, ValueError for a url that is none.
-    """
+    """Replaces `build`/site, and returns a line that says what is in it. With `url`, the address that it will have,
+    there is a sitemap.xml too, and each page names its own address. HandoutError if what it copies isn't there,
+    ValueError for a url that is none."""
     if url and not ADDRESS.fullmatch(url):
         raise ValueError(f"URL={url} isn't the address of a site. One looks like this: https://example.org/zero-copy/")
     pages, editions, books = (

@@ -49,11 +49,9 @@ def serve(
     folder: str | os.PathLike[str], workers: int = 4, memory: int | str | None = None, command: Sequence[str] = ()
 ) -> Iterator[Running]:
     """Serves the models in `folder`, at any port that is free. `memory`: how much a worker may take of its own beyond
-    what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
-
-    It ends with its caller, even with a killed caller. OSError if it doesn't start: no such folder. NotMeasuredHere on
-    Windows, which can't fork.
-    """
+    what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec). It ends
+    with its caller, even with a killed caller. OSError if it doesn't start: no such folder. NotMeasuredHere on Windows,
+    which can't fork."""
     if not hasattr(os, "fork"):
         from ..measure import NotMeasuredHere
 

@@ -44,10 +44,8 @@ TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
 
 
 class Scoreboard:
-    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux.
-
-    A page of shared memory, which the workers inherit: a row for each, with its process and its answers.
-    """
+    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux. A page of
+    shared memory, which the workers inherit: a row for each, with its process and its answers."""
 
     def __init__(self, workers: int) -> None:
         self.rows = np.frombuffer(mmap.mmap(-1, 32 * workers), np.int64).reshape(workers, 4)
@@ -62,12 +60,10 @@ class Scoreboard:
         self.rows[worker, ENDED] = code
 
     def figures(self, folder: Path) -> dict[str, Any]:
-        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
-
-        pss counts each page once: divided among all who map it. "mapped pss" is that of the mapped files alone. None
-        where the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited
-        1"; None if there was none.
-        """
+        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too. pss
+        counts each page once: divided among all who map it. "mapped pss" is that of the mapped files alone. None where
+        the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited 1";
+        None if there was none."""
         rows = []
         for pid, answers, starts, code in self.rows.tolist():
             row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None, "versions": None,

@@ -117,9 +117,7 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, results: Simp
 
 def main() -> None:
     """Asks over several connections at once, and prints what it got, a line of JSON for each tick: `asking` starts it.
-
-    It ends with its standard input, whose first line has the pictures.
-    """
+    It ends with its standard input, whose first line has the pictures."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends this
     if hasattr(os, "nice"):
         os.nice(10)  # whoever watches comes first

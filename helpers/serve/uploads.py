@@ -61,10 +61,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 
 async def write(request: Request, file: int, at: int) -> None:
-    """Writes the body to the file, piece by piece as it arrives.
-
-    What has arrived when the connection breaks stays.
-    """
+    """Writes the body to the file, piece by piece as it arrives. What has arrived when the connection breaks stays."""
     async for piece in request.stream():
         while piece:
             count = await asyncio.to_thread(os.pwrite, file, piece, at)
@@ -72,13 +69,9 @@ async def write(request: Request, file: int, at: int) -> None:
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
-    """Checks the file, and renames it to `path`.
-
-    Whoever has the old file open or mapped keeps it. Synced before and after (fsync(2),
-    rename(2)), so that a power cut leaves the old file or the new one. The time of the
-    last change is set here, because the kernel's clock for it is coarse, and two
-    versions must not look alike.
-    """
+    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it. Synced before and
+    after (fsync(2), rename(2)), so that a power cut leaves the old file or the new one. The time of the last change is
+    set here, because the kernel's clock for it is coarse, and two versions must not look alike."""
     try:
         if sha256(parts) != digest:
             raise Refused(422, "the SHA-256 is wrong; begin again", "Repr-Digest")
@@ -129,10 +122,8 @@ def collected(parts: Path, size: str) -> int:
 
 @asynccontextmanager
 async def locked(parts: Path) -> AsyncIterator[int]:
-    """The file of parts, open and locked. 409 if another request keeps the lock for too long.
-
-    An empty file is removed on exit. So is a partial one when the disk is full, since it can't be completed.
-    """
+    """The file of parts, open and locked. 409 if another request keeps the lock for too long. An empty file is removed
+    on exit. So is a partial one when the disk is full, since it can't be completed."""
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while (file := try_lock(parts)) is None:
         if time.monotonic() > deadline:

@@ -30,21 +30,18 @@ class ClaimError(AssertionError):
 
 @dataclass(frozen=True)
 class Known:
-    """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts.
-
-    controls  by lesson: a text for each counter-case, and the statements that put it in place (controls.py)
-    untested  why no counter-case can be made; "" if it can
-    """
+    """One entry of data/claims.toml."""
 
     id: str
     said: str
     verdict: str
-    better: str
+    better: str  # the statement that measurements bear out: what a lesson asserts
     show: str
     source: str
     lessons: tuple[str, ...]
+    # by lesson: a text for each counter-case, and the statements that put it in place (controls.py)
     controls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    untested: str = ""
+    untested: str = ""  # why no counter-case can be made; "" if it can
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,9 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
     """What was measured as a sentence; see `claim`."""
     if isinstance(measured, str):
         return measured
-    texts = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
+    return ", ".join(
+        f"{name} {value if isinstance(value, str) else f'{value:.1%}'}" for name, value in measured.items()
+    )
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:

@@ -24,26 +24,22 @@ _ASKED = "_asked"  # in the cell that is run again, the name of the function tha
 
 @dataclass(frozen=True)
 class Tried:
-    """What the cell says about a claim with another case in its place.
-
-    failed  the comparisons that don't hold then, as source
-    error   why there is nothing to compare; a control should not raise
-    """
+    """What the cell says about a claim with another case in its place."""
 
     claim: str
     case: str
     holds: bool | None = None
     measured: str = ""
-    failed: tuple[str, ...] = ()
-    error: str = ""
+    failed: tuple[str, ...] = ()  # the comparisons that don't hold then, as source
+    error: str = ""  # why there is nothing to compare; a control should not raise
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """All controls of a cell's claims; `comparisons` has what each claim compares, as source."""
+    """All controls of a cell's claims."""
 
     tried: tuple[Tried, ...]
-    comparisons: Mapping[str, tuple[str, ...]]
+    comparisons: Mapping[str, tuple[str, ...]]  # what each claim compares, as source
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         lines, rows = [], []

@@ -36,21 +36,17 @@ for runs_there in (inside, owners):
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
-
-    solution_source  None in an edition for a class, where only the teacher has it
-    size             bytes of data that the check works on
-    """
+    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution."""
 
     key: str
     folder: Path = field(repr=False)
     prompt: str
     hints: tuple[Hint, Hint]
     starter: str
-    solution_source: str | None
+    solution_source: str | None  # None in an edition for a class, where only the teacher has it
     title: str
     minutes: int
-    size: int
+    size: int  # bytes of data that the check works on
 
     @property
     def name(self) -> str:

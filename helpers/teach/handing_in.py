@@ -8,7 +8,6 @@ from .hand_in import hand_in
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 if there is nothing to hand in."""
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.handing_in", description="One file to hand in.")
     parser.add_argument("lesson", help="its number, such as 02; save the notebook first")
     parser.add_argument("--name", default="", help="your name, for the file's name; by default your user name")

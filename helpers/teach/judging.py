@@ -42,20 +42,15 @@ BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a check found. `figures` are measurements as text; the Recording is for those who want to know more.
-
-    cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
-    half   which of the two things that were asked for is right all the same: "the bytes"; "" if none is
-    judged  "`copy_small` of cell [12]", if that isn't the cell that checks it
-    """
+    """What a check found."""
 
     outcome: Outcome
     because: str
-    figures: tuple[str, ...] = ()
-    recording: Recording | None = field(default=None, repr=False)
-    cause: str = ""
-    half: str = ""
-    judged: str = ""
+    figures: tuple[str, ...] = ()  # measurements as text
+    recording: Recording | None = field(default=None, repr=False)  # for those who want to know more
+    cause: str = ""  # what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
+    half: str = ""  # which of the two things that were asked for is right all the same: "the bytes"; "" if none is
+    judged: str = ""  # "`copy_small` of cell [12]", if that isn't the cell that checks it
 
     def __repr__(self) -> str:
         measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
@@ -97,19 +92,15 @@ class Fence:
 
 @dataclass(eq=False)
 class Attempt:
-    """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
+    """What a judge is given."""
 
-    own        the judge's folder, where the student's code writes nothing
-    recording  of the last run, for the verdict
-    """
-
-    source: Source
-    size: int
+    source: Source  # the student's function
+    size: int  # bytes of data
     timeout: float
-    folder: Path
-    own: Path | None = None
+    folder: Path  # for the student
+    own: Path | None = None  # the judge's folder, where the student's code writes nothing
     fence: Fence = Fence()
-    recording: Recording | None = None
+    recording: Recording | None = None  # of the last run, for the verdict
     _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
     def run(
@@ -204,9 +195,9 @@ class Attempt:
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
-        if run.ended == "returned" and not run.error:
-            return run
         if run.ended == "returned":
+            if not run.error:
+                return run
             raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "timed out":
             why = f"it was still running after {self.timeout:.0f} s and was stopped."
@@ -218,10 +209,8 @@ class Attempt:
         if run.ended == HID or (run.ending.startswith("raised PermissionError") and where.startswith(", when")):
             raise NotYet("unreadable", f"the check can't read what your function left. {READABLE}")
         if run.ended != "raised":
-            raise NotYet(
-                "crashed",
-                f"its process ended ({run.ended}), in your function or while the check looked at what it returned.",
-            )
+            where = "in your function or while the check looked at what it returned"
+            raise NotYet("crashed", f"its process ended ({run.ended}), {where}.")
         if "File too large" in (run.error or ""):
             why = "it kept writing, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)

@@ -13,22 +13,15 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Merged:
-    """cells    in order
-    brought  ids of the cells that the edition added, changed or removed
-    kept     cells that stay the student's, although the edition changed or removed them
-    """
-
     cells: list[Cell]
-    brought: tuple[str, ...]
-    kept: tuple[Cell, ...]
+    brought: tuple[str, ...]  # ids of the cells that the edition added, changed or removed
+    kept: tuple[Cell, ...]  # that stay the student's, although the edition changed or removed them
 
 
 def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
-    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since.
-
-    What the student changed or added stays as it was. Everything else is as the edition has it; a cell whose text is
-    still the same keeps its outputs. Without a `base`, whatever differs counts as the student's.
-    """
+    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since. What the
+    student changed or added stays as it was. Everything else is as the edition has it; a cell whose text is still the
+    same keeps its outputs. Without a `base`, whatever differs counts as the student's."""
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, left = {}, []
     for name in own | new:

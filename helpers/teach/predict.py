@@ -31,11 +31,8 @@ NUMBERS = ("number", "numbers")
 
 @dataclass(frozen=True, eq=False)
 class Prediction(Lasting):
-    """A question and the student's answer so far: ask again, and `value` is the latest answer.
-
-    Shown as inputs where a kernel runs, elsewhere as the question with the answer, or with blanks, and in a terminal
-    as text.
-    """
+    """A question and the student's answer so far: ask again, and `value` is the latest answer. Shown as inputs where a
+    kernel runs, elsewhere as the question with the answer, or with blanks, and in a terminal as text."""
 
     key: str
     question: str

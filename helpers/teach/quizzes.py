@@ -36,11 +36,8 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Quiz(Lasting):
-    """A question with exactly one right choice.
-
-    `answer`, where there is one, finds the right choice's number (from 0) by measuring; None if this machine lacks a
-    meter. A test runs it.
-    """
+    """A question with exactly one right choice. `answer`, where there is one, finds the right choice's number (from 0)
+    by measuring; None if this machine lacks a meter. A test runs it."""
 
     key: str
     question: str

@@ -207,7 +207,6 @@ def _beginning(cell: Cell) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 if the student's folder can't be used."""
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
     parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
     options = parser.parse_args(arguments)

@@ -153,14 +153,11 @@ class Allowed:
 
 
 def while_mapped() -> Allowed:
-    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view.
-
-    Each runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed.
-    The file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own.
-
-    On other systems, Windows' answers stand beside: recorded, if somebody has run
-    `python -m helpers.lessons.hazards.record_windows` there, else from the documentation, labelled "not measured".
-    """
+    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view. Each
+    runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed. The
+    file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own. On other systems,
+    Windows' answers stand beside: recorded, if somebody has run `python -m helpers.lessons.hazards.record_windows`
+    there, else from the documentation, labelled "not measured"."""
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []

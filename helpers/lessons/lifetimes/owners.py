@@ -90,8 +90,7 @@ def owners(caption: str = "", /, **named: Any) -> Picture:
     bytearray, take no export (their `.base` is the owner itself, not a memoryview), so nothing stops the owner from
     closing or shrinking. A dotted arrow is only an address. The picture itself keeps nothing alive.
 
-    TypeError for an object without bytes, ValueError if nothing is named.
-    """
+    TypeError for an object without bytes, ValueError if nothing is named."""
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
     boxes = _boxes_of(named)
@@ -317,9 +316,8 @@ def exports(owner: Any) -> int | None:
     np.ndarray(buffer=owner), and so np.memmap, refers to its owner without an export: it isn't counted.
 
     The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
-    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known:
-    for other objects (bytes never moves, so it keeps no count), and on other implementations of Python.
-    """
+    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known: for
+    other objects (bytes never moves, so it keeps no count), and on other implementations of Python."""
     kind = next((kind for kind in COUNTING if isinstance(owner, kind)), None)
     offset = _offset(kind) if kind else None
     return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
@@ -327,10 +325,8 @@ def exports(owner: Any) -> int | None:
 
 @cache
 def _offset(kind: type) -> int | None:
-    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go.
-
-    None if no word does, or several do: then a guess could read anything.
-    """
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go. None if
+    no word does, or several do: then a guess could read anything."""
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.

@@ -60,12 +60,10 @@ def _job(options: str, path: Path) -> dict[str, str | int]:
 
 
 def by_read_ahead(function: Callable, path: str | os.PathLike[str], sizes: Sequence[int | str]) -> Comparison:
-    """`measure(function, copy)` for each read-ahead, in bytes or as "128 KiB". `copy` is a Path: the file, cold.
-
-    It's on a disk of its own, an ext4 file system in a file, losetup(8), that only the measured process sees, and that
-    goes when it ends. Only root can mount it and set its read-ahead. ValueError for a part of a KiB, OSError if there's
-    no room. NotMeasuredHere for other users, and where there are no such disks: not Linux, or a container forbids them.
-    """
+    """`measure(function, copy)` for each read-ahead, in bytes or as "128 KiB". `copy` is a Path: the file, cold. It's
+    on a disk of its own, an ext4 file system in a file, losetup(8), that only the measured process sees, and that goes
+    when it ends. Only root can mount it and set its read-ahead. ValueError for a part of a KiB, OSError if there's no
+    room. NotMeasuredHere for other users, and where there are no such disks: not Linux, or a container forbids them."""
     windows = {in_words(in_bytes(size), "bytes"): in_bytes(size) for size in sizes}
     if odd := [size for size in windows.values() if size % KiB]:
         raise ValueError(f"a read-ahead of {odd[0]} bytes; the kernel takes whole KiB")
