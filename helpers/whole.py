@@ -52,8 +52,12 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
     with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
-        descriptor = os.open(path.parent, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

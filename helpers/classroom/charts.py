@@ -1,7 +1,5 @@
 """The charts of the class report: how a class did, and what it predicted, beside what was measured. They name nobody.
-
-As in every figure, predictions are dashed outlines, and measurements are solid.
-"""
+As in every figure, predictions are dashed outlines, and measurements are solid."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, course, path_of
 from .outputs import write_all, written
 from .pages import one_line, text
-from .store import FILE, store
+from .store import FILE, HandIn, Row, Student, store
 
 
 def forget(student: str, folder: Path) -> str:
@@ -27,8 +27,8 @@ def forget(student: str, folder: Path) -> str:
         raise ValueError(f"{folder} holds no {FILE}; name the folder with the grades")
     with store(folder) as records:
         about = course(folder)
-        names = dict.fromkeys([entry.student for entry in (*records.hand_ins(), *records.rows())], "")  # by key
-        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.students()}
+        names = dict.fromkeys([entry.student for entry in (*records.all(HandIn), *records.all(Row))], "")  # by key
+        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.all(Student)}
         names |= about.students
         if student not in names:
             write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
@@ -37,7 +37,7 @@ def forget(student: str, folder: Path) -> str:
             keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
             near = " or ".join(_called(key, names[key]) for key in dict.fromkeys(keys))
             raise ValueError(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
-        files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
+        files = [hand_in.file for hand_in in records.all(HandIn) if hand_in.student == student]
         before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]

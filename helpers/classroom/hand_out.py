@@ -2,8 +2,7 @@
 
 It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
 files are stored, not compressed, because two versions of zlib may compress the same bytes differently. It includes the
-quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
-"""
+quizzes' right choices and feedback, because quizzes run at home, and nobody grades them."""
 
 import argparse
 import json
@@ -134,7 +133,6 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
 
 
 def main() -> None:
-    """The command line. Exits with 1 if nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="the lessons' numbers, 02 03; all if you give none")
     parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write the source/ of an nbgrader course, too")

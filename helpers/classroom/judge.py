@@ -2,8 +2,7 @@
 
 It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. A
 notebook that can't be read ends this process, not the grader; one that takes too long, by SIGPROF, because nothing else
-interrupts Python's compiler.
-"""
+interrupts Python's compiler."""
 
 import hashlib
 import json

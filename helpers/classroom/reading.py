@@ -1,7 +1,5 @@
-"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link.
-
-The sizes that a zip declares don't count: bytes are counted as they come.
-"""
+"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link. The sizes
+that a zip declares don't count: bytes are counted as they come."""
 
 import errno
 import io
@@ -113,7 +111,6 @@ class Reader:
 
     @contextmanager
     def holding(self, zipped: File) -> Iterator[zipfile.ZipFile]:
-        """Keeps a zip open while the block runs."""
         with ExitStack() as stack:
             if zipped.inside:
                 stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))

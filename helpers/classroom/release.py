@@ -1,8 +1,6 @@
-"""`python -m helpers.classroom.release TAG` writes a release: a commit's source, students' edition and wheel.
-
-The same commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is
-compressed, so another version of zlib may make other bytes of it.
-"""
+"""`python -m helpers.classroom.release TAG` writes a release: a commit's source, students' edition and wheel. The same
+commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is compressed,
+so another version of zlib may make other bytes of it."""
 
 import os
 import subprocess

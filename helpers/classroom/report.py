@@ -169,7 +169,7 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
         if grade.late:
             yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
-    for hand_in in records.hand_ins():
+    for hand_in in records.all(HandIn):
         if hand_in.others:
             line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
             yield "several", line, hand_in.lesson
@@ -183,6 +183,5 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
 
 
 def _who(student: Student) -> str:
-    """The student's name, and the key if that's another."""
     name = short(one_line(student.name), 60)
     return name if name == student.key else f"{name} ({student.key})"

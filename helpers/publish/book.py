@@ -1,7 +1,5 @@
 """`python -m helpers.publish.book` makes the book: all that students read in one PDF, with contents and an outline.
-
-Chromium prints it twice: the numbers in the contents are known once the book has been printed.
-"""
+Chromium prints it twice: the numbers in the contents are known once the book has been printed."""
 
 import re
 import shutil

@@ -19,7 +19,6 @@ DRAWN = re.compile(r"\.(peak|left)\b")  # who asserts this can be seen in the cu
 
 
 def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
-    """What casebook.html.j2 needs."""
     families = {
         family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
         for family, entry in files.families().items()

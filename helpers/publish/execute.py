@@ -1,7 +1,5 @@
-"""Run a lesson once, on a fresh kernel: the tests and the handouts share the executed copy.
-
-Lessons measure time, so they run one at a time, even when a test run and `make handouts` overlap.
-"""
+"""Run a lesson once, on a fresh kernel: the tests and the handouts share the executed copy. Lessons measure time, so
+they run one at a time, even when a test run and `make handouts` overlap."""
 
 import hashlib
 import json

@@ -1,9 +1,6 @@
 """`make record` runs the Rust programs and the lessons, and keeps what they measured as the recorded runs, with a
-picture of one for the README.
-
-Run it on a quiet machine that has every meter, and cargo. Cargo takes the crates from where it usually does;
-$CARGO_HOME/config.toml may name another place. Look at the pictures before you commit.
-"""
+picture of one for the README. Run it on a quiet machine that has every meter, and cargo. Cargo takes the crates from
+where it usually does; $CARGO_HOME/config.toml may name another place. Look at the pictures before you commit."""
 
 import json
 import os

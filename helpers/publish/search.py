@@ -1,8 +1,6 @@
 """The search page of an edition: what its other pages say, cut at headings, claims and terms, for search.js to rank.
-
 The browser builds the index once a visit, in 0.2 s (387 sections, Chromium). Reading an index that was built beforehand
-takes 0.02 s, but the page would grow from 750 to 1,210 KB, and it would take Node to make it.
-"""
+takes 0.02 s, but the page would grow from 750 to 1,210 KB, and it would take Node to make it."""
 
 import json
 import re

@@ -1,8 +1,6 @@
 """`python -m helpers.publish.site URL` puts what students read into build/site/, for any web server: their pages, the
-book, and their edition of the lessons with its SHA-256.
-
-It copies what `make handouts`, `make class` and `make book` have written, and reads no other edition's folder.
-"""
+book, and their edition of the lessons with its SHA-256. It copies what `make handouts`, `make class` and `make book`
+have written, and reads no other edition's folder."""
 
 import re
 import sys

@@ -3,8 +3,7 @@
 It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
 space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it.
-"""
+`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it."""
 
 import json
 import os

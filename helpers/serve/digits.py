@@ -4,8 +4,7 @@ mapped  views of the file: nothing is read until an answer needs it, and all pro
 copied  the file, read into this process's own memory
 half    copied and rounded to float16: half the memory, and each answer converts them back
 
-They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06).
-"""
+They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06)."""
 
 import json
 from collections.abc import Callable, Mapping

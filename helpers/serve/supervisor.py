@@ -11,8 +11,7 @@ An allocation that fails half-way can leak memory, in CPython or in a C library.
 
 Two things must be there before the limit is set, because a failure later would do harm: threads, and the
 buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
-and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
-"""
+and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303)."""
 
 import asyncio
 import gc
@@ -147,7 +146,6 @@ def fork(service: Service, listening: socket.socket, alive: tuple[int, int], bud
 
 
 async def work(service: Service, listening: socket.socket, alive: int, budget: int | None) -> None:
-    """Serves until it's told to end."""
     loop = asyncio.get_running_loop()
     loop.add_reader(alive, os._exit, 1)
     loop.set_default_executor(threads(THREADS))

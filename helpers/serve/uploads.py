@@ -2,8 +2,7 @@
 
 Parts are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`. A request that writes there holds a
 lock on that file (flock(2)), which the kernel takes back when the process ends. A process can be killed at any moment:
-what has arrived stays, and the next process goes on with it.
-"""
+what has arrived stays, and the next process goes on with it."""
 
 import asyncio
 import errno
@@ -21,7 +20,7 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import regular_file
+from ..whole import regular_file, sync_folder
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -48,8 +47,8 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
                 return version  # by an earlier request, whose client lost the connection before the answer
             check_again = part.first == part.last == part.size - 1 == offset - 1  # all is there, but unchecked
             if part.first != offset and not check_again:
-                reason = f"byte {offset} comes next, not {part.first}"
-                raise Refused(409, reason, headers={"Upload-Offset": str(offset)})
+                headers = {"Upload-Offset": str(offset)}
+                raise Refused(409, f"byte {offset} comes next, not {part.first}", headers=headers)
             if not offset:
                 remove_stale(path.parent)
             if part.size - offset > disk_usage(path.parent).free:
@@ -61,7 +60,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 
 async def write(request: Request, file: int, at: int) -> None:
-    """Writes the body to the file, piece by piece as it arrives. What has arrived when the connection breaks stays."""
+    """Writes the body to the file, piece by piece as it arrives; what has arrived when the connection breaks stays."""
     async for piece in request.stream():
         while piece:
             count = await asyncio.to_thread(os.pwrite, file, piece, at)
@@ -84,11 +83,7 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
     version = version_of(os.fstat(file))
     os.fsync(file)
     os.rename(parts, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
     return version
 
 
@@ -123,7 +118,7 @@ def collected(parts: Path, size: str) -> int:
 @asynccontextmanager
 async def locked(parts: Path) -> AsyncIterator[int]:
     """The file of parts, open and locked. 409 if another request keeps the lock for too long. An empty file is removed
-    on exit. So is a partial one when the disk is full, since it can't be completed."""
+    on exit; so is a partial one when the disk is full, since it can't be completed."""
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while (file := try_lock(parts)) is None:
         if time.monotonic() > deadline:

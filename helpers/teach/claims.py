@@ -59,7 +59,6 @@ class Claim:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The name and the text of each line."""
         rows = [
             ("Said", f"“{self.known.said}”"),
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
@@ -96,9 +95,8 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
     """What was measured as a sentence; see `claim`."""
     if isinstance(measured, str):
         return measured
-    return ", ".join(
-        f"{name} {value if isinstance(value, str) else f'{value:.1%}'}" for name, value in measured.items()
-    )
+    texts = {name: value if isinstance(value, str) else f"{value:.1%}" for name, value in measured.items()}
+    return ", ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:

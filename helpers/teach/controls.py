@@ -3,8 +3,7 @@
 A control puts another measured case in place of the case that a claim is about; the same cell must then say that the
 claim doesn't hold. Controls lie in data/claims.toml beside their claim, by lesson: a text for the case that can follow
 "with" ("slurp in the mapping's place"), and the statements that put the case there. The statements rebind names and
-change no object. A comparison that holds under every control asserts nothing.
-"""
+change no object. A comparison that holds under every control asserts nothing."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping

@@ -1,8 +1,6 @@
-"""Exercises: a prompt, a starter, a check that measures, two hints, a solution.
-
-A check answers "not attempted", "not yet" with the reason, or "right", whatever the student's code does. That code runs
-in a fresh process, with a time and a memory limit, on a file made for this check; its work is judged from outside.
-"""
+"""Exercises: a prompt, a starter, a check that measures, two hints, a solution. A check answers "not attempted", "not
+yet" with the reason, or "right", whatever the student's code does. That code runs in a fresh process, with a time and a
+memory limit, on a file made for this check; its work is judged from outside."""
 
 import difflib
 import dis
@@ -125,7 +123,6 @@ class Exercise:
 
     @property
     def was_right(self) -> bool:
-        """Has it ever been right?"""
         return self._record.get("right") is True
 
     def hint(self) -> Said:
@@ -215,7 +212,6 @@ def exercise(key: str) -> Exercise:
 
 
 def read(folder: Path) -> Exercise:
-    """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
     key, hints = f"{folder.parent.name}.{folder.name}", exercise_files.hints(folder)
     starter = exercise_files.source(folder / "starter.py")
@@ -224,7 +220,6 @@ def read(folder: Path) -> Exercise:
 
 
 def exercises() -> tuple[Exercise, ...]:
-    """Every exercise of every lesson."""
     return tuple(map(exercise, exercise_files.keys()))
 
 

@@ -1,8 +1,5 @@
-"""What runners of several exercises share, in the student's fresh process.
-
-It travels by value and imports nothing else of `helpers`: anything imported here would count as the student's memory,
-and the student could change it.
-"""
+"""What runners of several exercises share, in the student's fresh process. It travels by value and imports nothing else
+of `helpers`: anything imported here would count as the student's memory, and the student could change it."""
 
 
 def started(name: str, steps, texts, runner, *args):

@@ -1,7 +1,5 @@
-"""What an exercise's check.py works with: the attempt that it judges, the verdict, and what several judges ask.
-
-A judge returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip.
-"""
+"""What an exercise's check.py works with: the attempt that it judges, the verdict, and what several judges ask. A judge
+returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip."""
 
 import errno
 import hashlib

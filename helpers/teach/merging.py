@@ -1,7 +1,5 @@
 """Merges three texts of a lesson, cell by cell: as handed out, as the student has it, and as a new edition has it.
-
-Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON.
-"""
+Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Quizzes: why-questions with feedback on every choice. What the student clicks is kept, and opens its feedback.
-
-Without a kernel a choice opens all the same, without a script.
-"""
+Without a kernel a choice opens all the same, without a script."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +50,6 @@ class Quiz(Lasting):
 
     @property
     def solved(self) -> bool:
-        """Is the right choice among them?"""
         return any(choice.right for letter, choice in self.lettered if letter in self.clicked)
 
     @property

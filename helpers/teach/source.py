@@ -1,8 +1,6 @@
-"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is executed here.
-
-It is what the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for
-the cells of a notebook and for those that a kernel has run. With it goes source, and nothing that the cells made.
-"""
+"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is executed here. It is what
+the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for the cells
+of a notebook and for those that a kernel has run. With it goes source, and nothing that the cells made."""
 
 import ast
 import builtins
@@ -317,7 +315,6 @@ def _changed(node: ast.stmt) -> Iterator[str]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """This code and all code in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

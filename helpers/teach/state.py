@@ -1,8 +1,6 @@
-"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose.
-
-Reading never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the
-folder can't be written, values are kept in this kernel.
-"""
+"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose. Reading
+never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the folder
+can't be written, values are kept in this kernel."""
 
 import json
 from contextlib import suppress

@@ -4,8 +4,7 @@ make lab                 python -m helpers.teach.work              before Jupyte
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
 Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps that lesson. So even
-a copy from a backup is merged with the text that it was made from.
-"""
+a copy from a backup is merged with the text that it was made from."""
 
 import argparse
 import errno

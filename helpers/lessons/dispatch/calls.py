@@ -17,8 +17,8 @@ TIMEOUT_S = 60  # for an interpreter, which takes about 1
 def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
     """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}. This Python
     comes first, then every other CPython of VERSIONS that is on the PATH and runs, the first of each version. Each case
-    runs in a loop of its own; the figure is the minimum of `rounds`. calls_child.py names the cases. ValueError: no
-    rounds. RuntimeError: this Python could not run them."""
+    runs in a loop of its own; the figure is the minimum of `rounds`. ValueError: no rounds. RuntimeError: this Python
+    could not run them."""
     costs = {THIS: _costs_of(sys.executable, THIS, rounds)}
     for version in VERSIONS:
         for folder in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):

@@ -47,23 +47,17 @@ COUNTING: dict[type, Callable[[], Any]] = {
 
 @dataclass(eq=False)
 class Box:
-    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive.
-
-    count  exports that are out; None if the object keeps no count
-    gone   why its bytes can no longer be read; "" if they can
-    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" if it owns none
-    to, viewers   the boxes on both sides; `attribute` and `tie` describe the arrow to `to`
-    """
+    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive."""
 
     kind: str
     role: str
     span: tuple[int, int] | None  # address and bytes; None where there is nothing to read
     names: list[str] = field(default_factory=list)
-    count: int | None = None
-    gone: str = ""
-    memory: str = ""
-    file: str = ""
-    attribute: str = ""
+    count: int | None = None  # exports that are out; None if the object keeps no count
+    gone: str = ""  # why its bytes can no longer be read; "" if they can
+    memory: str = ""  # where an owner's bytes lie, as `where` says it; "" if it owns none
+    file: str = ""  # the file below
+    attribute: str = ""  # this and `tie` describe the arrow to `to`
     tie: Tie = "kept"
     to: "Box | None" = None
     viewers: list["Box"] = field(default_factory=list)
@@ -161,9 +155,7 @@ def _box(obj: Any, link: Link | None) -> Box:
     box = Box(kind, role, span, count=exports(obj))
     if span:
         lies = of_buffer(obj)
-        box.memory = lies.memory
-        if lies.path is not None:
-            box.file = f"{lies.memory} {lies.file}"
+        box.memory, box.file = lies.memory, "" if lies.path is None else f"{lies.memory} {lies.file}"
     return box
 
 
@@ -272,12 +264,10 @@ def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
-    room = wide - 2 * PAD - (BAND if box.memory else 0)
-    return [
-        (line, how)
-        for words, how in written
-        for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
-    ]
+    room, lines = wide - 2 * PAD - (BAND if box.memory else 0), []
+    for words, how in written:
+        lines += [(line, how) for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)]
+    return lines
 
 
 def _exports(count: int | None) -> str:

@@ -50,8 +50,8 @@ def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
 
 
 def _job(options: str, path: Path) -> dict[str, str | int]:
-    command = ["fio", *OPTIONS.split(), f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}"]
-    done = subprocess.run([*command, *options.split()], cwd=path.parent, capture_output=True, text=True)
+    what = [f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}", *options.split()]
+    done = subprocess.run(["fio", *OPTIONS.split(), *what], cwd=path.parent, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[0])
     report = json.loads(done.stdout[done.stdout.index("{") :])  # a note may come first

@@ -38,8 +38,8 @@ def _figure(points: Mapping[int, Methods], size: int, predicted: Mapping[int, fl
             amount(chance, "share"), crossing, xytext=(6, -8), textcoords="offset points", va="top", fontweight="bold",
             bbox={"facecolor": "white", "linewidth": 0, "pad": 1, "alpha": 0.9}, zorder=4,
         )  # fmt: skip
-    others = [sentence for each, sentence in sentences.items() if each != size]
-    return picture(shown.figure, " ".join([sentences[size], shown.alt, *others]), f"{caption} {sentences[size]}")
+    told = sentences.pop(size)
+    return picture(shown.figure, " ".join([told, shown.alt, *sentences.values()]), f"{caption} {told}")
 
 
 def in_sentence(methods: Methods) -> str:
