@@ -1,7 +1,5 @@
-"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only.
-
-What isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it.
-"""
+"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only. What
+isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it."""
 
 import errno
 import glob
@@ -33,8 +31,7 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     file stay too. `size` is checked against the free space, without what the old file will give back.
 
     FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
-    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle).
-    """
+    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle)."""
     path = followed(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", str(path.parent))

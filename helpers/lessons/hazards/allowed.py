@@ -149,8 +149,8 @@ def while_mapped() -> Allowed:
     runs in a fresh process, so that SIGBUS is a result. The file object is closed, which is fine after mmap(2);
     Python's mapping keeps a handle of its own.
 
-    On other systems, Windows' answers stand beside: recorded, if somebody has run record_windows.py there, else from the
-    documentation, labelled "not measured"."""
+    On other systems, Windows' answers stand beside: recorded, if somebody has run record_windows.py there, else from
+    the documentation, labelled "not measured"."""
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []
