@@ -103,7 +103,7 @@ def _mentions(words: list[str], folder: Path) -> Iterator[str]:
                 yield f"{name}, line {number}, still names the student"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
@@ -112,10 +112,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print(forget(options.student, options.out))
     except (ValueError, BlockingIOError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

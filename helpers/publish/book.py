@@ -116,21 +116,17 @@ def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
     return found, len(numbers)
 
 
-def main() -> int:
+def main() -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
-        print(NO_BROWSER, file=sys.stderr)
-        return 1
+        sys.exit(NO_BROWSER)
+    write_handouts()
     try:
-        if failed := write_handouts():
-            return failed
         count = book(BUILD / "handouts" / "student", browser=browser)
     except HandoutError as error:
-        print(f"The book was not written.\n{error}", file=sys.stderr)
-        return 1
+        sys.exit(f"The book was not written.\n{error}")
     print(f"The book has {count} pages, {BOOK.stat().st_size / 1e6:.1f} MB:\n  {BOOK}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
