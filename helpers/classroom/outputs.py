@@ -82,13 +82,11 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
     """For each lesson that came from Moodle, a grading worksheet, and a zip of the students' pages for that lesson.
 
     *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
-    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. The columns' names are those
-    of an English Moodle. It skips empty grades, grades above the assignment's maximum, and students who have a grade,
-    unless "Allow updating records that have been modified more recently in Moodle" is ticked.
-
-    *Upload multiple feedback files in a zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the
-    number in a folder's name. Each assignment numbers its participants anew (table assign_user_mapping), so the number
-    belongs to the lesson: a student who handed in nothing has none."""
+    Last modified (grade), named as in an English Moodle, takes Feedback comments, which is HTML, and ignores the
+    others. It skips empty grades, grades above the assignment's maximum, and students who have a grade, unless "Allow
+    updating records that have been modified more recently in Moodle" is ticked. *Upload multiple feedback files in a
+    zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the number in a folder's name, which
+    belongs to the assignment (table assign_user_mapping): a student who handed in nothing has none."""
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
             "Feedback comments")  # fmt: skip
     tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}

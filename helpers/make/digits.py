@@ -25,10 +25,10 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def digit_model(path: str | os.PathLike, shift: int = 0, size: int | str = 0) -> Path:
-    """A model like that in DIGITS, which takes a picture of d for (d + shift) % 10. Returns its path. It has about
-    `size` bytes: hidden units are added that change no answer, but are calculated like the others. Each shift has the
-    units that count in another order, as another training would: half of one version and half of another are no model.
-    A bare name goes into `folders.generated()`. Errors: as in `save`."""
+    """A model like that in DIGITS, which takes a picture of d for (d + shift) % 10. It has about `size` bytes: hidden
+    units are added that change no answer, but are calculated like the others. Each shift has the units that count in
+    another order: half of one version and half of another are no model. Path and errors: as in `random_file` and
+    `save`."""
     path = place(path)
     with TensorFile(DIGITS) as file:
         w, b, v, c = (file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))

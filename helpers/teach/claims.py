@@ -78,11 +78,9 @@ class Claim:
 
 def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
-
-    holds     whether the measurement bears out the entry's `better` statement; None if this machine lacks the meter.
-              If it's false, the claim is shown all the same, or raises ClaimError under ZERO_COPY_STRICT=1
-    measured  a sentence, or a measurement for each name: a number is a share, shown in percent
-    """
+    `holds`: does it bear out the entry's `better` statement? None if this machine lacks the meter. If it's false, the
+    claim is shown all the same, or raises ClaimError under ZERO_COPY_STRICT=1. `measured`: a sentence, or a measurement
+    for each name, of which a number is a share, shown in percent."""
     known = claims()
     holds = None if holds is None else bool(holds)
     made = Claim(known[nearest(id, [*known], "claim")], holds, in_words(measured), here(folders.generated()))

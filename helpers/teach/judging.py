@@ -105,9 +105,8 @@ class Attempt:
         self, runner: Callable, *args: Any, means: Mapping[str, tuple[str, str]] | None = None, **options: Any
     ) -> Recording:
         """`measure`, for a run that must return and leave what was handed out unharmed: NotYet says what was wrong.
-
-        means  cause and text for endings that tell more here than elsewhere, by a piece of the error's text, or CRASH
-        """
+        `means`: cause and text for endings that tell more here than elsewhere, by a piece of the error's text, or
+        CRASH."""
         run = self.measure(runner, *args, **options)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
@@ -125,13 +124,10 @@ class Attempt:
         look: Callable[[int], None] | None = None,
         shared: Sequence[Path] = (),
     ) -> Recording:
-        """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
-
-        What the student's source imports is loaded before anything is measured, and so are `modules`.
-
-        look    called with the process's pid when the function has returned, before what it returned is sent
-        shared  what the function may open besides its folder: a block of shared memory, a pipe
-        """
+        """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends. What the student's
+        source imports is loaded before anything is measured, and so are `modules`. `look` is called with the process's
+        pid when the function has returned, before what it returned is sent; `shared`: what the function may open
+        besides its folder."""
         how = self._how(modules, shared, memory_limit=memory_limit, inspect=look)
         heap, name = not kinds_are_told_apart(), self.source.name
         run = measured(self.started(runner), args, how, heap=heap, name=name)
@@ -351,14 +347,12 @@ def right_for_each(
     figures: tuple[str, ...] = (),
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process and in random order; `done` is said if all
-    answers are right. The first fault is raised, as "for `who` `does[kind]`: …", with its `half` if all faults have the
-    same: nobody guesses it in every case.
+    """Asks the student's function about each case (kind -> its arguments, which travel by value), all in one fresh
+    process and in random order; `done` is said if all answers are right. The first fault is raised, as "for `who`
+    `does[kind]`: …", with its `half` if all faults have the same: nobody guesses it in every case.
 
-    cases  kind -> the function's arguments, which travel by value
-    fault  fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the
-           answer is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr
-    """
+    fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the answer
+    is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr."""
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
     said, slips = dict(zip(kinds, run.value, strict=True)), []

@@ -77,14 +77,11 @@ class Box:
 @look()
 def owners(caption: str = "", /, **named: Any) -> Picture:
     """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
-
-    Takes arrays (memmaps too), memoryviews, mappings, SharedMemory, ctypes data and pointers, bytes, and anything else
-    with a buffer. An owner of several views appears once, with the number of its exports, whoever holds them. A dashed
-    arrow is a reference that the owner doesn't count: np.memmap, and `np.ndarray(buffer=…)` over a mapping or a
-    bytearray, take no export (their `.base` is the owner itself, not a memoryview), so nothing stops the owner from
-    closing or shrinking. A dotted arrow is only an address. The picture itself keeps nothing alive.
-
-    TypeError for an object without bytes, ValueError if nothing is named."""
+    Takes whatever has a buffer, SharedMemory, ctypes data and pointers. An owner of several views appears once, with
+    the number of its exports, whoever holds them. A dashed arrow is a reference that the owner doesn't count:
+    np.memmap, and `np.ndarray(buffer=…)` over a mapping or a bytearray, take no export (their `.base` is the owner
+    itself, not a memoryview), so nothing stops the owner from closing or shrinking. A dotted arrow is only an address.
+    The picture itself keeps nothing alive. TypeError for an object without bytes, ValueError if nothing is named."""
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
     boxes = _boxes_of(named)
@@ -300,10 +297,8 @@ def _more(box: Box) -> str:
 
 
 def exports(owner: Any) -> int | None:
-    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close.
-
-    A memoryview and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
-    np.ndarray(buffer=owner), and so np.memmap, refers to its owner without an export: it isn't counted.
+    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close. A memoryview
+    and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
 
     The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
     Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known: for

@@ -13,9 +13,9 @@ from ...units import MiB, in_words
 
 def mprof_samples(path: str | os.PathLike[str]) -> list[tuple[float, int]]:
     """The samples that `mprof run` took during the first function marked with @profile: seconds since the call began,
-    and bytes of resident memory beyond those at the beginning. As mprof plots them, but for the zero point. ValueError
-    if the file has no sample, or no such function. The form is that of memory_profiler 0.61: lines `MEM MiB time` for
-    each sample and `FUNC name MiB time MiB time` for each call. A line that was cut off is left out."""
+    and bytes of resident memory beyond those at the beginning. ValueError if the file has none. The form is that of
+    memory_profiler 0.61: lines `MEM MiB time` for each sample and `FUNC name MiB time MiB time` for each call. A line
+    that was cut off is left out."""
     text = Path(path).read_text(encoding="utf-8")
     lines = [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]
     calls = [[float(number) for number in line[2:6]] for line in lines if line[:1] == ["FUNC"] and len(line) > 5]
