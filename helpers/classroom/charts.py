@@ -64,8 +64,8 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
 
 
 def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
-    """One bar per answer: how many chose it, and which came out. Each whole order counts as an answer. Answers that the
-    lesson doesn't offer are counted, but not shown."""
+    """One bar per answer, or per whole order: how many chose it, and which came out. What the lesson doesn't offer is
+    only counted."""
     chosen = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
     measured, total = _chosen(question, question.measured), chosen.total()
     if total < MIN_ANSWERS:
@@ -123,8 +123,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[str, float], caption: str) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`. The text
-    says how many predictions lie beyond the axis."""
+    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`."""
     top, step = _axis([*answers.values()], [*measured.values()])
     fig, ax, tall = _rows(answers, HILL, SCALE)
     ax.set_xlim(-step / 2, top + step / 2)

@@ -71,8 +71,7 @@ def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _cut(toml: str, student: str) -> str:
-    """Without the lines and the [[override]] entries about this student. Comments after an entry may be about the next
-    one, and stay."""
+    """Without what is about this student. Comments after an [[override]] may be about the next one, and stay."""
     pieces = toml.splitlines(keepends=True)
     starts = [i for i, line in enumerate(pieces) if line.lstrip().startswith("[[")]
     for start, end in reversed([*pairwise([*starts, len(pieces)])]):

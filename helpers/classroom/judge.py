@@ -146,8 +146,8 @@ def code_cells(notebook: bytes) -> list[Cell]:
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S, setitimer(2).
-    Lifts both limits afterwards, for the processes that start then."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S,
+    setitimer(2)."""
     if not resource:
         yield
         return

@@ -32,9 +32,8 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
-    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, old
-    or new, and no old file goes before all new ones are there. The same store and course give the same bytes. With
-    `trusted`, the report says that there was no sandbox."""
+    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, and
+    no old file goes before all new ones are there. With `trusted`, the report says that there was no sandbox."""
     grades = joined(records, course)
     files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
     for student, answers in groupby(grades, lambda grade: grade.student):

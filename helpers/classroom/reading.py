@@ -59,8 +59,7 @@ Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, a
 
 
 def listed(folder: Path) -> Listing:
-    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble.
-    Raises CannotBeGraded if the folder itself can't be listed."""
+    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble."""
     members: Listing = []
     waiting = [((), folder)]
     while waiting:

@@ -83,8 +83,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
-    """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
-    what the check said about one of them."""
+    """For answers to one exercise: each mistake in words, how often, and what the check said once; the commonest
+    first."""
     by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":

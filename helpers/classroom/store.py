@@ -113,8 +113,7 @@ class Store:
 
 @contextmanager
 def store(folder: Path) -> Iterator[Store]:
-    """The store in this folder, which it makes, if need be, for its owner alone. Raises BlockingIOError if another
-    grader has the store open."""
+    """The store in this folder, made for its owner alone. BlockingIOError if another grader has it open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
     with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False)) as connection:

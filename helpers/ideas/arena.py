@@ -19,8 +19,7 @@ array by its distance from the file's first byte, so the mapping may begin anywh
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
 the file. Nobody checks the numbers in it: that would take reading them all. The header's checksum guards against
 accidents, not attackers. Nothing here can guard against this: if somebody truncates a file that is mapped, a process
-that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it.
-"""
+that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it."""
 
 import io
 import operator

@@ -1,8 +1,7 @@
 """Carts, the owners that lend their bytes to yokes (yoke.py), and what makes yokes safe.
 
 A cart gives its bytes up once nobody looks at them. All yokes of a cart share one loan, and the view of each must
-borrow from the cart.
-"""
+borrow from the cart."""
 
 import contextlib
 import mmap

@@ -8,8 +8,7 @@ number below 4**k, and sorting the numbers sorts the words. The index is two arr
 
 A query is two binary searches, for the first and for the last of the equal words. Each looks at about log2(n) of n
 codes: each early step touches a new page, the same in both searches, and the last steps share one. No other page of the
-codes is touched, or needs to be in memory.
-"""
+codes is touched, or needs to be in memory."""
 
 import os
 from functools import partial

@@ -6,8 +6,7 @@
 
 The rules that make this safe are in `tensor_header.py`: read that first. No rule can guard against this: if somebody
 overwrites the file, the tensors change; if somebody truncates it, a process that reads them dies (SIGBUS). save() does
-neither: it writes a new file and renames it.
-"""
+neither: it writes a new file and renames it."""
 
 import json
 import os

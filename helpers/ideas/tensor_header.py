@@ -11,8 +11,7 @@ Format: https://github.com/huggingface/safetensors. The rules and their order ar
 this reader is stricter. The format's description forbids some things that the reference lets pass and this reader
 doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
 for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more
-than 64 dimensions, or a 0 among dimensions whose product overflows.
-"""
+than 64 dimensions, or a 0 among dimensions whose product overflows."""
 
 import json
 import math

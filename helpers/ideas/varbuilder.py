@@ -8,8 +8,7 @@ VarBuilder(all, 16 tensors, 2 taken)
   layers.0.weight  F16  (64, 64)  copied: float16 to float32
   layers.0.bias    F32  (64,)     borrowed
 
-After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp.
-"""
+After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp."""
 
 import os
 from contextlib import ExitStack, suppress

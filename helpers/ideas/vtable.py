@@ -11,8 +11,7 @@ looks up a name or checks a type. The offset 24 is all the caller knows.
 
 rustc uses this layout today, with 0 as drop if there's nothing to do, as for Affine. The language promises neither
 the layout nor the two words, only that such a pointer is no smaller than a plain pointer (The Rust Reference, "Type
-layout").
-"""
+layout")."""
 
 import ctypes
 from functools import cache

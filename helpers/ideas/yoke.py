@@ -11,8 +11,7 @@ view is good for as long as the yoke is. Two promises make that sound, and Pytho
 A yoke can't protect you from everything. The owner may write its bytes under the view. Anybody may overwrite a mapped
 file or truncate it (SIGBUS). And np.ndarray(shape, buffer=mapping) makes a view that isn't counted.
 
-carts.py says what can be a cart, what counts as a borrow, and how several yokes share a cart.
-"""
+carts.py says what can be a cart, what counts as a borrow, and how several yokes share a cart."""
 
 import sys
 from collections.abc import Callable

@@ -42,9 +42,8 @@ def _chunks(size: int, chunk: Callable[[int], np.ndarray]) -> Iterator[Callable[
 
 
 def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
-    """A file of `size` letters A, C, G and T, one byte each, with no line end. All letters are equally likely and
-    independent of their neighbours (unlike real DNA). A shorter file is the start of a longer one. Otherwise as
-    `random_file`."""
+    """A file of `size` letters A, C, G and T, one byte each, with no line end, all equally likely and independent of
+    their neighbours (unlike real DNA). Otherwise as `random_file`."""
     path, size, seed = place(path), units.size(size), checked_seed(seed)
 
     def letters(i: int) -> np.ndarray:

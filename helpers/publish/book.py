@@ -71,8 +71,7 @@ def _chapter(page: Path, names: Collection[str]) -> Chapter:
 
 
 def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
-    """Prints the pages in `folder` as one PDF, which is written whole or not at all; how many pages it has. Raises
-    HandoutError."""
+    """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has. HandoutError."""
     made, places = chapters(folder), {}
     into.parent.mkdir(parents=True, exist_ok=True)
     for _ in progress_bar(range(2), desc="printing", unit="time"):

@@ -140,8 +140,7 @@ def read_terms(path: Path = GLOSSARY) -> list[Term]:
 
 def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
     """Links the first use of each term in the prose to its entry; the longest term that fits. Everyday words are linked
-    where they're introduced as terms, in bold type. Teachers' notes stay as they are, so that all editions have the
-    same links."""
+    where they're introduced as terms, in bold type. Teachers' notes stay: all editions have the same links."""
     by_spelling = {spelling.lower(): term for term in terms for spelling in (term.name, *term.also)}
     longest_first = sorted(by_spelling, key=len, reverse=True)
     words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(s?)(?![\w-])", re.I)

@@ -40,8 +40,7 @@ def search_page(pages: Mapping[str, str], edition: str) -> dict[str, Any]:
 
 
 def entries(tree: BeautifulSoup, spoils: bool = False) -> list[Entry]:
-    """The sections of a page, which it takes apart: a heading, a claim or a term, and what follows it. Without the
-    answers to the quizzes, unless it `spoils` them."""
+    """The sections of a page, which it takes apart; without the answers to the quizzes, unless it `spoils` them."""
     main = tree.find("main")
     for tag in main.select(_LEFT_OUT if spoils else f"{_LEFT_OUT}, {_ANSWERS}"):
         tag.extract()

@@ -19,9 +19,9 @@ ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[^\s?#]*)?")
 
 
 def site(url: str = "", build: Path = BUILD) -> str:
-    """Replaces `build`/site, and returns a line that says what is in it. With `url`, the address that it will have,
-    there is a sitemap.xml too, and each page names its own address. HandoutError if what it copies isn't there,
-    ValueError for a url that is none."""
+    """Replaces `build`/site, and says in a line what is in it. With `url`, the address that it will have, there is a
+    sitemap.xml, and each page names its own address. HandoutError if what it copies isn't there, ValueError for a wrong
+    url."""
     if url and not ADDRESS.fullmatch(url):
         raise ValueError(f"URL={url} isn't the address of a site. One looks like this: https://example.org/zero-copy/")
     pages, editions, books = (

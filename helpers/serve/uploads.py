@@ -109,8 +109,8 @@ def parts_of(path: Path, digest: bytes) -> Path:
 
 
 def collected(parts: Path, size: str) -> int:
-    """How many bytes have arrived of a file of `size` bytes, if the client says it (Upload-Length). 0 if there are
-    more, because they can't become it."""
+    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it does
+    (Upload-Length)."""
     offset = parts.stat().st_size if parts.exists() else 0
     return 0 if LENGTH.fullmatch(size) and offset > int(size) else offset
 

@@ -72,8 +72,8 @@ class Exercise:
         return f'{self.starter.rstrip()}\n\n\nexercise("{self.key}").check({self.name})'
 
     def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
-        """Judges the function on `size` bytes (the exercise's own size by default) and within `timeout` seconds.
-        Whatever the function does, the answer is a Verdict."""
+        """Judges the function on `size` bytes (by default the exercise's own) and within `timeout` seconds, whatever it
+        does."""
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
@@ -88,8 +88,8 @@ class Exercise:
         timeout: float = 20,
         fence: Callable[[Path], Fence] = lambda folder: Fence(),
     ) -> Verdict:
-        """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
-        work in that folder."""
+        """What `check` says, without counting it as an attempt; `fence(folder)` confines the processes that work in
+        there."""
         size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):

@@ -105,8 +105,7 @@ class Attempt:
         self, runner: Callable, *args: Any, means: Mapping[str, tuple[str, str]] | None = None, **options: Any
     ) -> Recording:
         """`measure`, for a run that must return and leave what was handed out unharmed: NotYet says what was wrong.
-        `means`: cause and text for endings that tell more here than elsewhere, by a piece of the error's text, or
-        CRASH."""
+        `means`: cause and text for endings that tell more here, by a piece of the error's text, or CRASH."""
         run = self.measure(runner, *args, **options)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
@@ -252,9 +251,8 @@ def own_memory(run: Recording) -> int | None:
 
 
 def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
-    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far. Raises
-    NotYet("too-much-memory", …, half=half) if it didn't. Where kinds of memory can't be told apart, the heap counter
-    stands in, which sees only what Python allocates."""
+    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
+    NotYet("too-much-memory") if it didn't. Where kinds of memory can't be told apart, the heap counter stands in."""
     own, limit = own_memory(run), in_words(budget, "bytes")
     sizes = {f"anonymous at its peak (budget {limit})": own, "file-backed": run.peak.file, "on the heap": run.heap_peak}
     figures = [f"{in_words(size, 'bytes')} {what}" for what, size in sizes.items() if size is not None]

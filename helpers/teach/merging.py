@@ -18,8 +18,8 @@ class Merged:
 
 def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
     """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since. What the
-    student changed or added stays as it was. Everything else is as the edition has it; a cell whose text is still the
-    same keeps its outputs. Without a `base`, whatever differs counts as the student's."""
+    student changed or added stays; all else is as the edition has it, and outputs stay where the text is the same.
+    Without a `base`, whatever differs counts as the student's."""
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, left = {}, []
     for name in own | new:

@@ -37,8 +37,7 @@ def keep(name: str, key: str, value: Any) -> bool:
 
 
 def _on_disk(name: str) -> dict[str, Any]:
-    """What the file holds. Renames a damaged file to the first free name of predictions.damaged,
-    predictions-2.damaged, …"""
+    """What the file holds. A damaged file gets the first free name of predictions.damaged, predictions-2.damaged, …"""
     path = folders.state() / f"{name}.json"
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:

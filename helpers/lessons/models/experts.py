@@ -7,7 +7,7 @@ from ...show.lines import lines
 
 
 def experts(shares: Mapping[str, Sequence[float]], caption: str = "") -> Picture:
-    """A line for each router. `shares`: router -> the share of all experts, 0 to 1, that was needed after 1 token,
-    after 2, and so on. ValueError as `lines`: for no routers, more than four, or fewer than two tokens."""
+    """A line for each router: by tokens, the share of all experts, 0 to 1, that was needed so far. ValueError as
+    `lines`."""
     by_tokens = {router: dict(enumerate(line, 1)) for router, line in shares.items()}
     return lines("tokens", by_tokens, "share", "share of the experts needed so far", caption=caption)

@@ -31,8 +31,7 @@ def mprof_samples(path: str | os.PathLike[str]) -> list[tuple[float, int]]:
 
 
 def line_increments(report: str) -> dict[str, int]:
-    """The column Increment of memory_profiler's table: source line -> bytes, for the lines that ran. ValueError if
-    there's no such table."""
+    """The column Increment of memory_profiler's table: source line -> bytes. ValueError if there's no such table."""
     rows = re.findall(r"^ *\d+ +[-\d.]+ MiB +([-\d.]+) MiB +\d+ +(.*)$", report, re.MULTILINE)
     if not rows:
         raise ValueError(f"this is no table of memory_profiler: {report[:60]!r}")
