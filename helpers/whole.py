@@ -153,9 +153,11 @@ def lock(folder: Path, wait: bool = False) -> int:
 
 
 @contextmanager
-def regular_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """A file to read. OSError for a device or a pipe: opening a pipe waits for a writer, and a device may never end."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+def regular_file(path: str | os.PathLike, links: bool = True) -> Iterator[BinaryIO]:
+    """A file to read, through `links` or not. OSError for a device or a pipe: a pipe waits for a writer, and a device
+    may never end."""
+    safely = getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path))
         yield file

@@ -9,7 +9,7 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from html import escape
@@ -24,7 +24,7 @@ from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
 from ..units import MiB, in_unit, in_words
-from ..whole import check_room
+from ..whole import check_room, regular_file
 from . import inside
 from .source import Source
 from .words import badge, inline, plain, short
@@ -270,7 +270,7 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     return right(f"{done}. Anonymous memory isn't measured here; {counted}.", figures)
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> AbstractContextManager[BinaryIO]:
     """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
         status = path.lstat()
@@ -281,7 +281,7 @@ def opened(path: Path) -> BinaryIO:
         raise NotYet("link", f"`{path.name}` is only another name for some other file (a link), not a file of its own.")
     if not regular:
         raise NotYet("no-file", f"`{path.name}` isn't a file: it's a folder, a pipe or a device.")
-    return _open(path)
+    return regular_file(path, links=False)
 
 
 @contextmanager
@@ -296,12 +296,6 @@ def must_be_readable(folder: Path) -> Iterator[None]:
         raise NotYet("unreadable", f"the check can't read `{path.name}`: {error.strerror}. {READABLE}") from None
 
 
-def _open(path: Path) -> BinaryIO:
-    """Follows no link, and waits for no writer."""
-    safely = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely))
-
-
 def held(pid: int, folder: Path) -> set[str]:
     """What a process has of a folder's files, even deleted: "mapped", "open"; proc_pid_maps(5), proc_pid_fd(5)."""
     if maps.why_not():
@@ -313,7 +307,7 @@ def held(pid: int, folder: Path) -> set[str]:
 
 
 def digest(path: Path) -> bytes:
-    with _open(path) as file:
+    with regular_file(path, links=False) as file:
         return hashlib.file_digest(file, "blake2b").digest()
 
 
