@@ -80,9 +80,8 @@ def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture 
     if others := total - sum(counts.values()):
         counts["something else"] = others
     answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
-    by, ends = f"{answered} by {total}", []
-    for name, count in counts.items():
-        ends.append(f"{count} ({100 * count / total:.0f} %){f'  {came_out}' if name == measured else ''}")
+    by, mark = f"{answered} by {total}", {measured: f"  {came_out}"}
+    ends = [f"{count} ({100 * count / total:.0f} %){mark.get(name, '')}" for name, count in counts.items()]
     fig, ax = _bars({name: {by: count} for name, count in counts.items()}, {by: {"fill": False, **PREDICTED}}, ends)
     for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
         is_measured = name == measured
@@ -141,8 +140,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
         lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
-        text += f"{len(numbers)} predictions, median {digits(median)}, "
-        text += f"half of them from {digits(low)} to {digits(high)}"
+        half = f"half of them from {digits(low)} to {digits(high)}"
+        text += f"{len(numbers)} predictions, median {digits(median)}, {half}"
         if name in measured:
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")

@@ -78,7 +78,6 @@ def verdicts(
 
 
 def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
-    """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
             attempt = answer(task, cells)

@@ -110,8 +110,7 @@ def impersonal(words: str, exercise: str = "") -> str:
     or the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
 
     def shown(token: re.Match[str]) -> str:
-        is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
-        return token[0] if is_ours else LEFT_OUT
+        return token[0] if token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0]) else LEFT_OUT
 
     words = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(words.split()))
     return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, TOKEN.sub(shown, words)), 300)

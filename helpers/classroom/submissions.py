@@ -150,7 +150,6 @@ class _Owner:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
     def named(self, name: str) -> dict[Parts, File]:
-        """The student's files with this name, by their folder."""
         return {upload.file.parts[:-1]: upload.file for upload in self.uploads if upload.name == name}
 
 

@@ -85,11 +85,9 @@ class Arena(Closing):
     @contextmanager
     def create(path: str | os.PathLike[str], layout: str, origin: bytes = b"", size: int = 0) -> Iterator[Builder]:
         """Yields a Builder. Its file becomes `path` when the block succeeds, and vanishes when the block fails.
-
-        layout  describes the data; once a program changes it, the snapshots from before no longer open
-        origin  identifies the source of the data, in at most 64 bytes; ValueError if longer
-        size    of the data in bytes, if known: create() then checks the free space first
-        """
+        `layout` describes the data; once a program changes it, the snapshots from before no longer open. `origin`
+        identifies the source of the data, in at most 64 bytes; ValueError if longer. `size` of the data, if known, is
+        checked against the free space first."""
         if len(origin) > 64:
             raise ValueError(f"an origin has at most 64 bytes, not {len(origin)}: pass a hash of it")
         with whole_file(path, FORMAT.size + size) as file:

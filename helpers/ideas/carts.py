@@ -133,10 +133,8 @@ class MappedFile:
 
 
 class Loan:
-    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart.
-
-    lent   a view of all its bytes, which their owner counts; None once the loan has ended
-    """
+    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart. `lent` is a view of
+    all its bytes, which their owner counts; None once the loan has ended."""
 
     _of_cart: ClassVar[dict[int, "Loan"]] = {}
     _lock = threading.RLock()  # reentrant: a finaliser may run here in the same thread
@@ -155,8 +153,7 @@ class Loan:
             del view, lent  # or the traceback would keep them alive, and the bytes too
             raise ValueError(reason)
         with cls._lock:
-            loan = cls._of_cart.setdefault(id(cart), cls(cart, lent))
-            return loan.join(), view
+            return cls._of_cart.setdefault(id(cart), cls(cart, lent)).join(), view
 
     def join(self) -> Self:
         with self._lock:

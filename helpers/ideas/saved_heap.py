@@ -28,11 +28,8 @@ HEADER, PAIR = struct.Struct("<8sQQ"), struct.Struct("<qQ")
 
 
 class SavedHeap(Closing):
-    """A heap file, mapped. Use it in a `with`: close() unmaps it, and every address in it is dead.
-
-    base  the address at which it is mapped
-    home  the address at which its pairs were made; follow() is safe only where both are the same
-    """
+    """A heap file, mapped at `base`. Use it in a `with`: close() unmaps it, and every address in it is dead. Its pairs
+    were made at the address `home`; follow() is safe only where both are the same."""
 
     def __init__(self, path: str | os.PathLike[str], base: int, size: int) -> None:
         self.path, self.base, self.size = path, base, size
@@ -52,10 +49,9 @@ class SavedHeap(Closing):
     @classmethod
     def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
         """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
-
         FileExistsError if something else is mapped there already, or no mapping may be there; ValueError if the file
-        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or mapped.
-        """
+        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or
+        mapped."""
         with open(path, "r+b") as file:
             size = os.fstat(file.fileno()).st_size
             head = file.read(HEADER.size)

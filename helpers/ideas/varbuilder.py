@@ -30,10 +30,8 @@ class LoadError(ValueError):
 
 
 class VarBuilder(Closing):
-    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
-
-    taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
-    """
+    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`. `taken` covers the
+    whole model: full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"."""
 
     def __init__(self, file: TensorFile | ShardedFile, entries: dict[str, Entry], dtype: np.dtype | None,
                  taken: dict[str, str], path: str = "") -> None:  # fmt: skip

@@ -36,6 +36,5 @@ def digit_model(path: str | os.PathLike, shift: int = 0, size: int | str = 0) ->
         places = np.roll(np.arange(len(b)), 41 * shift) * (count // len(b))
         hidden, bias, out = (np.zeros(shape, "f4") for shape in ((count, 64), count, (10, count)))
         hidden[places], bias[places], out[:, places] = w, b, np.roll(v, shift, 0)
-        tensors = {"hidden.weight": hidden, "hidden.bias": bias, "out.weight": out, "out.bias": np.roll(c, shift)}
-        save(tensors, path)
+        save({"hidden.weight": hidden, "hidden.bias": bias, "out.weight": out, "out.bias": np.roll(c, shift)}, path)
     return path

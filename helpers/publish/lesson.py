@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -133,9 +133,8 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     return tree
 
 
-def output_problems(lesson: Lesson) -> list[str]:
+def output_problems(lesson: Lesson) -> Iterator[str]:
     """Outputs that don't belong in a handout, and what to do about each of them."""
-    problems = []
     for cell in lesson.notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
@@ -150,8 +149,7 @@ def output_problems(lesson: Lesson) -> list[str]:
                 problem = "shows an image without alternative text; show it through helpers.show"
             else:
                 continue
-            problems.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
-    return problems
+            yield f"{lesson.name}.ipynb, cell {cell.id}: {problem}"
 
 
 class _Renderer(IPythonRenderer):

@@ -37,13 +37,11 @@ def site(url: str = "", build: Path = BUILD) -> str:
     pages["index.html"] = pages["index.html"].replace(PLACE.encode(), told.encode())
     files = pages | editions | books
     if url:
-        root = f"{url.rstrip('/')}/"
-        addresses = {name: root + quote(name if name != "index.html" else "") for name in pages}
+        addresses = {name: f"{url.rstrip('/')}/{quote(name if name != 'index.html' else '')}" for name in pages}
         for name, address in addresses.items():
             link = f'</title>\n<link rel="canonical" href="{escape(address)}">'
             files[name] = files[name].replace(b"</title>", link.encode(), 1)
-        sitemap = filled("sitemap.xml.j2", addresses=addresses.values(), day=edition().day)
-        files["sitemap.xml"] = sitemap.encode()
+        files["sitemap.xml"] = filled("sitemap.xml.j2", addresses=addresses.values(), day=edition().day).encode()
     write_folder(build / "site", files)
     size = in_words(sum(map(len, files.values())), "bytes")
     return f"{build / 'site'}: {len(pages)} pages, {', '.join([*editions, *books])}; {size}"

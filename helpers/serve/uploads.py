@@ -148,7 +148,6 @@ def try_lock(parts: Path) -> int | None:
 
 
 def leads_to(parts: Path, file: int) -> bool:
-    """Does the name lead to this open file?"""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file), os.stat(parts))
     return False

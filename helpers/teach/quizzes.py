@@ -63,8 +63,7 @@ class Quiz(Lasting):
 
     def __repr__(self) -> str:
         lines = [f"  ({letter}) {plain(choice.text)}" for letter, choice in self.lettered]
-        tell = f'quiz("{self.key}").feedback("a") answers (a).'
-        return "\n".join([plain(self.question), *lines, tell])
+        return "\n".join([plain(self.question), *lines, f'quiz("{self.key}").feedback("a") answers (a).'])
 
     def _repr_html_(self) -> str:
         choices = "".join(

@@ -64,7 +64,6 @@ class Trial:
 
     @property
     def answer(self) -> str:
-        """ "allowed", or "refused" with the error."""
         if self.allowed is None:
             return "not documented"
         return "allowed" if self.allowed else f"refused{': ' * bool(self.error)}{self.error}"
@@ -90,7 +89,6 @@ class Allowed:
     windows: "Allowed | None" = None
 
     def __getitem__(self, operation: str) -> Trial:
-        """KeyError if `operation` is none of the operations."""
         trials = {trial.operation: trial for trial in self}
         if operation not in trials:
             raise KeyError(f"no operation {operation!r}; there are: {', '.join(trials)}")
@@ -134,7 +132,6 @@ class Allowed:
         return html_table("What you may do to a file while it is mapped", *self.table()) + f"<ul>{notes}</ul>"
 
     def to_json(self) -> dict:
-        """Plain data, without `windows`, which is another machine's."""
         trials = [asdict(trial) for trial in self]
         return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "trials": trials}
 

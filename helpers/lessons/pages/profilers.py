@@ -51,8 +51,7 @@ def curves_and_samples(run: Recording, samples: Sequence[tuple[float, int]], who
             "o", color=INK, markerfacecolor="white", markersize=3.2, markeredgewidth=0.8, clip_on=False, label=who,
         )  # fmt: skip
         ax.set_xlim(0, max(ax.get_xlim()[1], factor * max(seconds)))
-        kinds = fig.legends.pop()
-        legend(fig, *kinds.legend_handles, dots)
+        legend(fig, *fig.legends.pop().legend_handles, dots)
     most, summed = in_words(max(grown), "bytes"), in_words(run.peak.resident, "bytes")
     alt = f"{drawn.alt} Dots, {who}: {len(samples)} samples, {most} at their peak; all kinds add up to {summed}."
     return picture(fig, alt, drawn.caption)

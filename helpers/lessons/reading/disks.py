@@ -35,7 +35,6 @@ def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
         raise NotMeasuredHere("fio is not installed")
 
     def warm(path: Path) -> None:
-        """Brings the file into the page cache, and fio itself."""
         path.read_bytes()
         subprocess.run(["fio", "--version"], check=True, stdout=subprocess.DEVNULL)
 

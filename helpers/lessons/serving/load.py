@@ -88,13 +88,8 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
 
 @contextmanager
 def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
-    """Watches the processes from outside while the block runs. After it, `anonymous` is in bytes, of all the processes
-    together; None where the system doesn't tell.
-
-    with growth(pids) as grown:
-        upload(path, address)
-    print(grown.anonymous)
-    """
+    """Watches the processes from outside while the block runs. After it, what it yields has `anonymous`: bytes, of all
+    the processes together; None where the system doesn't tell."""
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
     result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
