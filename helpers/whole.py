@@ -49,12 +49,8 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
     with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -154,8 +150,7 @@ def lock(folder: Path, wait: bool = False) -> int:
 
 @contextmanager
 def regular_file(path: str | os.PathLike, links: bool = True) -> Iterator[BinaryIO]:
-    """A file to read, through `links` or not. OSError for a device or a pipe: a pipe waits for a writer, and a device
-    may never end."""
+    """A file to read, through `links` or not. OSError for a device, which may never end, or a pipe, which waits."""
     safely = getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

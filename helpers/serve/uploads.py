@@ -20,7 +20,7 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import regular_file, sync_folder
+from ..whole import regular_file
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -83,7 +83,11 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
     version = version_of(os.fstat(file))
     os.fsync(file)
     os.rename(parts, path)
-    sync_folder(path.parent)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
     return version
 
 
@@ -109,8 +113,7 @@ def parts_of(path: Path, digest: bytes) -> Path:
 
 
 def collected(parts: Path, size: str) -> int:
-    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it does
-    (Upload-Length)."""
+    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it says one."""
     offset = parts.stat().st_size if parts.exists() else 0
     return 0 if LENGTH.fullmatch(size) and offset > int(size) else offset
 
