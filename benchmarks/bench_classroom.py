@@ -90,7 +90,7 @@ def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
 def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str, str], Row]:
     """The rows that won't be graded again. AssertionError if a row from `before` has changed."""
     with store(out) as known:
-        now = {(row.student, row.exercise): row for row in known.rows() if row.check and row.cause != NOT_CHECKED}
+        now = {(row.student, row.exercise): row for row in known.all(Row) if row.check and row.cause != NOT_CHECKED}
     assert not (changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]), changed
     return now
 

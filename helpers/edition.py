@@ -13,14 +13,9 @@ CLASS_EDITION = EXERCISES / "class-edition.toml"  # marks a class edition, witho
 
 @dataclass(frozen=True)
 class Edition:
-    """day      of the commit, "2026-11-22"; "" if unknown
-    commit   its full hash; "" if unknown
-    changed  are there uncommitted changes?
-    """
-
-    day: str = ""
-    commit: str = ""
-    changed: bool = False
+    day: str = ""  # of the commit, "2026-11-22"; "" if unknown
+    commit: str = ""  # its full hash; "" if unknown
+    changed: bool = False  # are there uncommitted changes?
 
     def __str__(self) -> str:
         """ "2026-11-22 (11a3030)"; "unknown edition" for a copy of the files without git."""

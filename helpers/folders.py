@@ -1,7 +1,5 @@
-"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps.
-
-Also places for files that are thrown away, and small files that are written completely or not at all.
-"""
+"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps. Also places
+for files that are thrown away, and small files that are written completely or not at all."""
 
 import atexit
 import os
@@ -27,10 +25,8 @@ IN_MEMORY = ("tmpfs", "ramfs")  # file systems without a disk: nothing to show t
 
 
 def generated() -> Path:
-    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing.
-
-    If `data/generated/` lives in memory, it's the platform's cache folder instead, provided that's on a disk.
-    """
+    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing. If `data/generated/`
+    lives in memory, it's the platform's cache folder instead, provided that's on a disk."""
     setting = os.environ.get("ZERO_COPY_DATA")
     folder = Path(setting).expanduser() if setting else _on_a_disk(DATA / "generated")
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,11 +82,9 @@ def in_memory(system: str | None) -> bool:
 
 
 def scratch(name: str) -> Path:
-    """A path for `name` in this process's own folder under `generated()`. Makes no file yet.
-
-    So two notebooks never write the same copy. The folder goes when the process ends. If the process is killed, the
-    next process to call scratch() removes its folder.
-    """
+    """A path for `name` in this process's own folder under `generated()`. Makes no file yet. So two notebooks never
+    write the same copy. The folder goes when the process ends. If the process is killed, the next process to call
+    scratch() removes its folder."""
     return _of_this_process(generated()) / name
 
 
@@ -108,9 +102,7 @@ def room(name: str) -> AbstractContextManager[Path]:
 
 def state() -> Path:
     """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's data folder. Made if missing.
-
-    OSError if it can't be made, or if it's in the home of a user who has none here.
-    """
+    OSError if it can't be made, or if it's in the home of a user who has none here."""
     import platformdirs
 
     folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
@@ -123,10 +115,8 @@ def state() -> Path:
 
 
 def work() -> Path:
-    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing.
-
-    A relative path starts at the lessons' root, so it's the same in `make lab` and in a kernel.
-    """
+    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing. A
+    relative path starts at the lessons' root, so it's the same in `make lab` and in a kernel."""
     folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or "my_lessons").expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()

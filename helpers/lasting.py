@@ -30,10 +30,8 @@ INPUTS = (
 
 
 class Lasting:
-    """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone.
-
-    A subclass has `widget`, and `_repr_html_` and `__repr__` of what is shown now; it calls `renew` when that changes.
-    """
+    """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone. A subclass
+    has `widget`, and `_repr_html_` and `__repr__` of what is shown now; it calls `renew` when that changes."""
 
     def renew(self) -> None:
         """Writes what is shown now into every copy."""

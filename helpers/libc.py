@@ -15,10 +15,8 @@ def libc() -> ctypes.CDLL:
 
 
 def call(function: str, *args: Any, about: str) -> None:
-    """Calls a function that returns 0 if it worked; otherwise OSError, whose message begins with `about`.
-
-    Pass sizes and addresses as ctypes types: a plain int goes as a C int.
-    """
+    """Calls a function that returns 0 if it worked; otherwise OSError, whose message begins with `about`. Pass sizes
+    and addresses as ctypes types: a plain int goes as a C int."""
     if getattr(libc(), function)(*args):
         number = ctypes.get_errno()
         raise OSError(number, f"{about}: {os.strerror(number)}")

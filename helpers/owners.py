@@ -44,10 +44,8 @@ def is_mapped_at(path: str | os.PathLike, address: int) -> bool | None:
 
 
 def link_of(view: Any) -> Link | None:
-    """One step of the way; None at the owner, or if the view keeps nothing: it was released, or is a bare address.
-
-    Runs no code of the view's class. A subclass may return anything from `base`, so this reads numpy's own field.
-    """
+    """One step of the way; None at the owner, or if the view keeps nothing: it was released, or is a bare address. Runs
+    no code of the view's class. A subclass may return anything from `base`, so this reads numpy's own field."""
     try:
         attribute, to = _kept(view)
     except (AttributeError, ValueError):  # half-initialised; released

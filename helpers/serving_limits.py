@@ -4,8 +4,7 @@ A client has TIMEOUT_S seconds for all headers of a request, or to begin the nex
 SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
 408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
 another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
-of a body is sent in all.
-"""
+of a body is sent in all."""
 
 import asyncio
 import sys
@@ -23,10 +22,8 @@ LINGER_S = 1.0  # for a refused client to read the answer
 
 
 class ClientGone(Exception):
-    """The client has gone, or was too slow: nobody reads the answer.
-
-    uvicorn lets an application send to a client that has gone, to the end and without an error. Here `send` raises.
-    """
+    """The client has gone, or was too slow: nobody reads the answer. uvicorn lets an application send to a client that
+    has gone, to the end and without an error. Here `send` raises."""
 
 
 class LimitedProtocol(H11Protocol):

@@ -11,10 +11,8 @@ _UNITS = {"": 1} | {name.upper(): factor for name, factor in SIZES.items()}
 
 
 def size(text: int | str) -> int:
-    """A size as people write it, in bytes: `size("256 MiB")` is 268435456; an int already is bytes.
-
-    ValueError or TypeError for anything else. Decimal units (MB) are refused: pages aren't counted in them.
-    """
+    """A size as people write it, in bytes: `size("256 MiB")` is 268435456; an int already is bytes. ValueError or
+    TypeError for anything else. Decimal units (MB) are refused: pages aren't counted in them."""
     if isinstance(text, str):
         match = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
         if not match or match[2].upper() not in _UNITS:

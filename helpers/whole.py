@@ -1,7 +1,5 @@
-"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only.
-
-What isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it.
-"""
+"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only. What
+isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it."""
 
 import errno
 import glob
@@ -33,8 +31,7 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     file stay too. `size` is checked against the free space, without what the old file will give back.
 
     FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
-    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle).
-    """
+    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle)."""
     path = followed(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", str(path.parent))
@@ -152,9 +149,10 @@ def lock(folder: Path, wait: bool = False) -> int:
 
 
 @contextmanager
-def regular_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """A file to read. OSError for a device or a pipe: opening a pipe waits for a writer, and a device may never end."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+def regular_file(path: str | os.PathLike, links: bool = True) -> Iterator[BinaryIO]:
+    """A file to read, through `links` or not. OSError for a device, which may never end, or a pipe, which waits."""
+    safely = getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path))
         yield file

@@ -14,7 +14,7 @@ from test_judge import notebook
 from helpers.classroom import grade as grading
 from helpers.classroom import judge, sandbox
 from helpers.classroom.grade import CannotBeGraded, grade
-from helpers.classroom.store import Row, store
+from helpers.classroom.store import HandIn, Row, store
 from helpers.folders import ROOT
 from helpers.teach import exercise
 
@@ -40,7 +40,7 @@ def collected(tmp_path: Path) -> Callable[..., Path]:
 
 def rows(folder: Path) -> dict[tuple[str, str], Row]:
     with store(folder) as known:
-        return {(row.student, row.exercise): row for row in known.rows()}
+        return {(row.student, row.exercise): row for row in known.all(Row)}
 
 
 @pytest.fixture
@@ -217,5 +217,5 @@ def test_of_an_nbgrader_course_only_what_was_submitted_is_graded(
     for _ in range(2):
         grading.main()
         with store(course / "grades") as known:
-            assert [hand_in.student for hand_in in known.hand_ins()] == ["ada"]
+            assert [hand_in.student for hand_in in known.all(HandIn)] == ["ada"]
     assert rows(course / "grades")["ada", "02.report"].outcome == "right"

@@ -393,13 +393,11 @@ def fonts_in(pdf: PdfReader) -> set[tuple[str, bool]]:
     return found
 
 
-def test_without_a_browser_the_book_is_refused_in_a_line(
-    capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_a_browser_the_book_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(book_module, "write_handouts", lambda: pytest.fail("minutes of work, for nothing"))
-    assert book_module.main() == 1
-    assert capsys.readouterr().err == f"{book_module.NO_BROWSER}\n"
+    with pytest.raises(SystemExit, match=f"^{re.escape(book_module.NO_BROWSER)}$"):
+        book_module.main()
 
 
 def test_a_browser_that_fails_is_quoted_and_no_book_stays(sample: Path, tmp_path: Path):

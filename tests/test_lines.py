@@ -6,7 +6,6 @@ import pytest
 from pictures import NO_KINDS, SIZE, assert_fits, recording, texts
 
 from helpers.lessons.copying.figures import sweep
-from helpers.lessons.models.experts import experts
 from helpers.lessons.values.crossover import crossover, in_sentence
 from helpers.measure import Recording
 from helpers.measure.recording import IO
@@ -50,7 +49,8 @@ def test_lines_refuse_too_few_points_and_too_many_lines(wrong: dict):
 
 
 def test_of_many_tokens_every_doubling_is_marked_and_told():
-    shown = experts({"even": [n / 20 for n in range(1, 21)], "the same two": [0.25] * 20})
+    shares = {"even": {n: n / 20 for n in range(1, 21)}, "the same two": dict.fromkeys(range(1, 21), 0.25)}
+    shown = lines("tokens", shares, "share", "share of the experts needed so far")
     assert "even: 5 % at 1, 10 % at 2, 20 % at 4, 40 % at 8, 80 % at 16. the same two: 25 % at 1" in shown.alt
     line, marks, *_ = shown.figure.axes[0].lines
     assert len(line.get_xdata()) == 20 and list(marks.get_xdata()) == [1, 2, 4, 8, 16]

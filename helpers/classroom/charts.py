@@ -1,7 +1,5 @@
 """The charts of the class report: how a class did, and what it predicted, beside what was measured. They name nobody.
-
-As in every figure, predictions are dashed outlines, and measurements are solid.
-"""
+As in every figure, predictions are dashed outlines, and measurements are solid."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,8 +64,8 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
 
 
 def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
-    """One bar per answer: how many chose it, and which came out. Each whole order counts as an answer. Answers that the
-    lesson doesn't offer are counted, but not shown."""
+    """One bar per answer, or per whole order: how many chose it, and which came out. What the lesson doesn't offer is
+    only counted."""
     chosen = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
     measured, total = _chosen(question, question.measured), chosen.total()
     if total < MIN_ANSWERS:
@@ -82,9 +80,8 @@ def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture 
     if others := total - sum(counts.values()):
         counts["something else"] = others
     answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
-    by, ends = f"{answered} by {total}", []
-    for name, count in counts.items():
-        ends.append(f"{count} ({100 * count / total:.0f} %){f'  {came_out}' if name == measured else ''}")
+    by, mark = f"{answered} by {total}", {measured: f"  {came_out}"}
+    ends = [f"{count} ({100 * count / total:.0f} %){mark.get(name, '')}" for name, count in counts.items()]
     fig, ax = _bars({name: {by: count} for name, count in counts.items()}, {by: {"fill": False, **PREDICTED}}, ends)
     for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
         is_measured = name == measured
@@ -125,8 +122,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[str, float], caption: str) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`. The text
-    says how many predictions lie beyond the axis."""
+    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`."""
     top, step = _axis([*answers.values()], [*measured.values()])
     fig, ax, tall = _rows(answers, HILL, SCALE)
     ax.set_xlim(-step / 2, top + step / 2)
@@ -144,8 +140,8 @@ def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
         lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
-        text += f"{len(numbers)} predictions, median {digits(median)}, "
-        text += f"half of them from {digits(low)} to {digits(high)}"
+        half = f"half of them from {digits(low)} to {digits(high)}"
+        text += f"{len(numbers)} predictions, median {digits(median)}, {half}"
         if name in measured:
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")

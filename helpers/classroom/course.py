@@ -35,7 +35,7 @@ class Course:
 
 def course(folder: Path) -> Course:
     """Reads the course from the files in this folder. Writes those that aren't there yet, with every line explained and
-    commented out. Raises ValueError, which names the file and the value, if a value can't be right."""
+    commented out. ValueError names the file and the value that can't be right."""
     for name in (CLASS, OVERRIDES):
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

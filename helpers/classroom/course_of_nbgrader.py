@@ -2,14 +2,12 @@
 
 nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where nbgrader's own tests
 would have put theirs (auto_score, auto_comment). We never touch what a teacher types in formgrader (manual_score,
-manual_comment), and it counts before the verdict.
-"""
+manual_comment), and it counts before the verdict."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import groupby
@@ -34,30 +32,11 @@ class NotReady(RuntimeError):
     """nbgrader, its course or this checkout isn't as it must be. The message says what is wrong, and what to do."""
 
 
-@dataclass(frozen=True)
-class Put:
-    """What was written to a gradebook."""
-
-    scores: int = 0  # how many answers have the check's
-    ungraded: tuple[str, ...] = ()  # answers that could not be graded: nbgrader shows that they need a manual grade
-    teachers: tuple[str, ...] = ()  # for which a teacher typed a score or comment in formgrader: that counts
-
-    def __str__(self) -> str:
-        parts = [f"nbgrader's gradebook has the scores of {self.scores} answers"]
-        if self.ungraded:
-            parts.append(f"{len(self.ungraded)} could not be graded, for you to settle: {', '.join(self.ungraded)}")
-        if self.teachers:
-            parts.append(f"what you entered in formgrader still counts for {', '.join(self.teachers)}")
-        return "; ".join(parts)
-
-
 def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[Path]:
     """Writes source/02_copy_a_big_file/02_copy_a_big_file.ipynb for each of these lessons, and nbgrader_config.py if
-    there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points.
-
-    Raises NotReady, and writes no notebook, if there is a different one, if an exercise's cell isn't its starter, or if
-    the course's settings would let nbgrader run students' code.
-    """
+    there is none. Returns the notebooks' paths. Each exercise's cell is an answer, worth the course's points. Raises
+    NotReady, and writes no notebook, if there is a different one, if an exercise's cell isn't its starter, or if the
+    course's settings would let nbgrader run students' code."""
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())
@@ -77,14 +56,14 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     return list(texts)
 
 
-def put_scores(folder: Path, records: Store, course: Course) -> Put:
-    """Writes the score and verdict of every answer below submitted/ to the course's gradebook. Marks for the teacher
-    ("needs manual grading") each answer that could not be graded, and each score that a teacher typed before the
-    check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something."""
+def put_scores(folder: Path, records: Store, course: Course) -> str:
+    """Writes the score and verdict of every answer below submitted/ to the course's gradebook, and says what it wrote.
+    Marks for the teacher ("needs manual grading") each answer that could not be graded, and each score that a teacher
+    typed before the check's changed. Raises NotReady, before it writes anything, if the gradebook lacks something."""
     app = _settings(folder)
     from nbgrader.utils import parse_utc
 
-    rows = [row for row in records.rows() if _submitted(app, row.student, row.lesson).is_dir()]
+    rows = [row for row in records.all(Row) if _submitted(app, row.student, row.lesson).is_dir()]
     ungraded, teachers = [], []
     with _gradebook(app) as book:
         for key in sorted({row.exercise for row in rows}):
@@ -112,7 +91,12 @@ def put_scores(folder: Path, records: Store, course: Course) -> Put:
                 if grade.manual_score is not None or comment.manual_comment:
                     teachers.append(f"{student} {row.exercise}")
             book.db.commit()
-    return Put(len(rows) - len(ungraded), tuple(ungraded), tuple(teachers))
+    said = [f"nbgrader's gradebook has the scores of {len(rows) - len(ungraded)} answers"]
+    if ungraded:
+        said.append(f"{len(ungraded)} could not be graded, for you to settle: {', '.join(ungraded)}")
+    if teachers:
+        said.append(f"what you entered in formgrader still counts for {', '.join(teachers)}")
+    return "; ".join(said)
 
 
 def assignment(lesson: str) -> str:

@@ -14,7 +14,7 @@ from ..folders import write_whole
 from .course import CLASS, GRADES, OVERRIDES, course, path_of
 from .outputs import write_all, written
 from .pages import one_line, text
-from .store import FILE, store
+from .store import FILE, HandIn, Row, Student, store
 
 
 def forget(student: str, folder: Path) -> str:
@@ -27,8 +27,8 @@ def forget(student: str, folder: Path) -> str:
         raise ValueError(f"{folder} holds no {FILE}; name the folder with the grades")
     with store(folder) as records:
         about = course(folder)
-        names = dict.fromkeys([entry.student for entry in (*records.hand_ins(), *records.rows())], "")  # by key
-        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.students()}
+        names = dict.fromkeys([entry.student for entry in (*records.all(HandIn), *records.all(Row))], "")  # by key
+        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.all(Student)}
         names |= about.students
         if student not in names:
             write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
@@ -37,7 +37,7 @@ def forget(student: str, folder: Path) -> str:
             keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
             near = " or ".join(_called(key, names[key]) for key in dict.fromkeys(keys))
             raise ValueError(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
-        files = [hand_in.file for hand_in in records.hand_ins() if hand_in.student == student]
+        files = [hand_in.file for hand_in in records.all(HandIn) if hand_in.student == student]
         before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
@@ -71,8 +71,7 @@ def _from_toml(student: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _cut(toml: str, student: str) -> str:
-    """Without the lines and the [[override]] entries about this student. Comments after an entry may be about the next
-    one, and stay."""
+    """Without what is about this student. Comments after an [[override]] may be about the next one, and stay."""
     pieces = toml.splitlines(keepends=True)
     starts = [i for i, line in enumerate(pieces) if line.lstrip().startswith("[[")]
     for start, end in reversed([*pairwise([*starts, len(pieces)])]):
@@ -103,7 +102,7 @@ def _mentions(words: list[str], folder: Path) -> Iterator[str]:
                 yield f"{name}, line {number}, still names the student"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.forget", description=__doc__)
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
@@ -112,10 +111,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print(forget(options.student, options.out))
     except (ValueError, BlockingIOError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,8 +1,6 @@
-"""`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report.
-
-You can kill it and start it again: it keeps each verdict at once, and judges no answer twice unless the notebook or its
-check has changed.
-"""
+"""`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report. You
+can kill it and start it again: it keeps each verdict at once, and judges no answer twice unless the notebook or its
+check has changed."""
 
 import argparse
 import json
@@ -46,11 +44,9 @@ def grade(
     collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
 ) -> None:
     """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a student's function. Writes
-    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it.
-
-    Raises CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError
-    for an error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready.
-    """
+    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it. Raises
+    CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError for an
+    error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready."""
     if not trusted and (reason := sandbox.unavailable_reason()):
         raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
@@ -86,7 +82,7 @@ def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tu
     """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
     final = {  # the verdict of this very check on this very notebook, unless a full disk prevented the check
         (row.student, row.exercise, row.digest, row.check, row.trusted)
-        for row in records.rows()
+        for row in records.all(Row)
         if row.cause != judge.NOT_CHECKED
     }
     together, alone = [], []
@@ -176,7 +172,6 @@ def _line(process: subprocess.Popen) -> bytes:
 
 
 def main() -> None:
-    """The command line. Exits with 1 if nothing was graded, or nbgrader's gradebook got no scores."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade students' work.")
     parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
     parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")

@@ -11,8 +11,6 @@ from .store import HandIn, Outcome, Row, Store, Student
 
 @dataclass(frozen=True)
 class Grade:
-    """One answer: what was handed in, the check's verdict, and what the teacher says."""
-
     student: Student  # with the name to show
     exercise: str  # "02.chunks"; "" for a hand-in without exercises
     hand_in: HandIn  # if there is none, its `file` is ""
@@ -46,10 +44,10 @@ class Grade:
 
 def grades(records: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names,
-    except those that are worth nothing; sorted by name, then by exercise. A hand-in of a lesson without exercises gets
-    a Grade too, so that none is lost."""
-    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.hand_ins()}
-    rows = {(row.student, row.exercise): row for row in records.rows()}
+    except those that are worth nothing; sorted by name, then by exercise. A hand-in without exercises gets a Grade,
+    too."""
+    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.all(HandIn)}
+    rows = {(row.student, row.exercise): row for row in records.all(Row)}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
     exercises = {}  # of each lesson: those of this edition, in order, then any of an older edition that were graded
     for lesson in sorted(lessons):
@@ -75,8 +73,8 @@ def moment(when: str) -> datetime | None:
 
 def _students(records: Store, course: Course) -> list[Student]:
     """The students in the store, those that the course expects, and any others who handed something in; by name."""
-    students = {student.key: student for student in records.students()}
-    for key in [*course.students, *(hand_in.student for hand_in in records.hand_ins())]:
+    students = {student.key: student for student in records.all(Student)}
+    for key in [*course.students, *(hand_in.student for hand_in in records.all(HandIn))]:
         students.setdefault(key, Student(key, ""))
     named = [replace(one, name=course.students.get(key) or one.name or key) for key, one in students.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))

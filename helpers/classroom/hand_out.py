@@ -2,8 +2,7 @@
 
 It holds what is committed. The same commit makes the same bytes everywhere, so that a class can compare checksums:
 files are stored, not compressed, because two versions of zlib may compress the same bytes differently. It includes the
-quizzes' right choices and feedback, because quizzes run at home, and nobody grades them.
-"""
+quizzes' right choices and feedback, because quizzes run at home, and nobody grades them."""
 
 import argparse
 import json
@@ -47,10 +46,8 @@ LINK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
 
 def hand_out(lessons: Collection[str] = ()) -> list[str]:
     """Replaces build/class/ with the edition of these lessons ("02") and 00, or of all lessons: a folder, its zip, and
-    the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was.
-
-    Raises NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson.
-    """
+    the zip's SHA-256. Returns lines that say what was written. On an error, build/class/ stays as it was. Raises
+    NotReady without git, or if somebody has worked in the folder; ValueError for an unknown lesson."""
     of = last_commit()
     if (FOLDER / NAME / WORK).exists():
         raise NotReady(f"{FOLDER / NAME / WORK} is somebody's work, and would be lost. Move it away.")
@@ -136,7 +133,6 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
 
 
 def main() -> None:
-    """The command line. Exits with 1 if nothing was written."""
     parser = argparse.ArgumentParser(prog="python -m helpers.classroom.hand_out", description="The students' edition.")
     parser.add_argument("lessons", nargs="*", help="the lessons' numbers, 02 03; all if you give none")
     parser.add_argument("--nbgrader", type=Path, metavar="COURSE", help="write the source/ of an nbgrader course, too")

@@ -2,8 +2,7 @@
 
 It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. A
 notebook that can't be read ends this process, not the grader; one that takes too long, by SIGPROF, because nothing else
-interrupts Python's compiler.
-"""
+interrupts Python's compiler."""
 
 import hashlib
 import json
@@ -79,7 +78,6 @@ def verdicts(
 
 
 def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
-    """The verdict on the function that the notebook's cells define for this exercise."""
     try:
         with _limits():
             attempt = answer(task, cells)
@@ -147,8 +145,8 @@ def code_cells(notebook: bytes) -> list[Cell]:
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S, setitimer(2).
-    Lifts both limits afterwards, for the processes that start then."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S,
+    setitimer(2)."""
     if not resource:
         yield
         return

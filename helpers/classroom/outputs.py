@@ -21,7 +21,7 @@ from .grades import grades as joined
 from .lessons import lesson
 from .pages import feedback, number, one_line
 from .report import report
-from .store import Store
+from .store import HandIn, Store
 
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
 COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
@@ -32,14 +32,13 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
-    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, old
-    or new, and no old file goes before all new ones are there. The same store and course give the same bytes. With
-    `trusted`, the report says that there was no sandbox."""
+    """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, and
+    no old file goes before all new ones are there. With `trusted`, the report says that there was no sandbox."""
     grades = joined(records, course)
     files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
     for student, answers in groupby(grades, lambda grade: grade.student):
         files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
-    files["report.html"] = report(grades, records.hand_ins(), course, trusted=trusted).encode()
+    files["report.html"] = report(grades, records.all(HandIn), course, trusted=trusted).encode()
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:  # most are the same, and syncing each of them is slow
@@ -74,9 +73,7 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
 
 def cell(value: object) -> str:
     """A cell of a CSV file. Puts an apostrophe before whatever a spreadsheet would take for a formula, to make it text.
-
-    OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel starts a new cell there in some countries.
-    """
+    OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel starts a new cell there in some countries."""
     return FORMULA.sub(r"\1\2'", one_line(str(value)))
 
 
@@ -84,14 +81,11 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
     """For each lesson that came from Moodle, a grading worksheet, and a zip of the students' pages for that lesson.
 
     *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns Identifier, Grade and
-    Last modified (grade), takes Feedback comments, which is HTML, and ignores the others. The columns' names are those
-    of an English Moodle. It skips empty grades, grades above the assignment's maximum, and students who have a grade,
-    unless "Allow updating records that have been modified more recently in Moodle" is ticked.
-
-    *Upload multiple feedback files in a zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the
-    number in a folder's name. Each assignment numbers its participants anew (table assign_user_mapping), so the number
-    belongs to the lesson: a student who handed in nothing has none.
-    """
+    Last modified (grade), named as in an English Moodle, takes Feedback comments, which is HTML, and ignores the
+    others. It skips empty grades, grades above the assignment's maximum, and students who have a grade, unless "Allow
+    updating records that have been modified more recently in Moodle" is ticked. *Upload multiple feedback files in a
+    zip* (mod/assign/feedback/file/importziplib.php) finds the participant by the number in a folder's name, which
+    belongs to the assignment (table assign_user_mapping): a student who handed in nothing has none."""
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)",
             "Feedback comments")  # fmt: skip
     tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
@@ -125,21 +119,17 @@ def _comments(hand_in: Sequence[Grade]) -> str:
 
 
 def canvas_user(grade: Grade) -> str | None:
-    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb).
-
-    It is the student's key, too; if two students had the same key, a hyphen and a hash follow it.
-    """
+    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb). It is the
+    student's key, too; if two students had the same key, a hyphen and a hash follow it."""
     numbers = map(CANVAS.fullmatch, (grade.hand_in.file.rpartition("/")[2], grade.student.place))
     return next((found[1] for found in numbers if found and found[1] == grade.student.key.partition("-")[0]), None)
 
 
 def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
     """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from Canvas.
-
     lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
-    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet.
-    """
+    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet."""
     users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
     if not users:
         return {}

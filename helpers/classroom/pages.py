@@ -49,7 +49,6 @@ def text(template: str, **values: object) -> str:
 
 
 def feedback(grades: Sequence[Grade], course: Course) -> str:
-    """The page for the student with these grades, in the order of the lessons."""
     name = one_line(grades[0].student.name)
     lessons = [(lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)]
     return page("feedback.html.j2", f"Feedback for {name}", course, name=name, grades=grades, lessons=lessons)

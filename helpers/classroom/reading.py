@@ -1,7 +1,5 @@
-"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link.
-
-The sizes that a zip declares don't count: bytes are counted as they come.
-"""
+"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link. The sizes
+that a zip declares don't count: bytes are counted as they come."""
 
 import errno
 import io
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..units import MiB, in_words
+from ..whole import regular_file
 
 NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
 ZIP_SIZE = 64 * MiB  # a student's zip
@@ -33,7 +32,6 @@ LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
-NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
@@ -61,8 +59,7 @@ Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, a
 
 
 def listed(folder: Path) -> Listing:
-    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble.
-    Raises CannotBeGraded if the folder itself can't be listed."""
+    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble."""
     members: Listing = []
     waiting = [((), folder)]
     while waiting:
@@ -113,7 +110,6 @@ class Reader:
 
     @contextmanager
     def holding(self, zipped: File) -> Iterator[zipfile.ZipFile]:
-        """Keeps a zip open while the block runs."""
         with ExitStack() as stack:
             if zipped.inside:
                 stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
@@ -162,11 +158,8 @@ class Reader:
                     stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
             else:
                 with _in_words(what):
-                    stream = stack.enter_context(open(file.at, "rb", opener=lambda at, how: os.open(at, how | NO_LINK)))
-                    status = os.fstat(stream.fileno())
-                if not stat.S_ISREG(status.st_mode):
-                    raise CannotBeGraded(SPECIAL)
-                size = status.st_size
+                    stream = stack.enter_context(regular_file(file.at, links=False))
+                    size = os.fstat(stream.fileno()).st_size
             yield stream, size
 
 

@@ -1,8 +1,6 @@
-"""`python -m helpers.classroom.release TAG` writes a release: a commit's source, students' edition and wheel.
-
-The same commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is
-compressed, so another version of zlib may make other bytes of it.
-"""
+"""`python -m helpers.classroom.release TAG` writes a release: a commit's source, students' edition and wheel. The same
+commit makes the same bytes: the archives are stored, not compressed, as in hand_out.py. Only the wheel is compressed,
+so another version of zlib may make other bytes of it."""
 
 import os
 import subprocess
@@ -25,9 +23,7 @@ FOLDER = BUILD / "release"
 
 def release(tag: str = "") -> str:
     """Replaces build/release/ with the three files and their SHA256SUMS. Returns text that says what was written.
-
-    Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version.
-    """
+    Raises NotReady without git, if anything isn't committed, or if `tag` isn't the one for this version."""
     of = last_commit()
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if changed := not_committed():

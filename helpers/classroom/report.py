@@ -83,8 +83,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
-    """The mistakes in those answers to one exercise that are "not yet", the commonest first: in words, how many, and
-    what the check said about one of them."""
+    """For answers to one exercise: each mistake in words, how often, and what the check said once; the commonest
+    first."""
     by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":
@@ -110,8 +110,7 @@ def impersonal(words: str, exercise: str = "") -> str:
     or the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
 
     def shown(token: re.Match[str]) -> str:
-        is_ours = token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
-        return token[0] if is_ours else LEFT_OUT
+        return token[0] if token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0]) else LEFT_OUT
 
     words = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(words.split()))
     return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, TOKEN.sub(shown, words)), 300)
@@ -169,7 +168,7 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
         if grade.late:
             yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
-    for hand_in in records.hand_ins():
+    for hand_in in records.all(HandIn):
         if hand_in.others:
             line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
             yield "several", line, hand_in.lesson
@@ -183,6 +182,5 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
 
 
 def _who(student: Student) -> str:
-    """The student's name, and the key if that's another."""
     name = short(one_line(student.name), 60)
     return name if name == student.key else f"{name} ({student.key})"

@@ -1,8 +1,6 @@
-"""A sandbox for one student's function: bubblewrap, with nothing in it but Python and a folder to work in.
-
-It has no network, no other processes, an empty home, and limits on processes, memory, files and time. Everything but
-that folder is read-only. The judge stays outside, where the kernel shows it the process by its outer pid, bwrap(1).
-"""
+"""A sandbox for one student's function: bubblewrap, with nothing in it but Python and a folder to work in. It has no
+network, no other processes, an empty home, and limits on processes, memory, files and time. Everything but that folder
+is read-only. The judge stays outside, where the kernel shows it the process by its outer pid, bwrap(1)."""
 
 import os
 import platform

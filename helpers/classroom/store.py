@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 Outcome = Literal["right", "not yet", "not attempted", "not graded", "missing"]
 FILE = "grades.sqlite"
@@ -39,8 +39,6 @@ class HandIn:
 
 @dataclass(frozen=True)
 class Row:
-    """The verdict on one answer."""
-
     student: str
     exercise: str
     outcome: Outcome
@@ -65,11 +63,12 @@ class Row:
         return 1.0 if self.outcome == "right" else 0.5 if self.half else 0.0
 
 
-KINDS = {
-    "students": (Student, ("key",)),
-    "hand_ins": (HandIn, ("student", "lesson")),
-    "rows": (Row, ("student", "exercise")),
+KINDS = {  # the table of each, and its key
+    Student: ("students", ("key",)),
+    HandIn: ("hand_ins", ("student", "lesson")),
+    Row: ("rows", ("student", "exercise")),
 }
+Kind = TypeVar("Kind", Student, HandIn, Row)
 
 
 class Store:
@@ -77,7 +76,7 @@ class Store:
 
     def __init__(self, connection: sqlite3.Connection):
         self._connection = connection
-        for table, (kind, key) in KINDS.items():
+        for kind, (table, key) in KINDS.items():
             names = ", ".join(f'"{column.name}"' for column in fields(kind))
             keyed = ", ".join(f'"{name}"' for name in key)
             connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
@@ -90,42 +89,31 @@ class Store:
         """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""
         with self._connection:
             for thing in things:
-                table = next(name for name, (kind, _) in KINDS.items() if isinstance(thing, kind))
                 values = [json.dumps(value) for value in astuple(thing)]
                 marks = ", ".join("?" * len(values))
-                self._connection.execute(f"insert or replace into {table} values ({marks})", values)
+                self._connection.execute(f"insert or replace into {KINDS[type(thing)][0]} values ({marks})", values)
 
-    def students(self) -> list[Student]:
-        return self._all("students")
-
-    def hand_ins(self) -> list[HandIn]:
-        return self._all("hand_ins")
-
-    def rows(self) -> list[Row]:
-        return self._all("rows")
-
-    def forget(self, student: str) -> int:
-        """Deletes all data on a student, from the disk too. Returns how many rows, hand-ins and names there were."""
-        gone = 0
-        with self._connection:
-            for table, (_, (key, *_)) in KINDS.items():
-                done = self._connection.execute(f'delete from {table} where "{key}" = ?', [json.dumps(student)])
-                gone += done.rowcount
-        self._connection.execute("vacuum")
-        return gone
-
-    def _all(self, table: str) -> list:
-        kind, key = KINDS[table]
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        table, key = KINDS[kind]
         order = ", ".join(f'"{name}"' for name in key)
         rows = self._connection.execute(f"select * from {table} order by {order}")
         values = ([json.loads(text) for text in row] for row in rows)
         return [kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values]
 
+    def forget(self, student: str) -> int:
+        """Deletes all data on a student, from the disk too. Returns how many rows, hand-ins and names there were."""
+        gone = 0
+        with self._connection:
+            for table, (key, *_) in KINDS.values():
+                done = self._connection.execute(f'delete from {table} where "{key}" = ?', [json.dumps(student)])
+                gone += done.rowcount
+        self._connection.execute("vacuum")
+        return gone
+
 
 @contextmanager
 def store(folder: Path) -> Iterator[Store]:
-    """The store in this folder, which it makes, if need be, for its owner alone. Raises BlockingIOError if another
-    grader has the store open."""
+    """The store in this folder, made for its owner alone. BlockingIOError if another grader has it open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
     with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False)) as connection:

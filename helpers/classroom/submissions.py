@@ -94,12 +94,10 @@ class Submission(NamedTuple):
 
 
 def submissions(collected: Path) -> Iterator[Submission]:
-    """Each student x lesson with a hand-in, once, sorted by the students' keys. None is kept in memory.
-
-    The last notebook that a student handed in for a lesson counts: by time, if that is known, then by the number that
-    Canvas or a browser put after its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and
-    ValueError if it is neither a folder nor a zip.
-    """
+    """Each student x lesson with a hand-in, once, sorted by the students' keys. None is kept in memory. The last
+    notebook that a student handed in for a lesson counts: by time, if that is known, then by the number that Canvas or
+    a browser put after its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and ValueError if
+    it is neither a folder nor a zip."""
     path, sorter = Path(os.path.realpath(collected)), _Sorter()
     if not path.exists():
         raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
@@ -152,7 +150,6 @@ class _Owner:
         return [upload for upload in self.uploads if _is_hand_in(upload.name)]
 
     def named(self, name: str) -> dict[Parts, File]:
-        """The student's files with this name, by their folder."""
         return {upload.file.parts[:-1]: upload.file for upload in self.uploads if upload.name == name}
 
 

@@ -19,8 +19,7 @@ array by its distance from the file's first byte, so the mapping may begin anywh
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks that it lies inside
 the file. Nobody checks the numbers in it: that would take reading them all. The header's checksum guards against
 accidents, not attackers. Nothing here can guard against this: if somebody truncates a file that is mapped, a process
-that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it.
-"""
+that reads the lost part dies (SIGBUS). snapshot() never truncates: it writes a new file and renames it."""
 
 import io
 import operator
@@ -86,11 +85,9 @@ class Arena(Closing):
     @contextmanager
     def create(path: str | os.PathLike[str], layout: str, origin: bytes = b"", size: int = 0) -> Iterator[Builder]:
         """Yields a Builder. Its file becomes `path` when the block succeeds, and vanishes when the block fails.
-
-        layout  describes the data; once a program changes it, the snapshots from before no longer open
-        origin  identifies the source of the data, in at most 64 bytes; ValueError if longer
-        size    of the data in bytes, if known: create() then checks the free space first
-        """
+        `layout` describes the data; once a program changes it, the snapshots from before no longer open. `origin`
+        identifies the source of the data, in at most 64 bytes; ValueError if longer. `size` of the data, if known, is
+        checked against the free space first."""
         if len(origin) > 64:
             raise ValueError(f"an origin has at most 64 bytes, not {len(origin)}: pass a hash of it")
         with whole_file(path, FORMAT.size + size) as file:
@@ -144,11 +141,9 @@ class Arena(Closing):
 def snapshot(
     path: str | os.PathLike[str], layout: str, build: Callable[[Builder], None], origin: bytes = b"", size: int = 0
 ) -> Arena:
-    """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place.
-
-    A foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
-    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)
-    """
+    """Opens the arena at `path`. If it's missing or stale, `build(builder)` fills a new arena that takes its place. A
+    foreign or damaged file raises and stays untouched. Two processes may build at once: the last to finish wins. The
+    arguments are those of `Arena.create`. (Windows won't replace a mapped file.)"""
     while True:
         with suppress(FileNotFoundError, StaleSnapshot):
             return Arena.open(path, layout, origin)

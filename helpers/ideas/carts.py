@@ -1,8 +1,7 @@
 """Carts, the owners that lend their bytes to yokes (yoke.py), and what makes yokes safe.
 
 A cart gives its bytes up once nobody looks at them. All yokes of a cart share one loan, and the view of each must
-borrow from the cart.
-"""
+borrow from the cart."""
 
 import contextlib
 import mmap
@@ -65,8 +64,7 @@ def counted(owner: Buffer) -> memoryview:
 
     There's an ndarray in between, because np.ndarray(shape, buffer=view) keeps only `view.obj` and drops the view
     (PyArray_BufferConverter in numpy's conversion_utils.c). If `view.obj` were the mapping, it could be closed under
-    the array; an ndarray holds its own export. bytes never move or close, so they need none, and their views hash.
-    """
+    the array; an ndarray holds its own export. bytes never move or close, so they need none, and their views hash."""
     view = memoryview(owner).toreadonly()
     return view if isinstance(owner, bytes) else memoryview(np.frombuffer(view, np.uint8))
 
@@ -99,8 +97,7 @@ class MappedFile:
 
     The mapping keeps a duplicate of the file's descriptor (CPython's mmap needs it for resize and size). Both go once
     close() was called, by you or by the last yoke, and the last escaped view is gone. Until then `closed` is False.
-    OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc.
-    """
+    OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -136,10 +133,8 @@ class MappedFile:
 
 
 class Loan:
-    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart.
-
-    lent   a view of all its bytes, which their owner counts; None once the loan has ended
-    """
+    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart. `lent` is a view of
+    all its bytes, which their owner counts; None once the loan has ended."""
 
     _of_cart: ClassVar[dict[int, "Loan"]] = {}
     _lock = threading.RLock()  # reentrant: a finaliser may run here in the same thread
@@ -150,9 +145,7 @@ class Loan:
     @classmethod
     def of(cls, owner: Buffer | Cart, function: Callable[[memoryview], Any]) -> tuple["Loan", Any]:
         """Lends the bytes of `owner` for one yoke more, and returns the view that `function` makes of them, too.
-
-        ValueError if the view doesn't borrow. Whatever fails, the cart is the caller's again.
-        """
+        ValueError if the view doesn't borrow. Whatever fails, the cart is the caller's again."""
         cart = cart_of(owner)
         lent = cart.lend()
         view = function(lent[:])  # a view of its own: the function may release it, and the loan stays
@@ -160,8 +153,7 @@ class Loan:
             del view, lent  # or the traceback would keep them alive, and the bytes too
             raise ValueError(reason)
         with cls._lock:
-            loan = cls._of_cart.setdefault(id(cart), cls(cart, lent))
-            return loan.join(), view
+            return cls._of_cart.setdefault(id(cart), cls(cart, lent)).join(), view
 
     def join(self) -> Self:
         with self._lock:
@@ -182,11 +174,9 @@ class Loan:
 
 
 def copy_reason(value: Any, lent: memoryview, function: Callable) -> str | None:
-    """Why `value`, which the function made from `lent`, doesn't borrow from it; None if it does.
-
-    A value borrows if it shares memory with `lent` or leads to its owner by `.base` and `.obj`. A tuple, list, dict or
-    dataclass borrows if any value in it does. ValueError for a memoryview that was released.
-    """
+    """Why `value`, which the function made from `lent`, doesn't borrow from it; None if it does. A value borrows if it
+    shares memory with `lent` or leads to its owner by `.base` and `.obj`. A tuple, list, dict or dataclass borrows if
+    any value in it does. ValueError for a memoryview that was released."""
     copies = []
     for leaf in leaves(value):
         if borrows(leaf, lent):
@@ -225,10 +215,8 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def borrows(leaf: Any, lent: memoryview) -> bool:
-    """Do `leaf` and `lent` overlap in memory, or does `leaf` lead to the owner of `lent`?
-
-    np.may_share_memory compares the bounds of their addresses. An empty view has no addresses, only an owner.
-    """
+    """Do `leaf` and `lent` overlap in memory, or does `leaf` lead to the owner of `lent`? np.may_share_memory compares
+    the bounds of their addresses. An empty view has no addresses, only an owner."""
     try:
         array = leaf if isinstance(leaf, np.ndarray) else np.frombuffer(leaf, np.uint8)
         if np.may_share_memory(array, np.frombuffer(lent, np.uint8)):

@@ -50,10 +50,8 @@ USED_UP = object()
 
 @singledispatch
 def to_owned(borrowed: Any) -> Any:
-    """A clone you can change: the twin of Rust's trait ToOwned, and the place to teach Cow a new type.
-
-    `to_owned.register(frozenset, set)` does that. It also declares that frozensets are read-only, so Cow can lend them.
-    """
+    """A clone you can change: the twin of Rust's trait ToOwned, and the place to teach Cow a new type. For one that is
+    read-only, `to_owned.register(frozenset, set)` does that, and Cow can lend it."""
     name = type(borrowed).__name__
     raise TypeError(f"Cow can't clone a {name}; if a {name} is read-only, say how: to_owned.register({name}, …)")
 

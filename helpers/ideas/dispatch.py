@@ -9,8 +9,7 @@ Python   When the call runs, by name. Python looks up "infer" in the dictionarie
          classes. CPython 3.11 and later remember the answer at the call site for as long as the type stays the same
          (PEP 659). Every call is dynamic, and you find out whether a backend has `infer` by calling it.
 
-The two words and the table, in bytes, are in `vtable.py`: read it next.
-"""
+The two words and the table, in bytes, are in `vtable.py`: read it next."""
 
 import math
 import mmap

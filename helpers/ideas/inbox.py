@@ -7,8 +7,7 @@ Content-Range says which part it is. Every request has the checksum of the whole
 beside the file's place, and renamed to it when the last one is there and the checksum is right.
 
 Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete, and 409 for a
-part that begins too late: an IETF draft, "Resumable Uploads for HTTP".
-"""
+part that begins too late: an IETF draft, "Resumable Uploads for HTTP"."""
 
 import os
 import re
@@ -34,10 +33,8 @@ class Refused(Exception):
 
 
 class Server(TCPServer):
-    """Keeps files in `folder`, one connection at a time.
-
-    `received` counts the bytes of all parts, broken ones too, except for a part whose connection was reset.
-    """
+    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts, broken ones too,
+    except for a part whose connection was reset."""
 
     allow_reuse_address = True
 

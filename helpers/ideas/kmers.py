@@ -8,8 +8,7 @@ number below 4**k, and sorting the numbers sorts the words. The index is two arr
 
 A query is two binary searches, for the first and for the last of the equal words. Each looks at about log2(n) of n
 codes: each early step touches a new page, the same in both searches, and the last steps share one. No other page of the
-codes is touched, or needs to be in memory.
-"""
+codes is touched, or needs to be in memory."""
 
 import os
 from functools import partial
@@ -43,8 +42,7 @@ class KmerIndex(Closing):
 
         A text counts as another if its size or modification time differs. Any byte but a letter ends a run: no word
         spans an N or a line end. Building takes about 40 bytes of memory per letter, opening takes none. ValueError if
-        k is outside 1 to 32; SnapshotError if the file at `snapshot_path` is foreign or damaged; OSError.
-        """
+        k is outside 1 to 32; SnapshotError if the file at `snapshot_path` is foreign or damaged; OSError."""
         if not 1 <= k <= LONGEST:
             raise ValueError(f"k must be 1 to {LONGEST} letters of two bits each, not {k}")
         with regular_file(text_path) as file:

@@ -6,8 +6,7 @@
 
 The rules that make this safe are in `tensor_header.py`: read that first. No rule can guard against this: if somebody
 overwrites the file, the tensors change; if somebody truncates it, a process that reads them dies (SIGBUS). save() does
-neither: it writes a new file and renames it.
-"""
+neither: it writes a new file and renames it."""
 
 import json
 import os
@@ -80,8 +79,7 @@ class TensorFile(Tensors):
     bytes, (n,) uint8, and `entries[name].dtype` says what they are.
 
     After close(), or the end of a `with`, the tensors you took stay valid, and the file stays mapped for them. Asking
-    for another tensor raises ValueError.
-    """
+    for another tensor raises ValueError."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -116,9 +114,7 @@ class TensorFile(Tensors):
 
     def cow(self, name: str) -> Cow[np.ndarray]:
         """The tensor, borrowed from the mapping. If it had to be copied, it's owned: the same Cow on every call.
-
-        There's only one copy: if you change it through to_mut(), `file[name]` changes too.
-        """
+        There's only one copy: if you change it through to_mut(), `file[name]` changes too."""
         array = self[name]
         return self._copies[name] if name in self._copies else Cow.borrowed(array)
 
@@ -132,11 +128,9 @@ class TensorFile(Tensors):
 
 
 class ShardedFile(Tensors):
-    """Several files as one. An index, model.safetensors.index.json, says which file beside it holds which tensor.
-
-    Opens a file when you first ask for one of its tensors; `entries` opens all files. Raises what TensorFile raises;
-    also SafetensorsError if the index is malformed, leads out of its folder, or names a tensor that its file lacks.
-    """
+    """Several files as one. An index, model.safetensors.index.json, says which file beside it holds which tensor. Opens
+    a file when you first ask for one of its tensors; `entries` opens all files. Raises what TensorFile raises; also
+    SafetensorsError if the index is malformed, leads out of its folder, or names a tensor that its file lacks."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -219,8 +213,7 @@ def save(
 
     At any moment `path` is the old file or the complete new file. A process that mapped the old file keeps reading it.
     (Windows can't replace a mapped file: PermissionError.) TypeError for what the format can't hold; ValueError for a
-    bad name; OSError.
-    """
+    bad name; OSError."""
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:
             raise ValueError(f"{name!r} can't name a tensor: choose a str other than {METADATA!r}")

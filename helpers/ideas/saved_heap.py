@@ -28,21 +28,16 @@ HEADER, PAIR = struct.Struct("<8sQQ"), struct.Struct("<qQ")
 
 
 class SavedHeap(Closing):
-    """A heap file, mapped. Use it in a `with`: close() unmaps it, and every address in it is dead.
-
-    base  the address at which it is mapped
-    home  the address at which its pairs were made; follow() is safe only where both are the same
-    """
+    """A heap file, mapped at `base`. Use it in a `with`: close() unmaps it, and every address in it is dead. Its pairs
+    were made at the address `home`; follow() is safe only where both are the same."""
 
     def __init__(self, path: str | os.PathLike[str], base: int, size: int) -> None:
         self.path, self.base, self.size = path, base, size
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], size: int, at: int = AT) -> Self:
-        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small.
-
-        If it can't be mapped there, no file is made, and an old heap stays as it is.
-        """
+        """A new heap of `size` bytes, mapped at `at`. Errors as for open(), and ValueError if it's too small. If it
+        can't be mapped there, no file is made, and an old heap stays as it is."""
         if size < HEADER.size + PAIR.size:
             raise ValueError(f"a heap of {size} bytes has no room for a pair: take {HEADER.size + PAIR.size} or more")
         cls(path, _map_at(at, -1, size), size).close()  # a trial
@@ -54,10 +49,9 @@ class SavedHeap(Closing):
     @classmethod
     def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
         """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
-
         FileExistsError if something else is mapped there already, or no mapping may be there; ValueError if the file
-        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or mapped.
-        """
+        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or
+        mapped."""
         with open(path, "r+b") as file:
             size = os.fstat(file.fileno()).st_size
             head = file.read(HEADER.size)
@@ -80,9 +74,7 @@ class SavedHeap(Closing):
 
     def add(self, number: int, to: int = 0) -> int:
         """Places a pair behind the others and returns its address. `to` is the address of another pair, or 0.
-
-        MemoryError if the heap is full; struct.error for a number that needs more than 64 bits.
-        """
+        MemoryError if the heap is full; struct.error for a number that needs more than 64 bits."""
         magic, home, used = self._header()
         if used + PAIR.size > self.size:
             raise MemoryError(f"the heap is full: {in_words(used, 'bytes')} of {in_words(self.size, 'bytes')} in use")
@@ -110,10 +102,8 @@ def follow(address: int) -> Iterator[int]:
 
 
 def _map_at(address: int, descriptor: int, size: int) -> int:
-    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint.
-
-    If the descriptor is -1, the pages belong to no file.
-    """
+    """Maps the file there, shared, or nowhere: MAP_FIXED would destroy what is mapped there, so it's only a hint. If
+    the descriptor is -1, the pages belong to no file."""
     if address <= 0 or address % mmap.PAGESIZE:
         raise ValueError(f"{address:#x} isn't an address where a page begins: take a multiple of {mmap.PAGESIZE:,}")
     flags = mmap.MAP_SHARED if descriptor >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

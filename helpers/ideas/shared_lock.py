@@ -26,9 +26,7 @@ PROCESS_SHARED, ROBUST, ERROR_CHECK = 1, 1, 2  # pthread.h, of glibc and of musl
 
 class SharedLock:
     """The lock at byte `at` of `memory`, such as a shared mapping, which can't be closed while this object lives.
-
-    ValueError if no lock was made there, TypeError if `memory` is read-only, OSError where there are no such locks.
-    """
+    ValueError if no lock was made there, TypeError if `memory` is read-only, OSError where there are no such locks."""
 
     def __init__(self, memory: Writable, at: int = 0) -> None:
         self._bytes = _place(memory, at)
@@ -38,9 +36,7 @@ class SharedLock:
     @classmethod
     def make(cls, memory: Writable, at: int = 0) -> Self:
         """A new lock in SIZE bytes of `memory` from byte `at`, a multiple of 8: once, before anyone else looks there.
-
-        ValueError if it has no room there, or isn't aligned; else as above. pthread_mutexattr_setrobust(3).
-        """
+        ValueError if it has no room there, or isn't aligned; else as above. pthread_mutexattr_setrobust(3)."""
         place, kind = _place(memory, at), ctypes.create_string_buffer(SIZE)
         place[:] = bytes(SIZE)
         _call("mutexattr_init", kind)
@@ -52,10 +48,8 @@ class SharedLock:
         return cls(memory, at)
 
     def acquire(self, timeout: float = 60) -> bool:
-        """Takes the lock. True if its last holder died with it: what the lock guards may be half-written.
-
-        TimeoutError after `timeout` seconds, OSError (EDEADLK) if this thread has it already.
-        """
+        """Takes the lock. True if its last holder died with it: what the lock guards may be half-written. TimeoutError
+        after `timeout` seconds, OSError (EDEADLK) if this thread has it already."""
         until = time.time() + timeout
         end = (ctypes.c_long * 2)(int(until), int(until % 1 * 1e9))  # seconds, nanoseconds: timespec(3)
         code = _call("mutex_timedlock", self._bytes, end, passed=(errno.ETIMEDOUT, errno.EOWNERDEAD))

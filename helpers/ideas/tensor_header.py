@@ -11,8 +11,7 @@ Format: https://github.com/huggingface/safetensors. The rules and their order ar
 this reader is stricter. The format's description forbids some things that the reference lets pass and this reader
 doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
 for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more
-than 64 dimensions, or a 0 among dimensions whose product overflows.
-"""
+than 64 dimensions, or a 0 among dimensions whose product overflows."""
 
 import json
 import math
@@ -110,9 +109,7 @@ class Header(NamedTuple):
 
 def read_header(data: Buffer, size: int | None = None) -> Header:
     """The header of a file. `data` is the whole file, or just its beginning if you pass the file's length as `size`.
-
-    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does.
-    """
+    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does."""
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
     if size < 8:
@@ -139,10 +136,8 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
 def head_of(
     tensors: Mapping[str, tuple[str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None, odd: int = 0
 ) -> tuple[bytes, dict[str, int]]:
-    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order.
-
-    `tensors`: dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8.
-    """
+    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order. `tensors`:
+    dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8."""
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
     table: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
@@ -162,8 +157,7 @@ def check_outline(header: memoryview) -> None:
 
     Outside its strings, a header has an object, two lists, four colons, and at most 64 commas in the lists for each
     tensor. It has one more object, or two with metadata. Objects have fewer commas than colons. Any other header breaks
-    the "fields" rule, and perhaps an earlier rule too.
-    """
+    the "fields" rule, and perhaps an earlier rule too."""
     text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # drops escaped quotation marks
     codes = np.frombuffer(text, np.uint8)
     outside = ~np.logical_xor.accumulate(codes == ord('"'))

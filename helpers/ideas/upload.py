@@ -40,8 +40,7 @@ def upload(
     After a lost connection it asks where to go on. ConnectionError, with the last cause, if the connection can't be
     made, or is lost, more than len(WAITS) times. ValueError for an empty file, a part of less than a byte, and if the
     server refuses this file, doesn't say how much has arrived, or keeps nothing of a part. OSError if the file can't be
-    read, http.client.InvalidURL if `address` or `to` can't be part of a request.
-    """
+    read, http.client.InvalidURL if `address` or `to` can't be part of a request."""
     if part < 1:
         raise ValueError(f"a part has at least one byte, not {part}")
     path, digest = Path(path), checksum(path)

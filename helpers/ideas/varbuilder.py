@@ -8,8 +8,7 @@ VarBuilder(all, 16 tensors, 2 taken)
   layers.0.weight  F16  (64, 64)  copied: float16 to float32
   layers.0.bias    F32  (64,)     borrowed
 
-After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp.
-"""
+After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp."""
 
 import os
 from contextlib import ExitStack, suppress
@@ -31,10 +30,8 @@ class LoadError(ValueError):
 
 
 class VarBuilder(Closing):
-    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
-
-    taken  full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"; covers the whole model
-    """
+    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`. `taken` covers the
+    whole model: full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"."""
 
     def __init__(self, file: TensorFile | ShardedFile, entries: dict[str, Entry], dtype: np.dtype | None,
                  taken: dict[str, str], path: str = "") -> None:  # fmt: skip
@@ -43,11 +40,9 @@ class VarBuilder(Closing):
 
     @classmethod
     def from_mapped(cls, path: str | os.PathLike[str], dtype: Any = None) -> "VarBuilder":
-        """Maps a safetensors file, or the files of an index, and reads their headers.
-
-        get() returns weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype.
-        SafetensorsError, OSError; LoadError for a dtype that no tensor can have, or that only ml_dtypes has.
-        """
+        """Maps a safetensors file, or the files of an index, and reads their headers. get() returns weights as `dtype`,
+        a numpy type or its name; with None, each keeps its stored dtype. SafetensorsError, OSError; LoadError for a
+        dtype that no tensor can have, or that only ml_dtypes has."""
         wanted = None if dtype is None else _wanted(dtype)
         with ExitStack() as undo:
             file = undo.enter_context(open_tensors(path))

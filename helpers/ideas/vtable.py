@@ -11,8 +11,7 @@ looks up a name or checks a type. The offset 24 is all the caller knows.
 
 rustc uses this layout today, with 0 as drop if there's nothing to do, as for Affine. The language promises neither
 the layout nor the two words, only that such a pointer is no smaller than a plain pointer (The Rust Reference, "Type
-layout").
-"""
+layout")."""
 
 import ctypes
 from functools import cache
@@ -55,9 +54,7 @@ class FatPointer(ctypes.Structure):
 @cache  # one table per type; Rust makes one per type and trait, and sometimes several copies
 def vtable_of(kind: type[ctypes.Structure]) -> VTable:
     """The table of a type with a method `infer`, and perhaps `drop` to destroy a value (by default: zeros its bytes).
-
-    ctypes turns both into C functions (ctypes, "Callback functions"). They receive an address, not an object.
-    """
+    ctypes turns both into C functions (ctypes, "Callback functions"). They receive an address, not an object."""
     if not (isinstance(kind, type) and issubclass(kind, ctypes.Structure) and callable(getattr(kind, "infer", None))):
         raise TypeError(f"no table for {kind!r}: pass a subclass of ctypes.Structure with a method infer(self, x)")
 
@@ -76,10 +73,9 @@ def vtable_of(kind: type[ctypes.Structure]) -> VTable:
 class DynBackend:
     """A backend whose type is erased, like `Box<dyn Backend>`: `DynBackend.of(Scale(2.0))`.
 
-    ctypes.addressof keeps nothing alive, so DynBackend holds the value and the table next to the pointer to them.
-    C has no exceptions: if the code behind the table raises, ctypes prints the error to stderr ("Callback functions"),
-    and the number you get back is garbage.
-    """
+    ctypes.addressof keeps nothing alive, so DynBackend holds the value and the table next to the pointer to them. C has
+    no exceptions: if the code behind the table raises, ctypes prints the error to stderr ("Callback functions"), and
+    the number you get back is garbage."""
 
     def __init__(self, fat: FatPointer, owned: tuple[ctypes.Structure, VTable]):
         self.fat, self._owned = fat, owned
@@ -109,10 +105,8 @@ class DynBackend:
 
 
 def words_of(what: ctypes.Structure | int, count: int | None = None) -> list[tuple[str, int]]:
-    """The 8-byte words of a structure, or `count` words from an address: (field's name, or "+8"; the word as an int).
-
-    A double appears as the int with the same bits. An address isn't checked: if nothing is mapped there, SIGSEGV.
-    """
+    """The 8-byte words of a structure, or `count` words from an address: (field's name, or "+8"; the word as an int). A
+    double appears as the int with the same bits. An address isn't checked: if nothing is mapped there, SIGSEGV."""
     if isinstance(what, ctypes.Structure):
         start, count = ctypes.addressof(what), ctypes.sizeof(what) // WORD
         names = {getattr(type(what), name).offset: name for name, *_ in what._fields_}

@@ -11,8 +11,7 @@ view is good for as long as the yoke is. Two promises make that sound, and Pytho
 A yoke can't protect you from everything. The owner may write its bytes under the view. Anybody may overwrite a mapped
 file or truncate it (SIGBUS). And np.ndarray(shape, buffer=mapping) makes a view that isn't counted.
 
-carts.py says what can be a cart, what counts as a borrow, and how several yokes share a cart.
-"""
+carts.py says what can be a cart, what counts as a borrow, and how several yokes share a cart."""
 
 import sys
 from collections.abc import Callable
@@ -27,11 +26,9 @@ RELEASED: Any = object()
 
 
 class Yoke(Generic[Y, C]):
-    """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned().
-
-    A yoke lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays
-    valid. The last yoke of a cart closes the cart. A yoke that was released or used up raises ValueError.
-    """
+    """A view Y, and the loan of the cart C that the view was made from. Make a yoke with attach() or owned(). A yoke
+    lets go of both on release(), at the end of a `with`, or when its last name goes; a view you took out stays valid.
+    The last yoke of a cart closes the cart. A yoke that was released or used up raises ValueError."""
 
     __slots__ = ("__weakref__", "_loan", "_name", "_view")
 

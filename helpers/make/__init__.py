@@ -5,8 +5,7 @@ path = random_file("weights.bin", "256 MiB")
 
 `tensor_file`, `sharded_model`: weights in the safetensors format; `damaged`: small files that each break one rule.
 `records`, `dna`: data to parse and to index. `digits`: real pictures; DIGITS: a small model that reads them;
-`digit_model`: the same, larger, and with other answers.
-"""
+`digit_model`: the same, larger, and with other answers."""
 
 from ..folders import scratch
 from ..whole import whole_file

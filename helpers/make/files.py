@@ -14,17 +14,15 @@ FOUR_LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.arange(256)[:, None] >> np.ar
 
 
 def random_file(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
-    """A file of `size` random bytes ("256 MiB", or an int) at `path`, on disk when the call returns.
+    """A file of `size` random bytes ("256 MiB", or an int) at `path`, on disk when the call returns. A bare name
+    ("weights.bin") goes into `folders.generated()`; a path with a folder is used as is. The bytes depend only on seed
+    and position: MiB number i is the output of SFC64, seeded with `SeedSequence([seed, i])`, as little-endian 64-bit
+    words. So a shorter file is the start of a longer one.
 
-    A bare name ("weights.bin") goes into `folders.generated()`; a path with a folder is used as is.
-    The bytes depend only on seed and position: MiB number i is the output of SFC64, seeded with
-    `SeedSequence([seed, i])`, as little-endian 64-bit words. So a shorter file is the start of a longer one.
-
-    If the file already exists, its bytes are made again in memory and compared. A matching file is left as it is.
-    Another file is replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours (the file
-    was truncated, extended, or damaged further on). Anything else stays: FileExistsError. Other errors: ValueError
-    (size or seed out of range), and those of `whole_file`. After any error, even Ctrl-C, nothing half-written stays.
-    """
+    If the file exists, its bytes are made again in memory and compared. A matching file is left as it is; another is
+    replaced if nothing can be lost: in `folders.generated()`, or if its first MiB is ours. Anything else stays:
+    FileExistsError. Other errors: ValueError (size or seed out of range), and those of `whole_file`. After any error,
+    even Ctrl-C, nothing half-written stays."""
     path = place(path)
     make(_made(path, units.size(size), checked_seed(seed)), by=f"random_file(seed={seed})")
     return path
@@ -44,11 +42,8 @@ def _chunks(size: int, chunk: Callable[[int], np.ndarray]) -> Iterator[Callable[
 
 
 def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
-    """A file of `size` letters A, C, G and T, one byte each, with no line end.
-
-    All letters are equally likely and independent of their neighbours (unlike real DNA). A shorter file is the start of
-    a longer one. Otherwise as `random_file`.
-    """
+    """A file of `size` letters A, C, G and T, one byte each, with no line end, all equally likely and independent of
+    their neighbours (unlike real DNA). Otherwise as `random_file`."""
     path, size, seed = place(path), units.size(size), checked_seed(seed)
 
     def letters(i: int) -> np.ndarray:

@@ -96,9 +96,7 @@ def _begins_alike(file: Made) -> bool:
 
 def _each(file: Made, doing: str, use: Callable[[bytes | np.ndarray], object]) -> bool:
     """Uses the pieces in order, with a progress bar, until `use` returns False: then it's False, and otherwise True.
-
-    Two threads take turns: while one uses the piece that it made, the other makes the next.
-    """
+    Two threads take turns: while one uses the piece that it made, the other makes the next."""
 
     def work(piece: Callable[[], bytes | np.ndarray], before: Future | None) -> int:
         made = piece()

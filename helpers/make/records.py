@@ -37,17 +37,14 @@ def records(
     escaped: float = 0.0,
     payload: int | str = "1 KiB",
 ) -> Path:
-    """A file of `count` records at `path`; existing files and errors as in `random_file`.
+    """A file of `count` records at `path`; existing files and errors as in `random_file`. A record is a sensor: id (0,
+    1, 2, …), name (at most 24 ASCII letters: "copper heron 417"), lat, lon (degrees, six decimals), payload (that many
+    random bytes, at most 64 KiB). The same seed gives the same records in each kind: "json" is one array of objects,
+    without white space, the payload in base64; "binary" is one `record(payload)` after another: `np.memmap(path,
+    RECORD)` reads it.
 
-    A record is a sensor: id (0, 1, 2, …), name (at most 24 ASCII letters: "copper heron 417"), lat, lon (degrees, six
-    decimals), payload (that many random bytes, at most 64 KiB). The same seed gives the same records in each kind:
-
-    json    one array of objects, without white space; the payload in base64, a third longer
-    binary  one `record(payload)` after another, and nothing else: `np.memmap(path, RECORD)` reads it
-
-    escaped: the fraction of names, from 0.0 to 1.0, in which a quotation mark, a backslash or a line feed replaces a
-    space. JSON writes each of these as two bytes. Nothing else changes.
-    """
+    `escaped`: the fraction of names in which a quotation mark, a backslash or a line feed replaces a space. JSON writes
+    each of these as two bytes."""
     path, seed, payload = place(path), checked_seed(seed), units.size(payload)
     if kind not in KINDS or not 0 <= escaped <= 1 or not 0 <= count < 2**32 or payload > MOST:
         raise ValueError(

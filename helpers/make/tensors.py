@@ -3,8 +3,7 @@
 The format: 8 bytes with the length of the header (unsigned, little-endian), the header (JSON in UTF-8), the data.
 Tensors are in the reference writer's order (largest items first, then by name), and spaces pad the header to a multiple
 of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the position, so a
-model has the same values in one file and in shards. They're written as they're made.
-"""
+model has the same values in one file and in shards. They're written as they're made."""
 
 import json
 import os
@@ -38,11 +37,9 @@ def tensor_file(
     misaligned: bool = False,
 ) -> Path:
     """A safetensors file at `path`; floats are spread evenly between -0.05 and 0.05. Otherwise as `random_file`.
-
-    tensors     name -> (dtype, shape), with the dtype as the format names it ("F16"). Without it, a model of `layers`
-                layers of at most `size` bytes: "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32
-    misaligned  the data begins at an odd byte, which is legal, so no item of more than one byte is aligned
-    """
+    `tensors`: name -> (dtype, shape), with the dtype as the format names it ("F16"); without it, a model of `layers`
+    layers of at most `size` bytes: "layers.{i}.weight" [n, n] and "layers.{i}.bias" [n], F32. If `misaligned`, the data
+    begins at an odd byte, which is legal, so no item of more than one byte is aligned."""
     path, seed = place(path), checked_seed(seed)
     if tensors is None:
         tensors = _model(units.size(size), layers, range(layers))
@@ -53,12 +50,10 @@ def tensor_file(
 def sharded_model(
     folder: str | os.PathLike, size: int | str = "256 MiB", shards: int = 4, layers: int = 32, seed: int = 0
 ) -> Path:
-    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`; returns the index's path.
-
-    The folder holds model-00001-of-00004.safetensors and so on, each with its share of the layers, and, written last,
-    model.safetensors.index.json: {"metadata": {"total_size": bytes of tensors}, "weight_map": {tensor: file}}.
-    Existing files: as in `random_file`; in `folders.generated()`, shards of another count are deleted.
-    """
+    """The model of `tensor_file(size=size, layers=layers)` as `shards` files in `folder`,
+    model-00001-of-00004.safetensors and so on, each with its share of the layers; returns the path of the index, which
+    is written last: model.safetensors.index.json. Existing files: as in `random_file`; in `folders.generated()`, shards
+    of another count are deleted."""
     folder, seed = place(folder), checked_seed(seed)
     if not 1 <= shards <= layers:
         raise ValueError(f"{layers} layers make 1 to {layers} shards, not {shards}")

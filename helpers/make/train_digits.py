@@ -1,8 +1,6 @@
-"""`python -m helpers.make.train_digits` makes the files for `helpers.make.digits`. It needs scikit-learn.
-
-A multilayer perceptron: 64 pixels, 128 hidden units with ReLU, 10 digits. It learns by gradient descent with momentum
-on the cross entropy, in batches of 32, until that stops falling: about 60 epochs, in seconds.
-"""
+"""`python -m helpers.make.train_digits` makes the files for `helpers.make.digits`. It needs scikit-learn. A multilayer
+perceptron: 64 pixels, 128 hidden units with ReLU, 10 digits. It learns by gradient descent with momentum on the cross
+entropy, in batches of 32, until that stops falling: about 60 epochs, in seconds."""
 
 import numpy as np
 
@@ -31,7 +29,6 @@ def split() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    """Trains, writes both files, and prints the result."""
     from sklearn.neural_network import MLPClassifier
 
     images, labels, unseen, answers = split()

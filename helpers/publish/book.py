@@ -1,7 +1,5 @@
 """`python -m helpers.publish.book` makes the book: all that students read in one PDF, with contents and an outline.
-
-Chromium prints it twice: the numbers in the contents are known once the book has been printed.
-"""
+Chromium prints it twice: the numbers in the contents are known once the book has been printed."""
 
 import re
 import shutil
@@ -29,12 +27,8 @@ NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get
 OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
 OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
 LIMIT = 600  # seconds to print
-AFTER_LESSONS = (
-    *reversed(APPENDICES.values()),
-    "casebook.html",
-    "claims.html",
-    "glossary.html",
-)  # then come pages of other names
+# Then come pages of other names.
+AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
 IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
@@ -53,8 +47,8 @@ class Chapter:
 def chapters(folder: Path) -> list[Chapter]:
     """The pages in this folder, lessons first. Each id begins with its page's name, and links lead to these ids."""
     names = {path.name for path in folder.glob("*.html")} - LEFT_OUT
-    order = [*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)]
-    order = [name for name in dict.fromkeys(order) if name in names]
+    first = dict.fromkeys([*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)])
+    order = [name for name in first if name in names]
     return [_chapter(folder / name, names) for name in progress_bar(order, desc="reading the pages", unit="page")]
 
 
@@ -62,8 +56,7 @@ def _chapter(page: Path, names: Collection[str]) -> Chapter:
     main = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").main
     for tag in main.select(ON_SCREEN):
         tag.decompose()
-    headings = main.find_all("h2")
-    for number, heading in enumerate(headings, 1):
+    for number, heading in enumerate(headings := main.find_all("h2"), 1):
         heading["id"] = heading.get("id") or f"heading-{number}"
     for tag in main.find_all(True):
         for name in IDS & tag.attrs.keys():
@@ -78,8 +71,7 @@ def _chapter(page: Path, names: Collection[str]) -> Chapter:
 
 
 def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
-    """Prints the pages in `folder` as one PDF, which is written whole or not at all; how many pages it has. Raises
-    HandoutError."""
+    """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has. HandoutError."""
     made, places = chapters(folder), {}
     into.parent.mkdir(parents=True, exist_ok=True)
     for _ in progress_bar(range(2), desc="printing", unit="time"):
@@ -123,21 +115,17 @@ def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
     return found, len(numbers)
 
 
-def main() -> int:
+def main() -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
-        print(NO_BROWSER, file=sys.stderr)
-        return 1
+        sys.exit(NO_BROWSER)
+    write_handouts()
     try:
-        if failed := write_handouts():
-            return failed
         count = book(BUILD / "handouts" / "student", browser=browser)
     except HandoutError as error:
-        print(f"The book was not written.\n{error}", file=sys.stderr)
-        return 1
+        sys.exit(f"The book was not written.\n{error}")
     print(f"The book has {count} pages, {BOOK.stat().st_size / 1e6:.1f} MB:\n  {BOOK}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,13 +18,11 @@ DRAWN = re.compile(r"\.(peak|left)\b")  # who asserts this can be seen in the cu
 
 
 def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
-    """What casebook.html.j2 needs: the families, and the cases in their order."""
     families = {
         family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
         for family, entry in files.families().items()
     }
-    order = list(families)
-    cases = sorted(map(files.read, files.folders()), key=lambda case: order.index(case.see[0]))
+    cases = sorted(map(files.read, files.folders()), key=lambda case: [*families].index(case.see[0]))
     sections = [Section(family["anchor"], family["title"]) for family in families.values()]
     return {
         "title": "Casebook",
@@ -55,8 +53,7 @@ def _measured(case: files.Case) -> str:
     runs = as_recorded(case)
     if any(map(DRAWN.search, case.asserts)):
         return curves(runs, stays=True)._repr_html_()
-    told = (f"{kind}: {escape(ending(run))}" for kind, run in runs.items())
-    return f"<p>Measured: {'; '.join(told)}.</p>"
+    return f"<p>Measured: {'; '.join(f'{kind}: {escape(ending(run))}' for kind, run in runs.items())}.</p>"
 
 
 def ending(run: Recording) -> str:

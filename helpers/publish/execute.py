@@ -1,7 +1,5 @@
-"""Run a lesson once, on a fresh kernel: the tests and the handouts share the executed copy.
-
-Lessons measure time, so they run one at a time, even when a test run and `make handouts` overlap.
-"""
+"""Run a lesson once, on a fresh kernel: the tests and the handouts share the executed copy. Lessons measure time, so
+they run one at a time, even when a test run and `make handouts` overlap."""
 
 import hashlib
 import json
@@ -39,12 +37,11 @@ class LessonFailed(Exception):
 
 def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = False) -> Path:
     """The lesson with its outputs, `folder/<name>.ipynb`. Runs it if something that it depends on changed, or `again`.
-
     After each cell that asserts claims comes a cell with their controls (teach/controls.py).
-    The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and
-    `peak` (bytes; see `_peak`). Raises LessonFailed if a cell fails: what has run until then is in
-    `<name>.failed.ipynb`, and an older executed copy stays as it was.
-    """
+
+    The copy's `metadata.zero_copy` holds `key` (a hash of all that the run depends on), `wall` (seconds) and `peak`
+    (bytes; see `_peak`). Raises LessonFailed if a cell fails: what has run until then is in `<name>.failed.ipynb`, and
+    an older executed copy stays as it was."""
     folder.mkdir(parents=True, exist_ok=True)
     copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
     with alone(generated()):  # because lessons share the files that they make
@@ -71,7 +68,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
 
 
 def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
-    """Executes the notebook in place, in `folder`. Returns the seconds, and the peak memory in bytes."""
+    """Executes the notebook in place, in `folder`: the seconds, and the peak memory in bytes."""
     started: list[NotebookNode] = []
     with tempfile.TemporaryDirectory(prefix="zero-copy-") as scratch, _peak(manager := kernel(Path(scratch))) as peak:
         client = NotebookClient(notebook, manager, timeout=CELL_TIMEOUT, extra_arguments=["--log-level=ERROR"])
@@ -111,11 +108,9 @@ def kernel(folder: Path) -> AsyncKernelManager:
 
 @contextmanager
 def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
-    """Bytes of anonymous memory that the kernel and all its descendants had together, every SAMPLED_EVERY seconds.
-
-    Resident minus shared, proc_pid_statm(5): pages lent by the page cache don't count; pages shared by a fork count in
-    each process. Where the system doesn't report "shared" (macOS, Windows), it is resident memory.
-    """
+    """Bytes of anonymous memory that the kernel and all its descendants had together, every SAMPLED_EVERY seconds:
+    resident minus shared, proc_pid_statm(5). Pages lent by the page cache don't count; pages shared by a fork count in
+    each process. Where the system doesn't report "shared" (macOS, Windows), it is resident memory."""
     samples, over = [0], threading.Event()
 
     def sample() -> None:
@@ -143,6 +138,5 @@ def _key(lesson: Path) -> str:
     digest = hashlib.sha256(sys.version.encode())
     for path in (lesson, DATA / "claims.toml", *inputs):
         name = "lesson" if path == lesson else path.relative_to(ROOT).as_posix()
-        digest.update(f"\0{name}\0".encode())
-        digest.update(path.read_bytes())
+        digest.update(f"\0{name}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -74,10 +74,7 @@ def handouts(
     news: Path = NEWS,
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
-
-    Each edition gets a folder of its own in there. `exercise` finds an exercise by its key. `own_code` is the page
-    "Measure your own code", executed too. Raises HandoutError with a list of all problems.
-    """
+    `own_code` is the page "Measure your own code", executed too. Raises HandoutError with a list of all problems."""
     lessons, own = [read(path) for path in notebooks], nbformat.read(own_code, as_version=4)
     own = Lesson(own_code.stem, own.cells[0].source.partition("\n")[0].removeprefix("# "), own)
     if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
@@ -102,15 +99,14 @@ def handouts(
         seal = {"edition": edition, "label": LABELS[edition], "released": str(released())}
         bar = progress_bar(lessons, desc=f"writing: {LABELS[edition]}", unit="lesson")
         for before, lesson, after in zip([None, *lessons], bar, [*lessons[1:], None], strict=False):
-            names = {"title": f"{lesson.number} {lesson.title}", "running": f"{lesson.number}  {lesson.title}"}
-            values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **names, **seal}
+            values = {"page": lesson.page, "lesson": lesson, "previous": before, "next": after, **seal}
+            values |= {"title": f"{lesson.number} {lesson.title}", "running": f"{lesson.number}  {lesson.title}"}
             tree = body(lesson, edition, exercise)
-            sections[lesson.page] = contents(tree, lesson.minutes)
+            sections[lesson.page] = values["contents"] = contents(tree, lesson.minutes)
             values["exercises"] = sum(section.exercises for section in sections[lesson.page])
-            values["contents"] = sections[lesson.page]
             values["cases"] = [case for case in casebook["cases"] if lesson.number in case.lessons]
-            linked = _linked(tree, lessons, terms)
-            pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", body=linked, **values)
+            values["body"] = _linked(tree, lessons, terms)
+            pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", **values)
         index = {"index.html": _index(lessons, sections, news)}
         for name, values in (common | index).items():
             template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
@@ -129,12 +125,7 @@ def _worksheets(lessons: Sequence[Lesson], exercise: Callable[[str], Exercise]) 
     seal = {"released": str(released())}
     pages = {"worksheet/index.html": filled("worksheets.html.j2", title="Worksheets", lessons=lessons, **seal)}
     for lesson in progress_bar(lessons, desc="writing: Worksheets", unit="lesson"):
-        values = {
-            "title": f"{lesson.number} {lesson.title}",
-            "lesson": lesson,
-            "items": items(lesson, exercise),
-            **seal,
-        }
+        values = seal | {"title": f"{lesson.number} {lesson.title}", "lesson": lesson, "items": items(lesson, exercise)}
         pages[f"worksheet/{lesson.page}"] = filled("worksheet.html.j2", label="Worksheet", **values)
         if not CLASS_EDITION.exists():
             pages[f"instructor/{lesson.name}_answers.html"] = filled("worksheet.html.j2", label="Answers", **values)
@@ -148,11 +139,8 @@ def read_terms(path: Path = GLOSSARY) -> list[Term]:
 
 
 def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
-    """Links the first use of each term in the prose to its entry. Where several terms fit, the longest wins.
-
-    Everyday words are linked where the prose introduces them as terms, in bold type. Leaves teachers' notes alone, so
-    that all editions have the same links.
-    """
+    """Links the first use of each term in the prose to its entry; the longest term that fits. Everyday words are linked
+    where they're introduced as terms, in bold type. Teachers' notes stay: all editions have the same links."""
     by_spelling = {spelling.lower(): term for term in terms for spelling in (term.name, *term.also)}
     longest_first = sorted(by_spelling, key=len, reverse=True)
     words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(s?)(?![\w-])", re.I)
@@ -175,8 +163,7 @@ def link_terms(tree: BeautifulSoup, terms: Sequence[Term]) -> None:
 
 
 def page_problems(pages: Mapping[str, str]) -> list[str]:
-    """What would spoil these pages ({"student/index.html": HTML}) for a reader: a line for each problem, with its page,
-    its cell and what to do."""
+    """What would spoil these pages ({"student/index.html": HTML}) for a reader: a line for each problem."""
     bar = progress_bar(pages.items(), desc="checking the pages", unit="page")
     trees = {name: BeautifulSoup(html, "html.parser") for name, html in bar}
     anchors = {name: [tag["id"] for tag in tree.find_all(id=True)] for name, tree in trees.items()}
@@ -194,9 +181,9 @@ def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
     folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
     of_this_machine = re.compile(rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])")
     for tag in tree.find_all(True):
-        if tag.get("id") in ids:
-            yield tag, f"id={tag['id']!r} is there already; give its heading other words"
-        ids |= {tag["id"]} if tag.get("id") else set()
+        if (name := tag.get("id")) in ids:
+            yield tag, f"id={name!r} is there already; give its heading other words"
+        ids |= {name} if name else set()
         alt = (tag.get("alt") or "").strip()
         if tag.name == "img" and (not alt or _FILLER.search(alt)):
             yield tag, f"image with no real alternative text ({alt!r}); say what it shows, with its figures"
@@ -251,11 +238,10 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]],
     path = []
     if {f"{name}.html" for name, _ in SHORT_PATH} <= sections.keys():
         for name, anchor in SHORT_PATH:
-            gone = Section(anchor, anchor, 0)  # its link is dead, which stops the build
             named = (section for section in sections[f"{name}.html"] if section.anchor == anchor)
-            path.append((f"{name}.html", next(named, gone)))
-    about = {"path": path, "exercises": exercises, "news": _news(news)}
-    return {"title": "Lessons", "running": "", "lessons": lessons, **about}
+            path.append((f"{name}.html", next(named, Section(anchor, anchor, 0))))  # a dead link stops the build
+    about = {"title": "Lessons", "running": "", "lessons": lessons}
+    return about | {"path": path, "exercises": exercises, "news": _news(news)}
 
 
 def _news(path: Path) -> tuple[str, str] | None:
@@ -284,5 +270,5 @@ def _claims_page(path: Path, lessons: Sequence[Lesson]) -> dict[str, Any]:
     for numbers in groups:
         names = (f"{number} {finished[number].title}" if number in finished else number for number in numbers)
         parts.append(Section(f"claims-{'-'.join(numbers)}", " · ".join(names) or "No lesson yet"))
-    running, about = "What people say, and what measurement shows", {"count": len(known), "verdicts": VERDICTS}
-    return {"title": "Claims", "running": running, "contents": parts, "groups": groups, "finished": finished, **about}
+    said = {"title": "Claims", "running": "What people say, and what measurement shows", "verdicts": VERDICTS}
+    return said | {"count": len(known), "contents": parts, "groups": groups, "finished": finished}

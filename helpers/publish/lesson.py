@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -73,11 +73,10 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
         wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
-    question = question.find("p") or question
+    question = (question.find("p") or question).decode_contents()
     title = re.sub(r"^(Lesson\s+)?\d+\s*[.:·–—-]?\s*", "", title.get_text().strip())
-    objectives = tuple(item.decode_contents() for item in objectives)
-    question = question.decode_contents()
-    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, objectives)
+    learned = tuple(item.decode_contents() for item in objectives)
+    return Lesson(path.stem, title, notebook, path.stem[:2], int(minutes[1]), question, learned)
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
@@ -134,9 +133,8 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     return tree
 
 
-def output_problems(lesson: Lesson) -> list[str]:
+def output_problems(lesson: Lesson) -> Iterator[str]:
     """Outputs that don't belong in a handout, and what to do about each of them."""
-    problems = []
     for cell in lesson.notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
@@ -151,8 +149,7 @@ def output_problems(lesson: Lesson) -> list[str]:
                 problem = "shows an image without alternative text; show it through helpers.show"
             else:
                 continue
-            problems.append(f"{lesson.name}.ipynb, cell {cell.id}: {problem}")
-    return problems
+            yield f"{lesson.name}.ipynb, cell {cell.id}: {problem}"
 
 
 class _Renderer(IPythonRenderer):

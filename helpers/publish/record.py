@@ -1,9 +1,6 @@
 """`make record` runs the Rust programs and the lessons, and keeps what they measured as the recorded runs, with a
-picture of one for the README.
-
-Run it on a quiet machine that has every meter, and cargo. Cargo takes the crates from where it usually does;
-$CARGO_HOME/config.toml may name another place. Look at the pictures before you commit.
-"""
+picture of one for the README. Run it on a quiet machine that has every meter, and cargo. Cargo takes the crates from
+where it usually does; $CARGO_HOME/config.toml may name another place. Look at the pictures before you commit."""
 
 import json
 import os
@@ -86,8 +83,7 @@ def answers(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         record["crates"] = crates
     for program in manifest["bin"]:
         with TemporaryDirectory(dir=project) as empty:
-            command = [project / "target" / "release" / program["name"], empty]
-            done = subprocess.run(command, check=True, **TEXT)
+            done = subprocess.run([project / "target" / "release" / program["name"], empty], check=True, **TEXT)
         yield program["name"], record | {"figures": figures_in(done.stdout)}
     for program in manifest["example"]:
         done = cargo(project, "build", "--release", "--offline", "--features", "refused", "--example", program["name"])

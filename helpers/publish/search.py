@@ -1,8 +1,6 @@
 """The search page of an edition: what its other pages say, cut at headings, claims and terms, for search.js to rank.
-
 The browser builds the index once a visit, in 0.2 s (387 sections, Chromium). Reading an index that was built beforehand
-takes 0.02 s, but the page would grow from 750 to 1,210 KB, and it would take Node to make it.
-"""
+takes 0.02 s, but the page would grow from 750 to 1,210 KB, and it would take Node to make it."""
 
 import json
 import re
@@ -29,8 +27,7 @@ class Entry(NamedTuple):
 
 
 def search_page(pages: Mapping[str, str], edition: str) -> dict[str, Any]:
-    """What search.html.j2 needs to find all that the edition's `pages` say ({"student/rust.html": HTML}); the index
-    says nothing that they don't."""
+    """What search.html.j2 needs to find all that the edition's `pages` say ({"student/rust.html": HTML})."""
     own = {name.partition("/")[2]: html for name, html in pages.items() if name.startswith(f"{edition}/")}
     own.pop("index.html", None)
     found = []
@@ -43,8 +40,7 @@ def search_page(pages: Mapping[str, str], edition: str) -> dict[str, Any]:
 
 
 def entries(tree: BeautifulSoup, spoils: bool = False) -> list[Entry]:
-    """The sections of a page, which it takes apart: a heading, a claim or a term, and what follows it. Without the
-    answers to the quizzes, unless it `spoils` them."""
+    """The sections of a page, which it takes apart; without the answers to the quizzes, unless it `spoils` them."""
     main = tree.find("main")
     for tag in main.select(_LEFT_OUT if spoils else f"{_LEFT_OUT}, {_ANSWERS}"):
         tag.extract()

@@ -1,8 +1,6 @@
 """`python -m helpers.publish.site URL` puts what students read into build/site/, for any web server: their pages, the
-book, and their edition of the lessons with its SHA-256.
-
-It copies what `make handouts`, `make class` and `make book` have written, and reads no other edition's folder.
-"""
+book, and their edition of the lessons with its SHA-256. It copies what `make handouts`, `make class` and `make book`
+have written, and reads no other edition's folder."""
 
 import re
 import sys
@@ -21,11 +19,9 @@ ADDRESS = re.compile(r"https?://[\w.-]+(:\d+)?(/[^\s?#]*)?")
 
 
 def site(url: str = "", build: Path = BUILD) -> str:
-    """Replaces `build`/site with the site. Returns a line that says what is in it.
-
-    With `url`, the address that it will have, there is a sitemap.xml too, and each page names its own address. Raises
-    HandoutError if what it copies isn't there, ValueError for a url that is none.
-    """
+    """Replaces `build`/site, and says in a line what is in it. With `url`, the address that it will have, there is a
+    sitemap.xml, and each page names its own address. HandoutError if what it copies isn't there, ValueError for a wrong
+    url."""
     if url and not ADDRESS.fullmatch(url):
         raise ValueError(f"URL={url} isn't the address of a site. One looks like this: https://example.org/zero-copy/")
     pages, editions, books = (
@@ -41,13 +37,11 @@ def site(url: str = "", build: Path = BUILD) -> str:
     pages["index.html"] = pages["index.html"].replace(PLACE.encode(), told.encode())
     files = pages | editions | books
     if url:
-        root = f"{url.rstrip('/')}/"
-        addresses = {name: root + quote(name if name != "index.html" else "") for name in pages}
+        addresses = {name: f"{url.rstrip('/')}/{quote(name if name != 'index.html' else '')}" for name in pages}
         for name, address in addresses.items():
             link = f'</title>\n<link rel="canonical" href="{escape(address)}">'
             files[name] = files[name].replace(b"</title>", link.encode(), 1)
-        sitemap = filled("sitemap.xml.j2", addresses=addresses.values(), day=edition().day)
-        files["sitemap.xml"] = sitemap.encode()
+        files["sitemap.xml"] = filled("sitemap.xml.j2", addresses=addresses.values(), day=edition().day).encode()
     write_folder(build / "site", files)
     size = in_words(sum(map(len, files.values())), "bytes")
     return f"{build / 'site'}: {len(pages)} pages, {', '.join([*editions, *books])}; {size}"

@@ -3,8 +3,7 @@
 It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
 space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
 
-`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it.
-"""
+`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it."""
 
 import json
 import os
@@ -51,7 +50,7 @@ def tidy(path: str | os.PathLike, check: bool = False) -> bool:
 
 
 def stored_form(notebook: Any) -> str:
-    """The text to store for `notebook`, a parsed notebook of format 4. Raises NotTidied."""
+    """The text to store for a parsed notebook. Raises NotTidied."""
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
         raise NotTidied("not a notebook of format 4; Jupyter's “Save Notebook As…” writes that format")
     # As format 4.4, which had no ids: below, they get a better message.
@@ -110,7 +109,6 @@ def asked(cell: Mapping[str, Any]) -> str | None:
 
 
 def main(paths: Sequence[str]) -> int:
-    """For notebooks, and for folders of them. Returns 1 if it refused a notebook."""
     failed = False
     for path in map(Path, paths):
         for file in sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]:

@@ -22,10 +22,8 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str,
         link.unwrap()
     lines = min(LINES // max(1, len(tree.select(".zc-exercise"))), MOST)
     asking = tree.select(".zc-predict, .zc-quiz, .zc-exercise")
-    code, left = (
-        {id(asked): _code(asked) for asked in tree.select(".zc-predict")},
-        CODE - 12 * max(0, len(asking) - BRIEF),
-    )
+    code = {id(asked): _code(asked) for asked in tree.select(".zc-predict")}
+    left = CODE - 12 * max(0, len(asking) - BRIEF)
     for key, shown in sorted(code.items(), key=lambda one: _length(one[1])):
         code[key], left = str(shown or "") if left >= _length(shown) else "", left - _length(shown)
     for asked in asking:
@@ -39,8 +37,7 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str,
             item["context"] = _context(asked) + code[id(asked)]
             item["asks"], item["answer"] = _prediction(asked, tree)
         item["section"] = heading.get_text() if heading else ""
-        same = {name: "" for name in ("section", "context") if item[name] == above.get(name)}
-        found.append(item | same)
+        found.append(item | {name: "" for name in ("section", "context") if item[name] == above.get(name)})
         above = item
     return found
 
@@ -52,8 +49,8 @@ def _context(asked: Tag) -> str:
 
 
 def _code(asked: Tag) -> Tag | None:
-    """What a question is about: of the code that the lesson has shown since it last asked, the last that defines
-    something, or the last."""
+    """What a question is about: of the code shown since the last question, the last that defines something, or the
+    last."""
     shown = []
     for cell in asked.find_parent(class_="run").find_previous_siblings(class_="run"):
         if cell.select_one(".zc-predict, .zc-quiz, .zc-exercise"):

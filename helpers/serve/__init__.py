@@ -38,8 +38,6 @@ from ..folders import ROOT  # nothing here imports numpy: `__main__` says what t
 
 
 class Running(NamedTuple):
-    """A server that runs."""
-
     address: str  # 127.0.0.1:port
     pid: int  # of the process that watches the workers
 
@@ -48,12 +46,10 @@ class Running(NamedTuple):
 def serve(
     folder: str | os.PathLike[str], workers: int = 4, memory: int | str | None = None, command: Sequence[str] = ()
 ) -> Iterator[Running]:
-    """Serves the models in `folder`, at any port that is free. `memory`: how much a worker may take of its own beyond
-    what it has when it starts, in bytes or as "64 MiB"; Linux. `command` starts it, and must become it (exec).
-
-    It ends with its caller, even with a killed caller. OSError if it doesn't start: no such folder. NotMeasuredHere on
-    Windows, which can't fork.
-    """
+    """Serves the models in `folder`, at any port that is free, and ends with its caller, even a killed one. `memory`:
+    how much a worker may take of its own beyond what it has when it starts, in bytes or as "64 MiB"; Linux. `command`
+    starts it, and must become it (exec). OSError if it doesn't start: no such folder. NotMeasuredHere on Windows, which
+    can't fork."""
     if not hasattr(os, "fork"):
         from ..measure import NotMeasuredHere
 

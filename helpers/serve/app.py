@@ -7,8 +7,7 @@ POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|h
 PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
 GET  /metrics                  what each worker has in memory
 
-The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m").
-"""
+The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m")."""
 
 import asyncio
 import mmap
@@ -44,10 +43,8 @@ TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
 
 
 class Scoreboard:
-    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux.
-
-    A page of shared memory, which the workers inherit: a row for each, with its process and its answers.
-    """
+    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux. A page of
+    shared memory, which the workers inherit, has a row for each, with its process and its answers."""
 
     def __init__(self, workers: int) -> None:
         self.rows = np.frombuffer(mmap.mmap(-1, 32 * workers), np.int64).reshape(workers, 4)
@@ -62,18 +59,15 @@ class Scoreboard:
         self.rows[worker, ENDED] = code
 
     def figures(self, folder: Path) -> dict[str, Any]:
-        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too.
-
-        pss counts each page once: divided among all who map it. "mapped pss" is that of the mapped files alone. None
-        where the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited
-        1"; None if there was none.
-        """
+        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too. pss
+        counts each page once: divided among all who map it; "mapped pss" is that of the mapped files alone. None where
+        the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited 1";
+        None if there was none."""
         rows = []
         for pid, answers, starts, code in self.rows.tolist():
             row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None, "versions": None,
                    "mapped": None, "mapped pss": None, "anonymous": None, "pss": None}  # fmt: skip
-            if code != NEVER:
-                row["ended by"] = ended_by(code)
+            row["ended by"] = None if code == NEVER else ended_by(code)
             with suppress(ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
                 for shares in sharing([pid]).rows:  # one, or none
                     models = files_in_memory(folder.resolve(), pid)
@@ -115,11 +109,10 @@ class Service:
     async def put(self, request: Request) -> Response:
         path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
         version = await receive(request, path, part)
+        headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": f"?{version is not None:d}"}
         if version is None:
-            headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": "?0"}
             return Response(status_code=202, headers=headers)
-        headers = {"Upload-Offset": str(part.size), "Upload-Complete": "?1", "ETag": f'"{version}"'}
-        return JSONResponse({"version": version}, 201, headers)
+        return JSONResponse({"version": version}, 201, headers | {"ETag": f'"{version}"'})
 
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
@@ -172,7 +165,6 @@ class Service:
         return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
 
     def own(self, name: str, tenant: str) -> Path:
-        """Where a tenant's weights are."""
         return self.folder / f".{name}@{name_of(tenant)}.json"
 
     async def metrics(self, request: Request) -> Response:

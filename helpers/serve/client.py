@@ -117,9 +117,7 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, results: Simp
 
 def main() -> None:
     """Asks over several connections at once, and prints what it got, a line of JSON for each tick: `asking` starts it.
-
-    It ends with its standard input, whose first line has the pictures.
-    """
+    It ends with its standard input, whose first line has the pictures."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends this
     if hasattr(os, "nice"):
         os.nice(10)  # whoever watches comes first
@@ -136,8 +134,8 @@ def main() -> None:
         now, took = time.monotonic(), sorted(seconds for seconds, _ in tick if seconds is not None)
         slowest = took[int(0.99 * len(took))] if took else None
         failures = Counter(reason for seconds, reason in tick if seconds is None)
-        bodies = Counter(body for seconds, body in tick if seconds is not None)
-        answers = [(json.loads(body), often) for body, often in bodies.items()]
+        bodies = Counter(body for seconds, body in tick if seconds is not None).items()
+        answers = [(json.loads(body), often) for body, often in bodies]
         named = [[answer["version"], str(answer["digits"]), often] for answer, often in answers]
         counts = [now - began, now - last, len(took), failures.total(), slowest]
         print(json.dumps([counts, failures, named]), flush=True)

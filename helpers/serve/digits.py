@@ -4,8 +4,7 @@ mapped  views of the file: nothing is read until an answer needs it, and all pro
 copied  the file, read into this process's own memory
 half    copied and rounded to float16: half the memory, and each answer converts them back
 
-They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06).
-"""
+They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06)."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -37,11 +36,8 @@ class Digits:
     out_bias: np.ndarray
 
     def read(self, pictures: np.ndarray) -> np.ndarray:
-        """The digits on (n, 64) uint8 pictures: (n,) integers.
-
-        It calculates as many hidden units at a time as fit into BLOCK, so a few MiB are enough for any model, and for
-        as many pictures as a request may bring.
-        """
+        """The digits on (n, 64) uint8 pictures: (n,) integers. It calculates as many hidden units at a time as fit into
+        BLOCK, so a few MiB are enough for any model, and for as many pictures as a request may bring."""
         ink, scores = pictures.astype(np.float32), self.out_bias
         ink /= INK
         step = max(1, BLOCK // (4 * max(1, len(pictures))))
@@ -57,10 +53,7 @@ class Digits:
         return {name: getattr(self, field.name) for name, field in zip(NAMES, fields(Digits), strict=True)}
 
     def changed(self, changes: Mapping[str, list]) -> "Digits":
-        """These weights with a tenant's own in some places.
-
-        Only what changes is copied: the rest is borrowed.
-        """
+        """These weights with a tenant's own in some places. Only what changes is copied: the rest is borrowed."""
         cows = {name: Cow.borrowed(array) for name, array in self.weights.items()}
         for name, values in changes.items():
             own = cows[name].to_mut()
@@ -79,10 +72,8 @@ class Half(Digits):
 
 
 def digits_in(view: memoryview) -> Digits:
-    """The weights in a safetensors file, as views. Other tensors may lie beside them.
-
-    SafetensorsError if it breaks a rule of the format; Refused if it isn't a model that reads digits.
-    """
+    """The weights in a safetensors file, as views. Other tensors may lie beside them. SafetensorsError if it breaks a
+    rule of the format; Refused if it isn't a model that reads digits."""
     entries = read_header(view).entries
     if missing := [name for name in NAMES if name not in entries]:
         raise Refused(422, f"it has no tensor {missing[0]}", "names")

@@ -11,8 +11,7 @@ An allocation that fails half-way can leak memory, in CPython or in a C library.
 
 Two things must be there before the limit is set, because a failure later would do harm: threads, and the
 buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
-and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303).
-"""
+and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303)."""
 
 import asyncio
 import gc
@@ -109,11 +108,9 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
 def listeners(count: int, port: int) -> list[socket.socket]:
     """A socket for each worker, all at one port: the kernel deals out the connections (SO_REUSEPORT, socket(7)). From
     one shared socket, the first worker to wake would take all that wait. The watcher keeps them: what waits for a
-    worker that is killed waits for its successor.
-
-    They name their protocol, because asyncio sets TCP_NODELAY only where it sees TCP. Without that, an answer's body
-    waits 40 ms for the client to acknowledge its head (Nagle's algorithm, delayed ACK).
-    """
+    worker that is killed waits for its successor. They name their protocol, because asyncio sets TCP_NODELAY only where
+    it sees TCP; without that, an answer's body waits 40 ms for the client to acknowledge its head (Nagle's
+    algorithm)."""
     with socket.create_server(("127.0.0.1", port)) as free:  # or another server of ours could share the port
         port = free.getsockname()[1]
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) for _ in range(count)]
@@ -149,7 +146,6 @@ def fork(service: Service, listening: socket.socket, alive: tuple[int, int], bud
 
 
 async def work(service: Service, listening: socket.socket, alive: int, budget: int | None) -> None:
-    """Serves until it's told to end."""
     loop = asyncio.get_running_loop()
     loop.add_reader(alive, os._exit, 1)
     loop.set_default_executor(threads(THREADS))

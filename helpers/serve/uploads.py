@@ -2,8 +2,7 @@
 
 Parts are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`. A request that writes there holds a
 lock on that file (flock(2)), which the kernel takes back when the process ends. A process can be killed at any moment:
-what has arrived stays, and the next process goes on with it.
-"""
+what has arrived stays, and the next process goes on with it."""
 
 import asyncio
 import errno
@@ -48,8 +47,8 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
                 return version  # by an earlier request, whose client lost the connection before the answer
             check_again = part.first == part.last == part.size - 1 == offset - 1  # all is there, but unchecked
             if part.first != offset and not check_again:
-                reason = f"byte {offset} comes next, not {part.first}"
-                raise Refused(409, reason, headers={"Upload-Offset": str(offset)})
+                headers = {"Upload-Offset": str(offset)}
+                raise Refused(409, f"byte {offset} comes next, not {part.first}", headers=headers)
             if not offset:
                 remove_stale(path.parent)
             if part.size - offset > disk_usage(path.parent).free:
@@ -61,10 +60,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 
 async def write(request: Request, file: int, at: int) -> None:
-    """Writes the body to the file, piece by piece as it arrives.
-
-    What has arrived when the connection breaks stays.
-    """
+    """Writes the body to the file, piece by piece as it arrives; what has arrived when the connection breaks stays."""
     async for piece in request.stream():
         while piece:
             count = await asyncio.to_thread(os.pwrite, file, piece, at)
@@ -72,13 +68,9 @@ async def write(request: Request, file: int, at: int) -> None:
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
-    """Checks the file, and renames it to `path`.
-
-    Whoever has the old file open or mapped keeps it. Synced before and after (fsync(2),
-    rename(2)), so that a power cut leaves the old file or the new one. The time of the
-    last change is set here, because the kernel's clock for it is coarse, and two
-    versions must not look alike.
-    """
+    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it. Synced before and
+    after (fsync(2), rename(2)), so that a power cut leaves the old file or the new one. The time of the last change is
+    set here, because the kernel's clock for it is coarse, and two versions must not look alike."""
     try:
         if sha256(parts) != digest:
             raise Refused(422, "the SHA-256 is wrong; begin again", "Repr-Digest")
@@ -121,18 +113,15 @@ def parts_of(path: Path, digest: bytes) -> Path:
 
 
 def collected(parts: Path, size: str) -> int:
-    """How many bytes have arrived of a file of `size` bytes, if the client says it (Upload-Length). 0 if there are
-    more, because they can't become it."""
+    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it says one."""
     offset = parts.stat().st_size if parts.exists() else 0
     return 0 if LENGTH.fullmatch(size) and offset > int(size) else offset
 
 
 @asynccontextmanager
 async def locked(parts: Path) -> AsyncIterator[int]:
-    """The file of parts, open and locked. 409 if another request keeps the lock for too long.
-
-    An empty file is removed on exit. So is a partial one when the disk is full, since it can't be completed.
-    """
+    """The file of parts, open and locked. 409 if another request keeps the lock for too long. An empty file is removed
+    on exit; so is a partial one when the disk is full, since it can't be completed."""
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while (file := try_lock(parts)) is None:
         if time.monotonic() > deadline:
@@ -162,7 +151,6 @@ def try_lock(parts: Path) -> int | None:
 
 
 def leads_to(parts: Path, file: int) -> bool:
-    """Does the name lead to this open file?"""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file), os.stat(parts))
     return False

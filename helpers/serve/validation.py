@@ -1,8 +1,5 @@
-"""What a request may say. Anything else is refused: `Refused` says with which status, and why.
-
-The headers and statuses of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped
-there, and kept here.
-"""
+"""What a request may say. Anything else is refused: `Refused` says with which status, and why. The headers and statuses
+of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped there, and kept here."""
 
 import errno
 import re
@@ -92,12 +89,10 @@ def part_in(request: Request, largest: int) -> Part:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """The answer to a request that was refused, as JSON."""
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)  # nobody reads it
     if isinstance(error, SafetensorsError):
         error.path = None
         error = Refused(422, str(error), error.rule)
-    assert isinstance(error, Refused)
     rule = {"rule": error.rule} if error.rule else {}
     return JSONResponse({"error": error.reason, **rule}, error.status, error.headers)

@@ -6,8 +6,7 @@ one to end unmaps it. No request waits until others have ended.
 
 What takes long is done in a thread: to open a version, and to let go of one. (The last munmap(2) of a deleted file
 frees its pages: a tenth of a second for 512 MiB.) What has begun goes on meanwhile, and only those that came for the
-new version wait until it is open. They all wait for one task, so waiting takes no thread.
-"""
+new version wait until it is open. They all wait for one task, so waiting takes no thread."""
 
 import asyncio
 import json

@@ -7,8 +7,7 @@ One thing to know: where a page isn't in the page cache, sendfile waits for the 
 this worker serves.
 
 The limits on slow clients are in helpers/serving_limits.py. Why uvicorn with h11? benchmarks/README.md compares it with
-others, some of which are faster.
-"""
+others, some of which are faster."""
 
 import asyncio
 import os
@@ -39,9 +38,8 @@ class FileAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with regular_file(self.path) as file:
             status = os.fstat(file.fileno())
-            headers = {"etag": f'"{version_of(status)}"', "content-length": str(status.st_size),
-                       "content-type": "application/octet-stream"}  # fmt: skip
-            raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+            length, kind = (b"content-length", b"%d" % status.st_size), (b"content-type", b"application/octet-stream")
+            raw = [(b"etag", f'"{version_of(status)}"'.encode()), length, kind]
             count = 0 if self.request.method == "HEAD" else status.st_size
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": raw})

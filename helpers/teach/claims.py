@@ -30,21 +30,18 @@ class ClaimError(AssertionError):
 
 @dataclass(frozen=True)
 class Known:
-    """One entry of data/claims.toml. `better` is the statement that measurements bear out: what a lesson asserts.
-
-    controls  by lesson: a text for each counter-case, and the statements that put it in place (controls.py)
-    untested  why no counter-case can be made; "" if it can
-    """
+    """One entry of data/claims.toml."""
 
     id: str
     said: str
     verdict: str
-    better: str
+    better: str  # the statement that measurements bear out: what a lesson asserts
     show: str
     source: str
     lessons: tuple[str, ...]
+    # by lesson: a text for each counter-case, and the statements that put it in place (controls.py)
     controls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    untested: str = ""
+    untested: str = ""  # why no counter-case can be made; "" if it can
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,6 @@ class Claim:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The name and the text of each line."""
         rows = [
             ("Said", f"“{self.known.said}”"),
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
@@ -82,11 +78,9 @@ class Claim:
 
 def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]) -> Claim:
     """Binds a claim of data/claims.toml to a measurement: `claim("slurp-costs-file", share > 0.95, {"slurp": share})`.
-
-    holds     whether the measurement bears out the entry's `better` statement; None if this machine lacks the meter.
-              If it's false, the claim is shown all the same, or raises ClaimError under ZERO_COPY_STRICT=1
-    measured  a sentence, or a measurement for each name: a number is a share, shown in percent
-    """
+    `holds`: does it bear out the entry's `better` statement? None if this machine lacks the meter. If it's false, the
+    claim is shown all the same, or raises ClaimError under ZERO_COPY_STRICT=1. `measured`: a sentence, or a measurement
+    for each name, of which a number is a share, shown in percent."""
     known = claims()
     holds = None if holds is None else bool(holds)
     made = Claim(known[nearest(id, [*known], "claim")], holds, in_words(measured), here(folders.generated()))

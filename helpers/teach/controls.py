@@ -3,8 +3,7 @@
 A control puts another measured case in place of the case that a claim is about; the same cell must then say that the
 claim doesn't hold. Controls lie in data/claims.toml beside their claim, by lesson: a text for the case that can follow
 "with" ("slurp in the mapping's place"), and the statements that put the case there. The statements rebind names and
-change no object. A comparison that holds under every control asserts nothing.
-"""
+change no object. A comparison that holds under every control asserts nothing."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
@@ -24,26 +23,22 @@ _ASKED = "_asked"  # in the cell that is run again, the name of the function tha
 
 @dataclass(frozen=True)
 class Tried:
-    """What the cell says about a claim with another case in its place.
-
-    failed  the comparisons that don't hold then, as source
-    error   why there is nothing to compare; a control should not raise
-    """
+    """What the cell says about a claim with another case in its place."""
 
     claim: str
     case: str
     holds: bool | None = None
     measured: str = ""
-    failed: tuple[str, ...] = ()
-    error: str = ""
+    failed: tuple[str, ...] = ()  # the comparisons that don't hold then, as source
+    error: str = ""  # why there is nothing to compare; a control should not raise
 
 
 @dataclass(frozen=True)
 class Noticed:
-    """All controls of a cell's claims; `comparisons` has what each claim compares, as source."""
+    """All controls of a cell's claims."""
 
     tried: tuple[Tried, ...]
-    comparisons: Mapping[str, tuple[str, ...]]
+    comparisons: Mapping[str, tuple[str, ...]]  # what each claim compares, as source
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         lines, rows = [], []

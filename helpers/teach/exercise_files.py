@@ -1,8 +1,6 @@
 """Reads exercises/: one folder per exercise, with its texts, its starter, its check and its answers as files.
-
 exercises/README.md describes the form. A file that breaks it raises Malformed, which names the file, the line and what
-would be right. Nothing is executed here but check.py and quizzes.py, when they are asked for.
-"""
+would be right. Nothing is executed here but check.py and quizzes.py, when they are asked for."""
 
 import ast
 import re
@@ -95,7 +93,6 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
 
 
 def hints(folder: Path) -> tuple[Hint, Hint]:
-    """The two hints of an exercise."""
     path = folder / "hints.md"
     before, *parts = re.split(r"(?m)^## (.*)\n", read_text(path))
     headings = [HINT.fullmatch(heading) for heading in parts[::2]]

@@ -1,8 +1,6 @@
-"""Exercises: a prompt, a starter, a check that measures, two hints, a solution.
-
-A check answers "not attempted", "not yet" with the reason, or "right", whatever the student's code does. That code runs
-in a fresh process, with a time and a memory limit, on a file made for this check; its work is judged from outside.
-"""
+"""Exercises: a prompt, a starter, a check that measures, two hints, a solution. A check answers "not attempted", "not
+yet" with the reason, or "right", whatever the student's code does. That code runs in a fresh process, with a time and a
+memory limit, on a file made for this check; its work is judged from outside."""
 
 import difflib
 import dis
@@ -36,21 +34,17 @@ for runs_there in (inside, owners):
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution.
-
-    solution_source  None in an edition for a class, where only the teacher has it
-    size             bytes of data that the check works on
-    """
+    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution."""
 
     key: str
     folder: Path = field(repr=False)
     prompt: str
     hints: tuple[Hint, Hint]
     starter: str
-    solution_source: str | None
+    solution_source: str | None  # None in an edition for a class, where only the teacher has it
     title: str
     minutes: int
-    size: int
+    size: int  # bytes of data that the check works on
 
     @property
     def name(self) -> str:
@@ -78,8 +72,8 @@ class Exercise:
         return f'{self.starter.rstrip()}\n\n\nexercise("{self.key}").check({self.name})'
 
     def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
-        """Judges the function on `size` bytes (the exercise's own size by default) and within `timeout` seconds.
-        Whatever the function does, the answer is a Verdict."""
+        """Judges the function on `size` bytes (by default the exercise's own) and within `timeout` seconds, whatever it
+        does."""
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
@@ -94,8 +88,8 @@ class Exercise:
         timeout: float = 20,
         fence: Callable[[Path], Fence] = lambda folder: Fence(),
     ) -> Verdict:
-        """What `check` says, without counting it as an attempt; `fence(folder)` confines the student's processes, which
-        work in that folder."""
+        """What `check` says, without counting it as an attempt; `fence(folder)` confines the processes that work in
+        there."""
         size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):
@@ -129,7 +123,6 @@ class Exercise:
 
     @property
     def was_right(self) -> bool:
-        """Has it ever been right?"""
         return self._record.get("right") is True
 
     def hint(self) -> Said:
@@ -219,7 +212,6 @@ def exercise(key: str) -> Exercise:
 
 
 def read(folder: Path) -> Exercise:
-    """The exercise in this folder."""
     front, prompt = exercise_files.front_matter(folder)
     key, hints = f"{folder.parent.name}.{folder.name}", exercise_files.hints(folder)
     starter = exercise_files.source(folder / "starter.py")
@@ -228,7 +220,6 @@ def read(folder: Path) -> Exercise:
 
 
 def exercises() -> tuple[Exercise, ...]:
-    """Every exercise of every lesson."""
     return tuple(map(exercise, exercise_files.keys()))
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from .hand_in import hand_in
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 if there is nothing to hand in."""
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.handing_in", description="One file to hand in.")
     parser.add_argument("lesson", help="its number, such as 02; save the notebook first")
     parser.add_argument("--name", default="", help="your name, for the file's name; by default your user name")
@@ -17,11 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
     try:
         print(hand_in(options.lesson, options.name, options.file))
-        return 0
     except (OSError, ValueError) as error:
-        print(error if options.lesson else "Say which lesson: make hand-in LESSON=02", file=sys.stderr)
-        return 1
+        sys.exit(str(error) if options.lesson else "Say which lesson: make hand-in LESSON=02")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,8 +1,5 @@
-"""What runners of several exercises share, in the student's fresh process.
-
-It travels by value and imports nothing else of `helpers`: anything imported here would count as the student's memory,
-and the student could change it.
-"""
+"""What runners of several exercises share, in the student's fresh process. It travels by value and imports nothing else
+of `helpers`: anything imported here would count as the student's memory, and the student could change it."""
 
 
 def started(name: str, steps, texts, runner, *args):
@@ -26,11 +23,9 @@ def started(name: str, steps, texts, runner, *args):
 
 
 def kind_of(value, type=type) -> str:
-    """The name of the value's type, which no class that the student wrote can have: "bytearray", "numpy.ndarray".
-
-    Types made in C can't be changed, and say so with a flag that no `class` has (Py_TPFLAGS_IMMUTABLETYPE); any other
-    type is "class bytearray". `type` is Python's own, as it was before the student's code ran.
-    """
+    """The name of the value's type, which no class that the student wrote can have: "bytearray", "numpy.ndarray". Types
+    made in C can't be changed, and say so with a flag that no `class` has (Py_TPFLAGS_IMMUTABLETYPE); any other type is
+    "class bytearray". `type` is Python's own, as it was before the student's code ran."""
     kind, about = type(value), type.__dict__
     name, module = about["__qualname__"].__get__(kind), about["__module__"].__get__(kind)
     if not about["__flags__"].__get__(kind) & 1 << 8:

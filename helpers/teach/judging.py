@@ -1,7 +1,5 @@
-"""What an exercise's check.py works with: the attempt that it judges, the verdict, and what several judges ask.
-
-A judge returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip.
-"""
+"""What an exercise's check.py works with: the attempt that it judges, the verdict, and what several judges ask. A judge
+returns `right(…)` or `within(…)`, or raises NotYet with a cause, its short name for the slip."""
 
 import errno
 import hashlib
@@ -11,7 +9,7 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from html import escape
@@ -26,7 +24,7 @@ from ..measure.run import Options, measured
 from ..measure.sharing import Sharing
 from ..measure.workers import at_work
 from ..units import MiB, in_unit, in_words
-from ..whole import check_room
+from ..whole import check_room, regular_file
 from . import inside
 from .source import Source
 from .words import badge, inline, plain, short
@@ -42,20 +40,15 @@ BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a check found. `figures` are measurements as text; the Recording is for those who want to know more.
-
-    cause  what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
-    half   which of the two things that were asked for is right all the same: "the bytes"; "" if none is
-    judged  "`copy_small` of cell [12]", if that isn't the cell that checks it
-    """
+    """What a check found."""
 
     outcome: Outcome
     because: str
-    figures: tuple[str, ...] = ()
-    recording: Recording | None = field(default=None, repr=False)
-    cause: str = ""
-    half: str = ""
-    judged: str = ""
+    figures: tuple[str, ...] = ()  # measurements as text
+    recording: Recording | None = field(default=None, repr=False)  # for those who want to know more
+    cause: str = ""  # what the judge calls the slip, "too-much-memory"; "" for an answer that is right or not attempted
+    half: str = ""  # which of the two things that were asked for is right all the same: "the bytes"; "" if none is
+    judged: str = ""  # "`copy_small` of cell [12]", if that isn't the cell that checks it
 
     def __repr__(self) -> str:
         measured = f"\nMeasured: {' · '.join(self.figures)}" if self.figures else ""
@@ -97,28 +90,22 @@ class Fence:
 
 @dataclass(eq=False)
 class Attempt:
-    """What a judge is given: the student's function, bytes of data, seconds of time, and a folder for the student.
+    """What a judge is given."""
 
-    own        the judge's folder, where the student's code writes nothing
-    recording  of the last run, for the verdict
-    """
-
-    source: Source
-    size: int
+    source: Source  # the student's function
+    size: int  # bytes of data
     timeout: float
-    folder: Path
-    own: Path | None = None
+    folder: Path  # for the student
+    own: Path | None = None  # the judge's folder, where the student's code writes nothing
     fence: Fence = Fence()
-    recording: Recording | None = None
+    recording: Recording | None = None  # of the last run, for the verdict
     _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
     def run(
         self, runner: Callable, *args: Any, means: Mapping[str, tuple[str, str]] | None = None, **options: Any
     ) -> Recording:
         """`measure`, for a run that must return and leave what was handed out unharmed: NotYet says what was wrong.
-
-        means  cause and text for endings that tell more here than elsewhere, by a piece of the error's text, or CRASH
-        """
+        `means`: cause and text for endings that tell more here, by a piece of the error's text, or CRASH."""
         run = self.measure(runner, *args, **options)
         for end, (cause, why) in (means or {}).items():
             if (run.ended in CRASHED) if end == CRASH else (end in (run.error or "")):
@@ -136,13 +123,10 @@ class Attempt:
         look: Callable[[int], None] | None = None,
         shared: Sequence[Path] = (),
     ) -> Recording:
-        """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends.
-
-        What the student's source imports is loaded before anything is measured, and so are `modules`.
-
-        look    called with the process's pid when the function has returned, before what it returned is sent
-        shared  what the function may open besides its folder: a block of shared memory, a pipe
-        """
+        """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends. What the student's
+        source imports is loaded before anything is measured, and so are `modules`. `look` is called with the process's
+        pid when the function has returned, before what it returned is sent; `shared`: what the function may open
+        besides its folder."""
         how = self._how(modules, shared, memory_limit=memory_limit, inspect=look)
         heap, name = not kinds_are_told_apart(), self.source.name
         run = measured(self.started(runner), args, how, heap=heap, name=name)
@@ -204,9 +188,9 @@ class Attempt:
 
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
-        if run.ended == "returned" and not run.error:
-            return run
         if run.ended == "returned":
+            if not run.error:
+                return run
             raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")
         if run.ended == "timed out":
             why = f"it was still running after {self.timeout:.0f} s and was stopped."
@@ -218,10 +202,8 @@ class Attempt:
         if run.ended == HID or (run.ending.startswith("raised PermissionError") and where.startswith(", when")):
             raise NotYet("unreadable", f"the check can't read what your function left. {READABLE}")
         if run.ended != "raised":
-            raise NotYet(
-                "crashed",
-                f"its process ended ({run.ended}), in your function or while the check looked at what it returned.",
-            )
+            where = "in your function or while the check looked at what it returned"
+            raise NotYet("crashed", f"its process ended ({run.ended}), {where}.")
         if "File too large" in (run.error or ""):
             why = "it kept writing, far past the size of the source, and was stopped. What ends your loop?"
             raise NotYet("endless-file", why)
@@ -269,9 +251,8 @@ def own_memory(run: Recording) -> int | None:
 
 
 def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
-    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far. Raises
-    NotYet("too-much-memory", …, half=half) if it didn't. Where kinds of memory can't be told apart, the heap counter
-    stands in, which sees only what Python allocates."""
+    """The last question: did it stay within `budget` bytes of its own memory? `done` says what was right so far.
+    NotYet("too-much-memory") if it didn't. Where kinds of memory can't be told apart, the heap counter stands in."""
     own, limit = own_memory(run), in_words(budget, "bytes")
     sizes = {f"anonymous at its peak (budget {limit})": own, "file-backed": run.peak.file, "on the heap": run.heap_peak}
     figures = [f"{in_words(size, 'bytes')} {what}" for what, size in sizes.items() if size is not None]
@@ -289,7 +270,7 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     return right(f"{done}. Anonymous memory isn't measured here; {counted}.", figures)
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> AbstractContextManager[BinaryIO]:
     """A file that the student's code made, open for reading. NotYet if there is none, or a folder, a pipe or a link."""
     try:
         status = path.lstat()
@@ -300,7 +281,7 @@ def opened(path: Path) -> BinaryIO:
         raise NotYet("link", f"`{path.name}` is only another name for some other file (a link), not a file of its own.")
     if not regular:
         raise NotYet("no-file", f"`{path.name}` isn't a file: it's a folder, a pipe or a device.")
-    return _open(path)
+    return regular_file(path, links=False)
 
 
 @contextmanager
@@ -315,12 +296,6 @@ def must_be_readable(folder: Path) -> Iterator[None]:
         raise NotYet("unreadable", f"the check can't read `{path.name}`: {error.strerror}. {READABLE}") from None
 
 
-def _open(path: Path) -> BinaryIO:
-    """Follows no link, and waits for no writer."""
-    safely = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely))
-
-
 def held(pid: int, folder: Path) -> set[str]:
     """What a process has of a folder's files, even deleted: "mapped", "open"; proc_pid_maps(5), proc_pid_fd(5)."""
     if maps.why_not():
@@ -332,7 +307,7 @@ def held(pid: int, folder: Path) -> set[str]:
 
 
 def digest(path: Path) -> bytes:
-    with _open(path) as file:
+    with regular_file(path, links=False) as file:
         return hashlib.file_digest(file, "blake2b").digest()
 
 
@@ -364,14 +339,12 @@ def right_for_each(
     figures: tuple[str, ...] = (),
     expected: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Asks the student's function about each case, all in one fresh process and in random order; `done` is said if all
-    answers are right. The first fault is raised, as "for `who` `does[kind]`: …", with its `half` if all faults have the
-    same: nobody guesses it in every case.
+    """Asks the student's function about each case (kind -> its arguments, which travel by value), all in one fresh
+    process and in random order; `done` is said if all answers are right. The first fault is raised, as "for `who`
+    `does[kind]`: …", with its `half` if all faults have the same: nobody guesses it in every case.
 
-    cases  kind -> the function's arguments, which travel by value
-    fault  fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the
-           answer is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr
-    """
+    fault(answer, *arguments), or with `expected` fault(answer, expected[kind], *arguments), raises NotYet if the answer
+    is wrong; an answer is None, a tuple or list of up to 8 numbers and texts, or else its repr."""
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
     said, slips = dict(zip(kinds, run.value, strict=True)), []

@@ -1,7 +1,5 @@
 """Merges three texts of a lesson, cell by cell: as handed out, as the student has it, and as a new edition has it.
-
-Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON.
-"""
+Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,22 +11,15 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Merged:
-    """cells    in order
-    brought  ids of the cells that the edition added, changed or removed
-    kept     cells that stay the student's, although the edition changed or removed them
-    """
-
     cells: list[Cell]
-    brought: tuple[str, ...]
-    kept: tuple[Cell, ...]
+    brought: tuple[str, ...]  # ids of the cells that the edition added, changed or removed
+    kept: tuple[Cell, ...]  # that stay the student's, although the edition changed or removed them
 
 
 def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
-    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since.
-
-    What the student changed or added stays as it was. Everything else is as the edition has it; a cell whose text is
-    still the same keeps its outputs. Without a `base`, whatever differs counts as the student's.
-    """
+    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since. What the
+    student changed or added stays; all else is as the edition has it, and outputs stay where the text is the same.
+    Without a `base`, whatever differs counts as the student's."""
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, left = {}, []
     for name in own | new:

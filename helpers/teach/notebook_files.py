@@ -18,8 +18,7 @@ class NoNotebook(ValueError):
 
 
 def read(path: Path, data: bytes | None = None) -> Notebook:
-    """The notebook in this file, or in `data` from it. Raises NoNotebook, which names the file and says why it can't be
-    read."""
+    """The notebook in this file, or in `data` from it. NoNotebook names the file and says why it can't be read."""
     try:
         notebook = json.loads(content(path) if data is None else data)
     except OSError as error:

@@ -31,11 +31,8 @@ NUMBERS = ("number", "numbers")
 
 @dataclass(frozen=True, eq=False)
 class Prediction(Lasting):
-    """A question and the student's answer so far: ask again, and `value` is the latest answer.
-
-    Shown as inputs where a kernel runs, elsewhere as the question with the answer, or with blanks, and in a terminal
-    as text.
-    """
+    """A question and the student's answer so far: ask again, and `value` is the latest answer. Shown as inputs where a
+    kernel runs, elsewhere as the question with the answer, or with blanks, and in a terminal as text."""
 
     key: str
     question: str
@@ -257,9 +254,8 @@ def _inputs(prediction: Prediction) -> list[widgets.Widget]:
         options = [("choose", None), *((name, name) for name in names)]
         places = enumerate(value or [None] * len(names), 1)
         return [widgets.Dropdown(options=options, value=at, description=f"Place {i}", style=style) for i, at in places]
-    unit = f", {prediction.unit}" if prediction.unit else ""
-    of = {name: f"{name or 'Your prediction'}{unit}" for name in names}
     given = {name: f"{number:.12g}" for name, number in prediction._numbers.items()}
+    of = {name: ", ".join(filter(None, (name or "Your prediction", prediction.unit))) for name in names}
     return [widgets.Text(given.get(x, ""), description=of[x], continuous_update=False, style=style) for x in names]
 
 

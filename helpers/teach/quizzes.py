@@ -1,7 +1,5 @@
 """Quizzes: why-questions with feedback on every choice. What the student clicks is kept, and opens its feedback.
-
-Without a kernel a choice opens all the same, without a script.
-"""
+Without a kernel a choice opens all the same, without a script."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,11 +34,8 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Quiz(Lasting):
-    """A question with exactly one right choice.
-
-    `answer`, where there is one, finds the right choice's number (from 0) by measuring; None if this machine lacks a
-    meter. A test runs it.
-    """
+    """A question with exactly one right choice. `answer`, where there is one, finds the right choice's number (from 0)
+    by measuring; None if this machine lacks a meter. A test runs it."""
 
     key: str
     question: str
@@ -55,7 +50,6 @@ class Quiz(Lasting):
 
     @property
     def solved(self) -> bool:
-        """Is the right choice among them?"""
         return any(choice.right for letter, choice in self.lettered if letter in self.clicked)
 
     @property
@@ -69,8 +63,7 @@ class Quiz(Lasting):
 
     def __repr__(self) -> str:
         lines = [f"  ({letter}) {plain(choice.text)}" for letter, choice in self.lettered]
-        tell = f'quiz("{self.key}").feedback("a") answers (a).'
-        return "\n".join([plain(self.question), *lines, tell])
+        return "\n".join([plain(self.question), *lines, f'quiz("{self.key}").feedback("a") answers (a).'])
 
     def _repr_html_(self) -> str:
         choices = "".join(

@@ -42,15 +42,11 @@ _said: dict[str, int | None] = {}  # in which cell it was said last
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
     """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds, and a printed line
-    that says whose figures these are.
-
-    made   a Comparison, Recording, Film, Sharing or Load, or a function that makes one. It isn't called in a container
-           with less than LEAST_MEMORY, or where a library is missing
-    needs  libraries
+    that says whose figures these are. `made` may be a function that makes it, which isn't called in a container with
+    less than LEAST_MEMORY, or where a library that it `needs` is missing.
 
     Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if nothing was made. With
-    ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded run.
-    """
+    ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded run."""
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
     try:

@@ -1,8 +1,6 @@
-"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is executed here.
-
-It is what the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for
-the cells of a notebook and for those that a kernel has run. With it goes source, and nothing that the cells made.
-"""
+"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is executed here. It is what
+the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for the cells
+of a notebook and for those that a kernel has run. With it goes source, and nothing that the cells made."""
 
 import ast
 import builtins
@@ -45,21 +43,14 @@ class NotCarried(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A function as source.
-
-    steps    the statements that make it, compiled, in the order of their execution
-    texts    the text of their files, by the name that a traceback gives
-    modules  what they import anywhere, without the student's own modules
-    code     of the function itself; None if it isn't a `def`
-    again    the file of a later attempt under the same name, which isn't checked and doesn't count
-    """
+    """A function as source."""
 
     name: str
-    steps: tuple[CodeType, ...]
-    texts: Mapping[str, str] = field(repr=False)
-    modules: tuple[str, ...]
-    code: CodeType | None
-    again: str | None = None
+    steps: tuple[CodeType, ...]  # the statements that make it, compiled, in the order of their execution
+    texts: Mapping[str, str] = field(repr=False)  # the text of their files, by the name that a traceback gives
+    modules: tuple[str, ...]  # what they import anywhere, without the student's own modules
+    code: CodeType | None  # of the function itself; None if it isn't a `def`
+    again: str | None = None  # the file of a later attempt under the same name, which isn't checked and doesn't count
 
     @property
     def file(self) -> str:
@@ -89,15 +80,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement at the top level of a cell.
-
-    binds  the names that it defines or changes ("*": any). True: nothing is left of what they were. False: they may be
-           as before, or their objects are changed, as by `Table._fields_ = …` or `rows.append(1)`
-    """
+    """A statement at the top level of a cell."""
 
     node: ast.stmt
     step: CodeType
     text: str
+    # the names that it defines or changes ("*": any). True: nothing is left of what they were. False: they may be as
+    # before, or their objects are changed, as by `Table._fields_ = …` or `rows.append(1)`
     binds: Mapping[str, bool]
 
     @cached_property
@@ -113,11 +102,9 @@ class Statement:
 
 
 def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()) -> Source | None:
-    """The answer to an Exercise in a notebook with these cells, whose kernel has these names; None if it has none.
-
-    The last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
-    attempt. Raises NotCarried if it can't be judged away from the notebook.
-    """
+    """The answer to an Exercise in a notebook with these cells, whose kernel has these names; None if it has none: the
+    last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
+    attempt. Raises NotCarried if it can't be judged away from the notebook."""
     program, other = [*statements(cells)], None
     checked = [*_checked(program, exercise.key)]
     defined = [at for at in reversed(range(len(program))) if exercise.name in program[at].binds]
@@ -259,10 +246,8 @@ def source_of(
     program: Sequence[Statement], at: int, value: ast.expr, name: str, in_kernel: Collection[str] = ()
 ) -> Source | None:
     """What an expression in statement `at` gives, by its own name or, without one, as `name`; None if nothing makes it.
-
     With it goes what it needs, each as last written up to that statement, or else below. `in_kernel` are the names that
-    the notebook has, by whatever way. Raises NotCarried for what can't be had away from the notebook.
-    """
+    the notebook has, by whatever way. Raises NotCarried for what can't be had away from the notebook."""
     above, below, steps, visited = program[: at + 1], program[at + 1 :], {}, set()
     if isinstance(value, ast.Name):
         name = value.id
@@ -330,7 +315,6 @@ def _changed(node: ast.stmt) -> Iterator[str]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """This code and all code in it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

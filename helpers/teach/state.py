@@ -1,8 +1,6 @@
-"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose.
-
-Reading never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the
-folder can't be written, values are kept in this kernel.
-"""
+"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose. Reading
+never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the folder
+can't be written, values are kept in this kernel."""
 
 import json
 from contextlib import suppress
@@ -39,8 +37,7 @@ def keep(name: str, key: str, value: Any) -> bool:
 
 
 def _on_disk(name: str) -> dict[str, Any]:
-    """What the file holds. Renames a damaged file to the first free name of predictions.damaged,
-    predictions-2.damaged, …"""
+    """What the file holds. A damaged file gets the first free name of predictions.damaged, predictions-2.damaged, …"""
     path = folders.state() / f"{name}.json"
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:

@@ -15,8 +15,6 @@ from ..folders import ROOT
 
 @dataclass(frozen=True)
 class Said:
-    """Something to display."""
-
     text: str
     html: str
 

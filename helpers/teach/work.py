@@ -4,8 +4,7 @@ make lab                 python -m helpers.teach.work              before Jupyte
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
 Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps that lesson. So even
-a copy from a backup is merged with the text that it was made from.
-"""
+a copy from a backup is merged with the text that it was made from."""
 
 import argparse
 import errno
@@ -206,8 +205,7 @@ def _beginning(cell: Cell) -> str:
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns 1 if the student's folder can't be used."""
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
     parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
     options = parser.parse_args(arguments)
@@ -225,14 +223,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with alone(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
-        return 0
     except ValueError as error:
-        print(error, file=sys.stderr)
+        sys.exit(str(error))
     except OSError as error:
         why = f"Your copies of the lessons can't be written: {error.strerror}: {error.filename}"
-        print(f"{why}. Set ZERO_COPY_WORK to another folder for them.", file=sys.stderr)
-    return 1
+        sys.exit(f"{why}. Set ZERO_COPY_WORK to another folder for them.")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

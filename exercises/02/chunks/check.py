@@ -25,7 +25,8 @@ def judge(attempt: Attempt) -> Verdict:
     source, target = attempt.random_file(), attempt.folder / "target.bin"
     returned, most = attempt.folder / secrets.token_hex(8), 2 * attempt.size + 64 * MiB
     seen = attempt.run(run, source, target, returned, most, memory_limit=4 * attempt.size + 64 * MiB)
-    opened(target).close()  # raises NotYet if there is none, or a link
+    with opened(target):  # raises NotYet if there is none, or a link
+        pass
     if changed(target) > changed(returned):
         why = "`target` was still being written after the function returned. Wait until the copy is complete."
         raise NotYet("late", why)

@@ -21,10 +21,8 @@ def sweep(results: Mapping[int, Recording], caption: str = "") -> Interactive:
 
 
 def recorded_table(name: str, *columns: str) -> Table:
-    """A CSV file in `data/recorded/`. Its first line, after "#", says where and how it was recorded.
-
-    `columns` selects and orders the columns; default: all. ValueError for an unknown column.
-    """
+    """A CSV file in `data/recorded/`. Its first line, after "#", says where and how it was recorded. `columns` selects
+    and orders the columns; default: all. ValueError for an unknown column."""
     with open(RECORDED / name, encoding="utf-8", newline="") as file:
         caption = file.readline().removeprefix("#").strip()
         rows = list(csv.DictReader(file))

@@ -15,12 +15,9 @@ TIMEOUT_S = 60  # for an interpreter, which takes about 1
 
 
 def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
-    """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}.
-
-    This Python comes first, then every other CPython of VERSIONS that is on the PATH and runs, the first of each
-    version. Each case runs in a loop of its own; the figure is the minimum of `rounds`. calls_child.py names the cases.
-    ValueError: no rounds. RuntimeError: this Python could not run them.
-    """
+    """Seconds per iteration, loop included, by version and case: {"3.11": {"loop alone": 1.4e-8, …}, …}, the minimum of
+    `rounds`. This Python comes first, then every other CPython of VERSIONS that is on the PATH and runs, the first of
+    each version. ValueError: no rounds. RuntimeError: this Python could not run them."""
     costs = {THIS: _costs_of(sys.executable, THIS, rounds)}
     for version in VERSIONS:
         for folder in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
@@ -32,11 +29,8 @@ def call_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
 
 
 def mix_costs(*, rounds: int = 5) -> dict[str, dict[str, float]]:
-    """Seconds per method call, loop included, on objects of two types, by the second type's share and by their order:
-    {"0 %": {"shuffled": 4e-8, "sorted by type": 4e-8}, "10 %": …}.
-
-    In this Python; otherwise as `call_costs`, with the same errors.
-    """
+    """Seconds per method call, loop included, on objects of two types, by the second type's share and by their order,
+    in this Python: {"0 %": {"shuffled": 4e-8, "sorted by type": 4e-8}, "10 %": …}. Errors as in `call_costs`."""
     costs: dict[str, dict[str, float]] = {}
     for name, seconds in _costs_of(sys.executable, THIS, rounds, "mixes").items():
         share, order = name.split(", ")

@@ -1,22 +1,15 @@
 """What a call costs in the interpreter that runs this file, with `-I -S`. calls.py starts it; it prints a line of JSON.
-
 Each case is a loop compiled for that case alone: CPython 3.11 and later specialise a code object for the types that it
-has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only.
-"""
+has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only."""
 
 import json
 import random
 import sys
-import time
+import timeit
 from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
-LOOP = """
-def loop(things, rounds, plain, hinted, table, chosen, Runtime):
-    for _ in range(rounds):
-        for x in things:
-            {}
-"""
+LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime")  # what a loop uses, as its own names
 CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
@@ -79,16 +72,9 @@ def mixed(share: int, order: str):
 
 def timed(body: str, things: list, kinds: list):
     """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
-    names: dict = {}
-    exec(compile(LOOP.format(body), body, "exec"), names)
-    loop, table = names["loop"], dict.fromkeys(kinds, plain)
-
-    def seconds(passes: int) -> float:
-        began = time.perf_counter()
-        loop(things, passes, plain, hinted, table, chosen, Runtime)
-        return time.perf_counter() - began
-
-    return len(things), seconds
+    names = {"things": things, "table": dict.fromkeys(kinds, plain)}
+    setup = "; ".join(f"{name} = given[{name!r}]" for name in LOCAL)
+    return len(things), timeit.Timer(f"for x in things: {body}", setup, globals={"given": globals() | names}).timeit
 
 
 def costs(rounds: int, cases: dict) -> dict[str, float]:

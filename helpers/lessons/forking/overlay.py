@@ -17,15 +17,12 @@ LAYERS = "an overlay of layers in memory"
 
 
 def on_overlay(function: Callable, below: Path, *args: Any) -> Recording:
-    """`measure(function, folder, *args)`, where `folder` holds the three folders of an overlay, all in memory:
-
-    lower   holds a copy of the file `below`, as the image of a container does
-    upper   empty; takes what is written
-    merged  what a program sees: both, the upper over the lower
+    """`measure(function, folder, *args)`, where `folder` holds the three folders of an overlay, all in memory: lower,
+    with a copy of the file `below`, as the image of a container has it; upper, empty, which takes what is written; and
+    merged, what a program sees: both, the upper over the lower.
 
     Only the measured process sees the overlay, which goes when the process ends. It needs no root, but Linux 5.11.
-    NotMeasuredHere where it can't be made, FileNotFoundError if there's no such file.
-    """
+    NotMeasuredHere where it can't be made, FileNotFoundError if there's no such file."""
     below = Path(below).resolve(strict=True)
     with tempfile.TemporaryDirectory(prefix="overlay-") as folder:
         command = (*OWN_MOUNTS, MOUNT, folder, str(below))

@@ -23,13 +23,10 @@ def copy_budget(ways: Mapping[str, Chain], caption: str = "", made: Collection[s
     """One row per way: a box for each place the bytes come to, and an arrow with the bytes copied into it.
 
     `{"json.loads": {"page cache": n, "bytes": n, "str": n, "objects": 4 * n}, "mapping": {"page cache": n, "array":
-    0}}`: places in order. The first place has the bytes that lie there, every other place the bytes copied into it: 0
-    if they're lent (the place then shows the memory of the place before), None if not measured. "disk" is no memory,
-    "page cache" is file-backed memory, and a copy to any other place becomes anonymous memory. If the file was read
-    before, its chain begins at the page cache. `made`: the places whose bytes are made rather than copied.
-
-    ValueError for fewer than 2 places or more than 5, or for bytes below 0.
-    """
+    0}}`: places in order. The first place has the bytes that lie there, every other the bytes copied into it: 0 if
+    they're lent, None if not measured. "disk" is no memory, "page cache" is file-backed memory, and a copy to any other
+    place becomes anonymous memory. `made`: the places whose bytes are made rather than copied. ValueError for fewer
+    than 2 places or more than 5, or for bytes below 0."""
     if not ways:
         raise ValueError("nothing to show: pass at least one way with its places")
     for way, chain in ways.items():
@@ -87,10 +84,8 @@ def _total(chain: Chain, made: Collection[str]) -> str:
 
 @look()
 def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
-    """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched).
-
-    `rows` has a fraction from 0 to 1 for each name. ValueError if there are no rows, or if a number isn't 0 to 1.
-    """
+    """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched). `rows` has a fraction
+    from 0 to 1 for each name. ValueError if there are no rows, or if a number isn't 0 to 1."""
     if not rows or not all(0 <= fraction <= 1 for fraction in rows.values()):
         raise ValueError(f"pass at least one row, each with a fraction from 0 to 1, not {dict(rows)}")
     labels = {name: wrapped(name.replace(" %", "\N{NO-BREAK SPACE}%"), LABEL) for name in rows}

@@ -30,14 +30,11 @@ class Box(NamedTuple):
 
 @look()
 def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Picture:
-    """A row for the length and the header of a file, given as a path or as bytes; below it, a box for each tensor.
-
-    The boxes follow the file, from left to right, and aren't to scale. Each gives its bytes, counted from the start of
-    the file, first included and last not. A tensor whose offset isn't a multiple of its item size can't be an array
-    in place, so it's marked as copied. If there are more than nine tensors, the ninth box sums up the rest.
-
-    SafetensorsError for a file that breaks a rule of the format; OSError if it can't be read.
-    """
+    """A row for the length and the header of a file, given as a path or as bytes; below it, in the file's order and not
+    to scale, a box for each tensor: its bytes, counted from the start of the file, first included and last not. A
+    tensor whose offset isn't a multiple of its item size can't be an array in place, so it's marked as copied. A ninth
+    box sums up all that follow. SafetensorsError for a file that breaks a rule of the format; OSError if it can't be
+    read."""
     if isinstance(source, Buffer):
         head = memoryview(source).cast("B")
         size = len(head)

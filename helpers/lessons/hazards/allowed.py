@@ -25,6 +25,7 @@ DOCUMENTS = folders.DATA / "while_mapped.toml"
 RECORDED = folders.RECORDED / "10-windows.json"  # by `python -m helpers.lessons.hazards.record_windows`
 PAGES = 3
 OLD, NEW = b"o", b"n"
+CLOSED = "delete it, once the mapping is closed"
 
 
 def _write(path: str, mode: str, pages: int = PAGES) -> str:
@@ -47,31 +48,22 @@ OPERATIONS: Mapping[str, Callable[[str], Any]] = {
     "append to it": lambda path: _write(path, "ab", pages=1),
     "make it shorter": _cut,
     'open it with "wb"': lambda path: open(path, "wb").close(),
-    "delete it, once the mapping is closed": os.remove,
+    CLOSED: os.remove,
 }
-CLOSED = "delete it, once the mapping is closed"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An operation on a mapped file.
-
-    allowed  None where the documentation doesn't say
-    error    why it was refused: "PermissionError 13", with Windows' own number "PermissionError 13, WinError 32"
-    shows    what the view shows then: "old bytes", "new bytes", "zeros", or the signal that kills a reader; "" if there
-             is no view any more
-    source   if it was not measured: where it is documented
-    """
+    """An operation on a mapped file."""
 
     operation: str
-    allowed: bool | None
-    error: str = ""
-    shows: str = ""
-    source: str = ""
+    allowed: bool | None  # None where the documentation doesn't say
+    error: str = ""  # why it was refused: "PermissionError 13", on Windows "PermissionError 13, WinError 32"
+    shows: str = ""  # the view, then: "old bytes", "new bytes", "zeros", a signal that kills a reader; "" for no view
+    source: str = ""  # if it was not measured: where it is documented
 
     @property
     def answer(self) -> str:
-        """ "allowed", or "refused" with the error."""
         if self.allowed is None:
             return "not documented"
         return "allowed" if self.allowed else f"refused{': ' * bool(self.error)}{self.error}"
@@ -97,7 +89,6 @@ class Allowed:
     windows: "Allowed | None" = None
 
     def __getitem__(self, operation: str) -> Trial:
-        """KeyError if `operation` is none of the operations."""
         trials = {trial.operation: trial for trial in self}
         if operation not in trials:
             raise KeyError(f"no operation {operation!r}; there are: {', '.join(trials)}")
@@ -138,11 +129,9 @@ class Allowed:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        table = html_table("What you may do to a file while it is mapped", *self.table())
-        return table + (f"<ul>{notes}</ul>" if notes else "")
+        return html_table("What you may do to a file while it is mapped", *self.table()) + f"<ul>{notes}</ul>"
 
     def to_json(self) -> dict:
-        """Plain data, without `windows`, which is another machine's."""
         trials = [asdict(trial) for trial in self]
         return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "trials": trials}
 
@@ -153,14 +142,12 @@ class Allowed:
 
 
 def while_mapped() -> Allowed:
-    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view.
+    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view. Each
+    runs in a fresh process, so that SIGBUS is a result. The file object is closed, which is fine after mmap(2);
+    Python's mapping keeps a handle of its own.
 
-    Each runs in a fresh process, so that SIGBUS is a result. The files are made in `folders.generated()`, and removed.
-    The file object is closed, which is fine after mmap(2); Python's mapping keeps a handle of its own.
-
-    On other systems, Windows' answers stand beside: recorded, if somebody has run
-    `python -m helpers.lessons.hazards.record_windows` there, else from the documentation, labelled "not measured".
-    """
+    On other systems, Windows' answers stand beside: recorded, if somebody has run record_windows.py there, else from
+    the documentation, labelled "not measured"."""
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []
@@ -171,9 +158,8 @@ def while_mapped() -> Allowed:
             # Only looking at the view can end it by a signal.
             error, shows = run.value if run.ended == "returned" else ("", run.ended)
             trials.append(Trial(name, not error, error, shows))
-    windows = None
-    if not machine.system.startswith("Windows") and RECORDED.exists():
-        windows = Allowed.from_json(json.loads(RECORDED.read_text(encoding="utf-8")))
+    elsewhere = not machine.system.startswith("Windows") and RECORDED.exists()
+    windows = Allowed.from_json(json.loads(RECORDED.read_text(encoding="utf-8"))) if elsewhere else None
     return Allowed(tuple(trials), machine, windows)
 
 

@@ -47,23 +47,17 @@ COUNTING: dict[type, Callable[[], Any]] = {
 
 @dataclass(eq=False)
 class Box:
-    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive.
-
-    count  exports that are out; None if the object keeps no count
-    gone   why its bytes can no longer be read; "" if they can
-    memory, file  where an owner's bytes lie, as `where` says it, and the file below; "" if it owns none
-    to, viewers   the boxes on both sides; `attribute` and `tie` describe the arrow to `to`
-    """
+    """An object, as text. A box doesn't keep its object, so the picture keeps nothing alive."""
 
     kind: str
     role: str
     span: tuple[int, int] | None  # address and bytes; None where there is nothing to read
     names: list[str] = field(default_factory=list)
-    count: int | None = None
-    gone: str = ""
-    memory: str = ""
-    file: str = ""
-    attribute: str = ""
+    count: int | None = None  # exports that are out; None if the object keeps no count
+    gone: str = ""  # why its bytes can no longer be read; "" if they can
+    memory: str = ""  # where an owner's bytes lie, as `where` says it; "" if it owns none
+    file: str = ""  # the file below
+    attribute: str = ""  # this and `tie` describe the arrow to `to`
     tie: Tie = "kept"
     to: "Box | None" = None
     viewers: list["Box"] = field(default_factory=list)
@@ -83,15 +77,11 @@ class Box:
 @look()
 def owners(caption: str = "", /, **named: Any) -> Picture:
     """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
-
-    Takes arrays (memmaps too), memoryviews, mappings, SharedMemory, ctypes data and pointers, bytes, and anything else
-    with a buffer. An owner of several views appears once, with the number of its exports, whoever holds them. A dashed
-    arrow is a reference that the owner doesn't count: np.memmap, and `np.ndarray(buffer=…)` over a mapping or a
-    bytearray, take no export (their `.base` is the owner itself, not a memoryview), so nothing stops the owner from
-    closing or shrinking. A dotted arrow is only an address. The picture itself keeps nothing alive.
-
-    TypeError for an object without bytes, ValueError if nothing is named.
-    """
+    Takes whatever has a buffer, SharedMemory, ctypes data and pointers. An owner of several views appears once, with
+    the number of its exports, whoever holds them. A dashed arrow is a reference that the owner doesn't count:
+    np.memmap, and `np.ndarray(buffer=…)` over a mapping or a bytearray, take no export (their `.base` is the owner
+    itself, not a memoryview), so nothing stops the owner from closing or shrinking. A dotted arrow is only an address.
+    The picture itself keeps nothing alive. TypeError for an object without bytes, ValueError if nothing is named."""
     if not named:
         raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
     boxes = _boxes_of(named)
@@ -162,9 +152,7 @@ def _box(obj: Any, link: Link | None) -> Box:
     box = Box(kind, role, span, count=exports(obj))
     if span:
         lies = of_buffer(obj)
-        box.memory = lies.memory
-        if lies.path is not None:
-            box.file = f"{lies.memory} {lies.file}"
+        box.memory, box.file = lies.memory, "" if lies.path is None else f"{lies.memory} {lies.file}"
     return box
 
 
@@ -273,12 +261,10 @@ def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
-    room = wide - 2 * PAD - (BAND if box.memory else 0)
-    return [
-        (line, how)
-        for words, how in written
-        for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
-    ]
+    room, lines = wide - 2 * PAD - (BAND if box.memory else 0), []
+    for words, how in written:
+        lines += [(line, how) for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)]
+    return lines
 
 
 def _exports(count: int | None) -> str:
@@ -311,15 +297,12 @@ def _more(box: Box) -> str:
 
 
 def exports(owner: Any) -> int | None:
-    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close.
-
-    A memoryview and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
-    np.ndarray(buffer=owner), and so np.memmap, refers to its owner without an export: it isn't counted.
+    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close. A memoryview
+    and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
 
     The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
-    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known:
-    for other objects (bytes never moves, so it keeps no count), and on other implementations of Python.
-    """
+    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known: for
+    other objects (bytes never moves, so it keeps no count), and on other implementations of Python."""
     kind = next((kind for kind in COUNTING if isinstance(owner, kind)), None)
     offset = _offset(kind) if kind else None
     return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
@@ -327,10 +310,8 @@ def exports(owner: Any) -> int | None:
 
 @cache
 def _offset(kind: type) -> int | None:
-    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go.
-
-    None if no word does, or several do: then a guess could read anything.
-    """
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go. None if
+    no word does, or several do: then a guess could read anything."""
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
     # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.

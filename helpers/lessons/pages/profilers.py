@@ -13,11 +13,9 @@ from ...units import MiB, in_words
 
 def mprof_samples(path: str | os.PathLike[str]) -> list[tuple[float, int]]:
     """The samples that `mprof run` took during the first function marked with @profile: seconds since the call began,
-    and bytes of resident memory beyond those at the beginning. As mprof plots them, but for the zero point.
-
-    ValueError if the file has no sample, or no such function. The form is that of memory_profiler 0.61: lines
-    `MEM MiB time` for each sample and `FUNC name MiB time MiB time` for each call. A line that was cut off is left out.
-    """
+    and bytes of resident memory beyond those at the beginning. ValueError if the file has none. The form is that of
+    memory_profiler 0.61: lines `MEM MiB time` for each sample and `FUNC name MiB time MiB time` for each call. A line
+    that was cut off is left out."""
     text = Path(path).read_text(encoding="utf-8")
     lines = [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]
     calls = [[float(number) for number in line[2:6]] for line in lines if line[:1] == ["FUNC"] and len(line) > 5]
@@ -33,10 +31,7 @@ def mprof_samples(path: str | os.PathLike[str]) -> list[tuple[float, int]]:
 
 
 def line_increments(report: str) -> dict[str, int]:
-    """The column Increment of memory_profiler's table: source line -> bytes, for the lines that ran.
-
-    ValueError if there's no such table.
-    """
+    """The column Increment of memory_profiler's table: source line -> bytes. ValueError if there's no such table."""
     rows = re.findall(r"^ *\d+ +[-\d.]+ MiB +([-\d.]+) MiB +\d+ +(.*)$", report, re.MULTILINE)
     if not rows:
         raise ValueError(f"this is no table of memory_profiler: {report[:60]!r}")
@@ -56,8 +51,7 @@ def curves_and_samples(run: Recording, samples: Sequence[tuple[float, int]], who
             "o", color=INK, markerfacecolor="white", markersize=3.2, markeredgewidth=0.8, clip_on=False, label=who,
         )  # fmt: skip
         ax.set_xlim(0, max(ax.get_xlim()[1], factor * max(seconds)))
-        kinds = fig.legends.pop()
-        legend(fig, *kinds.legend_handles, dots)
+        legend(fig, *fig.legends.pop().legend_handles, dots)
     most, summed = in_words(max(grown), "bytes"), in_words(run.peak.resident, "bytes")
     alt = f"{drawn.alt} Dots, {who}: {len(samples)} samples, {most} at their peak; all kinds add up to {summed}."
     return picture(fig, alt, drawn.caption)

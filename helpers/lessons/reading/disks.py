@@ -26,18 +26,15 @@ mount -o loop "$1" "$0" && echo "$2" > /sys/dev/block/$(mountpoint -d "$0")/queu
 
 
 def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
-    """Random reads of 4 KiB from a file by several jobs: name -> fio's options, as on its command line.
-
-    Each job asks for TIMES the file's size, most blocks more than once. When it starts, the file is in the page cache.
-    `io.device_read_bytes` of a run is what fio took from the device (proc_pid_io(5) counts children once they have
-    ended), and `value` is what fio says: its "version", the "bytes" that it asked for, and its reads "per second".
-    OSError if there's no such file. NotMeasuredHere without fio, and if a job fails: O_DIRECT may not be known there.
-    """
+    """Random reads of 4 KiB from a file by several jobs: name -> fio's options. Each asks for TIMES the file's size,
+    most blocks more than once, and begins with the file in the page cache. `io.device_read_bytes` of a run is what fio
+    took from the device (proc_pid_io(5) counts children once they have ended), and `value` is what fio says: its
+    "version", the "bytes" that it asked for, and its reads "per second". OSError if there's no such file.
+    NotMeasuredHere without fio, and if a job fails: O_DIRECT may not be known there."""
     if not shutil.which("fio"):
         raise NotMeasuredHere("fio is not installed")
 
     def warm(path: Path) -> None:
-        """Brings the file into the page cache, and fio itself."""
         path.read_bytes()
         subprocess.run(["fio", "--version"], check=True, stdout=subprocess.DEVNULL)
 
@@ -50,8 +47,8 @@ def fio(jobs: Mapping[str, str], path: str | os.PathLike[str]) -> Comparison:
 
 
 def _job(options: str, path: Path) -> dict[str, str | int]:
-    command = ["fio", *OPTIONS.split(), f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}"]
-    done = subprocess.run([*command, *options.split()], cwd=path.parent, capture_output=True, text=True)
+    what = [f"--io_size={TIMES * path.stat().st_size}", f"--filename={path}", *options.split()]
+    done = subprocess.run(["fio", *OPTIONS.split(), *what], cwd=path.parent, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[0])
     report = json.loads(done.stdout[done.stdout.index("{") :])  # a note may come first
@@ -60,12 +57,10 @@ def _job(options: str, path: Path) -> dict[str, str | int]:
 
 
 def by_read_ahead(function: Callable, path: str | os.PathLike[str], sizes: Sequence[int | str]) -> Comparison:
-    """`measure(function, copy)` for each read-ahead, in bytes or as "128 KiB". `copy` is a Path: the file, cold.
-
-    It's on a disk of its own, an ext4 file system in a file, losetup(8), that only the measured process sees, and that
-    goes when it ends. Only root can mount it and set its read-ahead. ValueError for a part of a KiB, OSError if there's
-    no room. NotMeasuredHere for other users, and where there are no such disks: not Linux, or a container forbids them.
-    """
+    """`measure(function, copy)` for each read-ahead, in bytes or as "128 KiB". `copy` is the file, cold, on an ext4
+    file system in a file, losetup(8), that only the measured process sees, and that goes when it ends. Only root can
+    mount it and set its read-ahead. ValueError for a part of a KiB, OSError if there's no room. NotMeasuredHere for
+    other users, and where there are no such disks: not Linux, or a container forbids them."""
     windows = {in_words(in_bytes(size), "bytes"): in_bytes(size) for size in sizes}
     if odd := [size for size in windows.values() if size % KiB]:
         raise ValueError(f"a read-ahead of {odd[0]} bytes; the kernel takes whole KiB")

@@ -19,13 +19,10 @@ TITLE, EACH, AXIS, GAP = 30, 38, 30, 32  # the page's pixels: above a panel, a b
 
 @look()
 def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "") -> Picture:
-    """Time as one bar per method, in two rows and two columns of panels. Each panel marks its fastest method.
-
-    Compare methods within a panel: each panel has its own scale, from 0, and says so. The keys are pairs of row and
-    column, such as ("sequential", "cold"), rows first. Small print below a bar says how much came from the device, how
-    many faults (minor and major), and how many read calls. ValueError unless there are two rows and two columns, with
-    something to show in each.
-    """
+    """Time as one bar per method, in two rows and two columns of panels, each with its own scale, from 0, and its
+    fastest method marked. The keys are pairs of row and column, such as ("sequential", "cold"), rows first. Small print
+    below a bar says how much came from the device, how many faults (minor and major), and how many read calls.
+    ValueError unless there are two rows and two columns, with something to show in each."""
     rows, columns = (list(dict.fromkeys(pair[i] for pair in comparisons)) for i in (0, 1))
     pairs = [(row, column) for row in rows for column in columns]
     missing = [pair for pair in pairs if not comparisons.get(pair)]

@@ -61,16 +61,15 @@ def load_chart(load: Load, caption: str = "") -> Picture:
     else:
         below.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=below.transAxes, color=QUIET)
         memory = f"Memory: {NOT_MEASURED}."
+    keys = [key(FILE), key(ANONYMOUS)]
     for at, what in load.marks:
         above.axvline(at, **DONE)
         above.annotate(what, (at, top), xytext=(2, -2), textcoords="offset points", va="top", fontsize=7.5, color=QUIET)
         below.axvline(at, **DONE)
     if load.marks:
         alt += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
-    keys = [key(FILE), key(ANONYMOUS)]
-    keys += [Line2D([], [], label="done to the server", **DONE)] * bool(load.marks)
-    keys += [Line2D([], [], label="failed", **FAILED)] * bool(load.failed)
-    legend(fig, *keys)
+        keys.append(Line2D([], [], label="done to the server", **DONE))
+    legend(fig, *keys, *[Line2D([], [], label="failed", **FAILED)] * bool(load.failed))
     return picture(fig, f"{alt} {memory}", f"{caption} Measured on {load.machine}.")
 
 
@@ -89,13 +88,8 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
 
 @contextmanager
 def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
-    """Watches the processes from outside while the block runs. After it, `anonymous` is in bytes, of all the processes
-    together; None where the system doesn't tell.
-
-    with growth(pids) as grown:
-        upload(path, address)
-    print(grown.anonymous)
-    """
+    """Watches the processes from outside while the block runs. After it, what it yields has `anonymous`: bytes, of all
+    the processes together; None where the system doesn't tell."""
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
     result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()

@@ -15,12 +15,9 @@ CLEAR = 0.02  # ignore differences below 2 % of the times: the clock's noise mak
 def crossover(
     points: Mapping[int, Methods], predicted: Mapping[int, float] | None = None, caption: str = ""
 ) -> Interactive:
-    """Seconds over the probability of a write, with a slider over the sizes; on paper, the largest size.
-
-    `points`: bytes -> method -> probability -> seconds. `predicted`: for each size, the probability where the reader
-    expects the lines to cross. ValueError unless each size has two methods, measured at the same two or more
-    probabilities.
-    """
+    """Seconds over the probability of a write, with a slider over the sizes; on paper, the largest size. `points`:
+    bytes -> method -> probability -> seconds. `predicted`: for each size, the probability where the reader expects the
+    lines to cross. ValueError unless each size has two methods, measured at the same two or more probabilities."""
     words = {size: in_words(size, "bytes") for size in sorted(points)}
     return slider("Size", words, max(words), lambda size: _figure(points, size, predicted or {}, caption))
 
@@ -41,8 +38,8 @@ def _figure(points: Mapping[int, Methods], size: int, predicted: Mapping[int, fl
             amount(chance, "share"), crossing, xytext=(6, -8), textcoords="offset points", va="top", fontweight="bold",
             bbox={"facecolor": "white", "linewidth": 0, "pad": 1, "alpha": 0.9}, zorder=4,
         )  # fmt: skip
-    others = [sentence for each, sentence in sentences.items() if each != size]
-    return picture(shown.figure, " ".join([sentences[size], shown.alt, *others]), f"{caption} {sentences[size]}")
+    told = sentences.pop(size)
+    return picture(shown.figure, " ".join([told, shown.alt, *sentences.values()]), f"{caption} {told}")
 
 
 def in_sentence(methods: Methods) -> str:
@@ -65,9 +62,7 @@ def _ranked(methods: Methods) -> list[str]:
 
 def _crossing(methods: Methods) -> tuple[float, float] | None:
     """Where the second method last became faster: the probability, and the seconds there. None if it doesn't stay so.
-
-    The lines are straight between the measured points.
-    """
+    The lines are straight between the measured points."""
     first, second = (methods[name] for name in _ranked(methods))
     chances = sorted(first)
     if second[chances[-1]] >= (1 - CLEAR) * first[chances[-1]]:

@@ -1,1 +1,0 @@
-"""Lesson 09: how many experts are needed."""
