@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import tomllib
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,107 +23,8 @@ from helpers.measure.maps import regions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
 
-LESSON = """
-import contextvars, functools, mmap, sys, threading
-import numpy as np
-def load():
-    return np.memmap(path, mode="r")
-def failing():
-    head = load()
-    raise RuntimeError("with head in its frame")
-def rows():
-    block = load()
-    yield block[0]
-    yield block[1]
-class Model: pass
-class Slim: __slots__ = ("weight",)
-class Guarded(dict):  # as proxies and lazy objects are: whoever looks the usual way runs its code
-    def refused(self, *_): raise RuntimeError("not now")
-    __getattribute__ = __class__ = __eq__ = __repr__ = __iter__ = __bool__ = items = get = refused
-    __hash__ = object.__hash__
-class Kind(type):
-    __eq__ = Guarded.refused  # and no __hash__
-class Odd(metaclass=Kind): pass
-class Liar(np.ndarray):
-    base = property(lambda self: self)
-    nbytes = __array_interface__ = property(lambda self: 1 / 0)
-"""
-# What the lesson does; how it lets go; what's found in between: (name, where).
-KINDS = {
-    "global": ("row = load()[5:]", "del row", ("lesson.row", "global")),
-    "item": ("cache = {'a': [load()]}", "del cache", ("lesson.cache['a'][0]", "global")),
-    "attribute": ("model = Model(); model.weight = load()", "del model", ("lesson.model.weight", "global")),
-    "slot": ("slim = Slim(); slim.weight = memoryview(load())", "del slim", ("lesson.slim.weight", "global")),
-    "class attribute": ("Model.weight = load()", "del Model.weight", ("lesson.Model.weight", "global")),
-    "default": ("def f(x, y=load()): pass", "del f", ("lesson.f.__defaults__[0]", "global")),
-    "closure": (
-        "def outer():\n    kept = load()\n    return lambda: kept\nf = outer()",
-        "del f",
-        ("kept", "closure variable of outer.<locals>.<lambda>(), which is `lesson.f`"),
-    ),
-    "generator": (
-        "it = rows(); next(it)",
-        "it.close()",
-        ("block", "local of rows(), in the suspended generator `lesson.it`"),
-    ),
-    "exception": (
-        "try:\n    failing()\nexcept RuntimeError as error:\n    kept = error",
-        "kept.__traceback__ = None",
-        ("head", "local of failing(), in the traceback of `lesson.kept`"),
-    ),
-    "exception's argument": (
-        "kept = KeyError(); kept.__context__ = ValueError(load())",
-        "del kept",
-        ("lesson.kept.__context__.args[0]", "global"),
-    ),
-    "lru_cache": (
-        "@functools.lru_cache(maxsize=4)\ndef cached(n, kind): return load()\ncached(3, kind='a')",
-        "cached.cache_clear()",
-        ("lesson.cached…", "in a cache, until lesson.cached.cache_clear(); global"),
-    ),
-    "cache": (
-        "cached = functools.cache(lambda name: [load()]); cached('a')",
-        "cached.cache_clear()",
-        ("lesson.cached…['a'][0]", "in a cache, until lesson.cached.cache_clear(); global"),
-    ),
-    "cached method": (  # it keeps its `self`
-        "class Slow:\n    @functools.lru_cache\n    def size(self): return 5\n"
-        "slow = Slow(); slow.weight = load(); slow.size(); del slow",
-        "Slow.size.cache_clear()",
-        ("lesson.Slow.size…[0].weight", "in a cache, until lesson.Slow.size.cache_clear(); global"),
-    ),
-    "cached_property": (
-        "class Lazy:\n    weight = functools.cached_property(lambda self: load())\nlazy = Lazy(); lazy.weight",
-        "del lazy.weight",
-        ("lesson.lazy.weight", "global"),
-    ),
-    "partial": ("f = functools.partial(print, load())", "del f", ("lesson.f.args[0]", "global")),
-    "frame": (
-        "def f():\n    head = load()\n    return sys._getframe()\nframe = f()",
-        "del frame",
-        ("head", "local of f(), in the frame `lesson.frame`"),
-    ),
-    "array of objects": (
-        "table = np.array([[None, load()]], object)[:, 1:]",
-        "del table",
-        ("lesson.table…", "inside this ndarray; global"),
-    ),
-    "context variable": (
-        "var = contextvars.ContextVar('var'); var.set([load()])",
-        "var.set(None)",
-        ("var[0]", "value of a context variable"),
-    ),
-    "thread's own": ("own = threading.local(); own.weight = load()", "del own", ("lesson.own.weight", "global")),
-    "loop of a generator": (
-        "def f():\n    for one in iter((load(),)):\n        one = None\n        yield\nit = f(); next(it)",
-        "it.close()",
-        ("lesson.it…[0]", "inside this generator; global"),
-    ),
-    "class with code of its own": ("guard = Guarded(a=load())", "del guard", ("lesson.guard['a']", "global")),
-    "key with code of its own": ("cache = {(Guarded(),): load()}", "del cache", ("lesson.cache[a tuple]", "global")),
-    "class that cannot be hashed": ("odd = Odd(); odd.weight = load()", "del odd", ("lesson.odd.weight", "global")),
-    "array that lies": ("liar = load().view(Liar)", "del liar", ("lesson.liar", "global")),
-}
+# Lessons, and who then holds a file or an object.
+CASES = tomllib.loads(Path(__file__).with_name("sample_holders.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -162,7 +64,7 @@ def lesson(path: Path, quick: None, monkeypatch: pytest.MonkeyPatch) -> dict:
     module = ModuleType("lesson")
     monkeypatch.setitem(sys.modules, "lesson", module)
     module.path = path
-    exec(LESSON, vars(module))
+    exec(CASES["lesson"], vars(module))
     return vars(module)
 
 
@@ -171,14 +73,14 @@ def named(holding: Holding) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", CASES["mapped"])
 def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(kind: str, lesson: dict, path: Path) -> None:
-    hold, let_go, found = KINDS[kind]
-    exec(hold, lesson)
+    case = CASES["mapped"][kind]
+    exec(case["hold"], lesson)
     first, again = who_holds(path), who_holds(path)
-    assert named(first) == named(again) == [found]
+    assert named(first) == named(again) == [(case["name"], case["where"])]
     assert first.mapped >= 2**16
-    exec(let_go, lesson)
+    exec(case["let_go"], lesson)
     after = who_holds(path)
     assert (after.chains, after.mapped) == ((), 0)
     assert not any(region.path == str(path) for region in regions())
@@ -317,32 +219,16 @@ def test_without_proc_it_knows_those_that_keep_the_name(
 
 
 # --- a file that is open -------------------------------------------------------------------------------------
-OPEN = {
-    "binary": ("f = open(path, 'rb')", "BufferedReader, descriptor {}", "lesson.f"),
-    "text": ("f = open(path, 'a')", "TextIOWrapper, descriptor {}", "lesson.f"),
-    "both": ("f = [open(path, 'r+b')]", "BufferedRandom, descriptor {}", "lesson.f[0]"),
-    "raw": ("f = open(path, 'rb', 0)", "FileIO, descriptor {}", "lesson.f"),
-    "temporary": (
-        "import tempfile; f = tempfile._TemporaryFileWrapper(open(path, 'rb'), path, delete=False)",
-        "BufferedReader, descriptor {}",
-        "lesson.f.file",
-    ),
-    "zip": (
-        "import zipfile; zipfile.ZipFile(path, 'w').close(); f = zipfile.ZipFile(path)",
-        "BufferedReader, descriptor {}",
-        "lesson.f.fp",
-    ),
-}
 
 
 @pytest.mark.filterwarnings("ignore:unclosed", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("kind", list(OPEN))
+@pytest.mark.parametrize("kind", CASES["open"])
 def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path) -> None:
-    hold, what, name = OPEN[kind]
-    exec(hold, lesson)
+    case = CASES["open"][kind]
+    exec(case["hold"], lesson)
     held = who_holds(path)
     (number,) = maps.descriptors_of(path)
-    assert held.chains == ((what.format(number), name, "global"),)
+    assert held.chains == ((case["what"].format(number), case["name"], "global"),)
     assert "is open in this process, and not mapped" in held.summary and held.notes[0] == holders.STAYS
     path.unlink()
     assert "deleted" in who_holds(path).summary
@@ -414,19 +300,11 @@ def test_other_processes_that_have_it_open(path: Path) -> None:
 
 
 # --- an object -----------------------------------------------------------------------------------------------
-VIEWED = {
-    "ndarray": "whole = np.zeros(5000)",
-    "bytes": "whole = bytes(5000)",
-    "bytearray": "whole = bytearray(5000)",
-    "mmap": "whole = mmap.mmap(-1, 5000)",
-    "array": "import array; whole = array.array('d', bytes(8000))",
-    "record": "whole = np.zeros(500, 'i4,f8')",
-}
 
 
-@pytest.mark.parametrize("kind", list(VIEWED))
+@pytest.mark.parametrize("kind", CASES["viewed"])
 def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None:
-    exec(f"{VIEWED[kind]}\nrow = np.asarray(memoryview(whole))[80:90:2]\nkept = [memoryview(row)]", lesson)
+    exec(f"{CASES['viewed'][kind]}\nrow = np.asarray(memoryview(whole))[80:90:2]\nkept = [memoryview(row)]", lesson)
     lesson["other"] = np.zeros(5000)
     for asked in ("whole", "row"):
         found = {chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains}
