@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,24 +124,10 @@ def test_what_a_warm_call_raises_the_measured_call_raises():
 
 
 # --- marks -----------------------------------------------------------------------------------------------------
-MARKS = """
-import sys, threading, time
-from helpers.measure import mark
-def marks():
-    mark("begun")
-    data = bytearray(b"x") * 16_777_216
-    time.sleep(0.05)
-    other = threading.Thread(target=mark, args=("in a thread",))
-    other.start()
-    other.join()
-    return len(data), "numpy" in sys.modules
-"""
-
-
 @pytest.mark.measured
 def test_marks_have_their_time_and_the_memory_then():
     notebook = {"__name__": "__main__"}
-    exec(MARKS, notebook)
+    exec(Path(__file__).with_name("sample_marks.txt").read_text(encoding="utf-8"), notebook)
     run = measure(notebook["marks"])
     assert run.value == (16 * MiB, False), "nothing else of the package was imported for it"
     begun, later = run.marks
@@ -260,27 +247,9 @@ def test_the_stack_of_what_raises_and_of_what_has_threads():
 
 
 # --- a script --------------------------------------------------------------------------------------------------
-SCRIPT = """
-import sys
-from helpers.measure import mark
-import numpy
-import beside
-
-def main():
-    data = bytearray(b"x") * (int(sys.argv[1]) << 20)
-    mark("taken")
-    return data
-
-if __name__ == "__main__":
-    data = main()
-    print("argument", sys.argv[1], "psutil" in sys.modules)
-    sys.exit(beside.status)
-"""
-
-
 def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
     (tmp_path / "beside.py").write_text("status = 3")
-    (tmp_path / "script.py").write_text(SCRIPT)
+    shutil.copy(Path(__file__).with_name("sample_script.txt"), tmp_path / "script.py")
     command = [sys.executable, "-m", "helpers.measure", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
