@@ -69,54 +69,10 @@ def test_a_trick_is_not_right_and_leaves_nothing(path: Path, monkeypatch: pytest
     assert len(repr(verdict)) < 1500 and not started_under(str(path)) and here() == before
 
 
-EVERYWHERE = """
-import os
-
-WRITES = "import os\\nwith open(LOG, 'a') as log: log.write(str(os.getpid()) + ' ')"
-
-def note(*_, **__):
-    exec(WRITES)
-    return ""
-
-class Meta(type):
-    def __new__(kind, *parts):
-        note()
-        return super().__new__(kind, *parts)
-
-class Answer(metaclass=Meta):
-    __repr__ = __str__ = __getattr__ = __del__ = note
-
-    def __reduce__(self):
-        note()
-        return exec, (WRITES,)
-
-def decorated(function):
-    note()
-    return function
-
-note.of_the_function = note()
-
-@decorated
-def explain(report, kept=[note()]):
-    import cloudpickle, pickle
-    note()
-    forged = pickle.dumps(Answer())
-    for each in (pickle, cloudpickle):
-        each.dumps = lambda *_, **__: forged
-    for descriptor in range(3, 32):
-        try:
-            os.write(descriptor, b"done\\n" + len(forged).to_bytes(8, "little") + forged)
-        except OSError:
-            pass
-    return Answer()
-
-note()
-"""
-
-
 def test_nothing_of_the_student_s_is_executed_or_unpickled_by_the_caller(tmp_path: Path):
     log = tmp_path / "log"
-    verdict = checked(exercise("02.report"), EVERYWHERE.replace("LOG", repr(str(log))), "<cell>")
+    text = (FOLDER / "everywhere.txt").read_text(encoding="utf-8").replace("LOG", repr(str(log)))
+    verdict = checked(exercise("02.report"), text, "<cell>")
     assert verdict.outcome == "not yet"
     pids = set(map(int, log.read_text().split()))
     assert pids and os.getpid() not in pids
