@@ -34,21 +34,8 @@ from helpers.teach.exercise_files import keys
 
 pytestmark = pytest.mark.slow
 
-CLASS = """
-title = "Systems <for> data scientists"
-[points]
-"02.chunks" = 20
-[due]
-"02" = 2026-11-25
-"""
-OVERRIDES = """
-# the disk was full
-[[override]]
-student = "910000021"
-exercise = "02.chunks"
-points = 8
-comment = "Right idea: **come** and see me, <b>soon</b>."
-"""
+CLASS = Path(__file__).with_name("sample_class.toml").read_text(encoding="utf-8")
+OVERRIDES = Path(__file__).with_name("sample_overrides.toml").read_text(encoding="utf-8")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝")
 STUDENTS = 36
 
