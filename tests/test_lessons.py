@@ -8,6 +8,7 @@ import nbformat
 import psutil
 import pytest
 from nbformat import NotebookNode
+from tables import cases
 
 from helpers.folders import RECORDED
 from helpers.measure import Comparison, Recording
@@ -18,27 +19,7 @@ from helpers.units import GiB, in_words
 # On two cores, at the lesson's default size: how long a class can wait, and what a small laptop has.
 SECONDS, BYTES = 60, {"02": 2 * GiB}  # and 1 GiB for every other lesson
 
-ELSEWHERE = """
-
-import os
-import shutil
-from helpers.measure import cache, maps, sampler
-from helpers.serve import client
-
-
-def told(address, metrics=client.metrics):
-    found = metrics(address)
-    return found | {"together": found["together"] | dict.fromkeys(("anonymous", "mapped pss", "pss"))}
-
-
-client.metrics = told
-cache.TIMEOUT_S = 0  # seconds: pages that nobody can ask the kernel to drop are not waited for
-maps.why_not = lambda: "this is a test of a machine without /proc"
-sampler.choose = lambda: sampler.Portable
-for name in ("copy_file_range", "posix_fadvise", "posix_spawnp", "sendfile"):
-    delattr(os, name)
-shutil._USE_CP_SENDFILE = False
-"""
+ELSEWHERE = cases("lessons")["elsewhere"]
 
 SHOW_ERRORS = ("07-answers", "07-crashes", "10-cut", "10-probes", "10-writes-numpy")
 CALL = re.compile(r'recorded\(\s*"([^"]+)"')

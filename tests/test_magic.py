@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import threading
+from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.utils.capture import capture_output
+from tables import cases, each
 
 from helpers.measure import Recording, sampler
 from helpers.show.magic import LOCAL_NAME, Raised
@@ -92,43 +94,13 @@ def test_what_it_prints_is_shown_and_so_is_why_a_value_cannot_come_back(run):
     assert "The result, a generator, was not sent back: it cannot leave" in shown.printed
 
 
-CACHED = """import functools
-@functools.cache
-def fibonacci(n):
-    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
-fibonacci(30)
-@functools.singledispatch
-def size_of(data):
-    return 0
-@size_of.register
-def _(data: list):
-    return sum(map(size_of, data))
-@size_of.register(bytes)
-def _(data):
-    return len(data)
-class Doubled:
-    def __init__(self, n): self.n = n
-    @functools.cached_property
-    def twice(self): return 2 * self.n
-doubled = Doubled(21)
-class Book:
-    size = size_of"""
+CACHED = cases("magic")["cached"]
 
 
-@pytest.mark.parametrize(
-    ("code", "value"),
-    [
-        ("fibonacci(40)", 102_334_155),
-        ("fibonacci.cache_parameters()['maxsize'] is None", True),
-        ("size_of([b'four', [b'two', None]])", 7),
-        ("size_of(b'') == 0 and 'helpers.units' in __import__('sys').modules", False),
-        ("doubled.twice + Doubled(1).twice", 44),
-        ("Book.size(b'four')", 4),
-    ],
-)
-def test_what_functools_has_wrapped_is_carried(run, code: str, value: object):
+@each("magic", "wrapped")
+def test_what_functools_has_wrapped_is_carried(run, code: str, value: str):
     shown = run(CACHED, f"%measure {code}")
-    assert shown.value == value
+    assert shown.value == literal_eval(value)
     assert ("has a cache, which was empty there" in shown.printed) == ("fibonacci" in code)
 
 
@@ -204,41 +176,14 @@ def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
     assert dead.error is None and not dead.html and "It didn't return: ended by SIGABRT." in dead.printed
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("%measure", "nothing to measure: write %measure f(x)"),
-        ("%measure -z taken(1)", "unrecognized arguments: -z"),
-        ("%measure -r 0 taken(1)", "-r is how many runs, 1 or more, not 0"),
-        ("%measure --modules numpy,nonsense 1", "there is no module 'nonsense'"),
-        ("%measure -f taken 1", "a function is named as module:function, not 'taken'"),
-        ("%measure -t 0 taken(1)", "timeout is in seconds, more than 0"),
-        ("%%measure setup = 3\nsetup", "takes options only, not 'setup = 3'"),
-        ("%%measure\n!ls", "a line with `%` or `!` works in the notebook only"),
-        ("%%measure\ndisplay(size)", "`display` works in the notebook only; use print"),
-    ],
-)
+@each("magic", "refused")
 def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words: str):
     error = run(text).error
     assert isinstance(error, UsageError) and words in str(error)
 
 
 # --- what is carried ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("made", "code", "words"),
-    [
-        ("book = open('file.bin', 'rb')", "book.read()", "`book`, a BufferedReader that the line uses"),
-        ("class Named:\n    def __reduce__(self): return 'named'\nnamed = Named()", "str(named)",
-         "`named`, a Named that the line uses, can't be carried to a fresh process: its pickle only names `named`"),
-        ("lock = threading.Lock()", "lock.locked()", "`lock`, a lock that the line uses"),
-        ("v = np.memmap('file.bin', np.uint8, 'r')", "v.sum()", "`v`, a memmap that the line uses, can't be carried to "
-         "a fresh process: it shows a mapped file or shared memory, and what arrived there would be a copy"),
-        ("v = memoryview(mmap.mmap(os.open('file.bin', os.O_RDONLY), 0, access=mmap.ACCESS_READ))", "len(v)",
-         "`v`, a memoryview that the line uses, can't be carried to a fresh process: it shows a mapped file"),
-        ("book = open('file.bin', 'rb')\ndef f(n): return g(n)\ndef g(n): return f(n - 1) if n else book.read()",
-         "f(3)", "`book`, a BufferedReader that `g` uses"),
-    ],
-)  # fmt: skip
+@each("magic", "not_carried")
 def test_what_cannot_be_carried_is_named_with_who_uses_it(run, tmp_path: Path, made: str, code: str, words: str):
     (tmp_path / "file.bin").write_bytes(b"x" * 100)
     error = run(made, f"%measure {code}").error
@@ -283,13 +228,7 @@ def test_an_error_in_a_library_keeps_the_library_s_lines(run):
     assert re.search(r'Cell In\[5\], line 1\n .*\n  File ".*json/__init__.py", line \d+, in loads\n', trace)
 
 
-@pytest.mark.parametrize(
-    ("cell", "words"),
-    [
-        ("n = = 3", ["  Cell In[5], line 2", "    n = = 3", "        ^", "SyntaxError: invalid syntax"]),
-        ("return 3", ["  Cell In[5], line 2", "SyntaxError: 'return' outside function"]),
-    ],
-)
+@each("magic", "no_cell")
 def test_a_cell_that_is_no_cell_is_a_syntax_error(run, cell: str, words: list[str]):
     assert run(f"%%measure\n{cell}").printed.splitlines() == words
 

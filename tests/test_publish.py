@@ -38,22 +38,7 @@ COMMON = (
     "rust.html",
     "search.html",
 )
-CLAIMS = """
-[slurp]
-said = "A copy needs the file's size in memory."
-verdict = "misleading"
-better = "`read` does; a loop needs one chunk."
-show = "Peaks of read and of chunks."
-source = "[read(2)](https://man7.org/linux/man-pages/man2/read.2.html)"
-lessons = ["02"]
-[later]
-said = "A map is always faster."
-verdict = "false"
-better = "It depends."
-show = "Both."
-source = "Told often."
-lessons = ["03", "04"]
-"""
+CLAIMS = (ROOT / "tests" / "cases" / "claims.toml").read_text(encoding="utf-8")
 
 
 def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:

@@ -3,11 +3,13 @@
 import linecache
 import sys
 import textwrap
+from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from tables import each
 
 from helpers.teach import inside, source
 from helpers.teach.exercises import exercise
@@ -29,91 +31,20 @@ def lines(found: Source) -> set[tuple[str, int]]:
     return {(step.co_filename, next(n for *_, n in step.co_lines() if n)) for step in found.steps}
 
 
-@pytest.mark.parametrize(
-    ("texts", "result"),
-    [
-        (["import math as m\ndef f(): return m.pi > 3"], True),
-        (["from os import path, sep as s\ndef f(): return path.join('a', 'b') == f'a{s}b'"], True),
-        (["import xml.dom\nimport xml.sax", "def f(): return xml.dom.__name__ + xml.sax.__name__"], "xml.domxml.sax"),
-        (["from math import *\nfrom string import *\ndef f(): return floor(2.5), digits[:2]"], (2, "01")),
-        (["def h(): return 1", "def h(): return 2", "def f(): return h()"], 2),
-        (["def f(): return h(), K", "@cache\ndef h(): return K\nK = 2\nfrom functools import cache"], (2, 2)),
-        (["K = 1\ndef f(a=K): return a"], 1),
-        (["n = 1\nn += 1\nn = n * 5", "def f(): return n"], 10),
-        (["n: int = 3\nm: str\ndef f(): return n"], 3),
-        (["(a, *b), c = (1, 2, 3), 4\ndef f(): return a, b, c"], (1, [2, 3], 4)),
-        (["if (n := 3) > 2:\n    def h(): return n\nelse:\n    h = None\ndef f(): return h()"], 3),
-        (["try:\n    import no_such_module as one\nexcept ImportError:\n    one = None\ndef f(): return one"], None),
-        (["T = []\nfor i in range(3):\n    T.append(i)\ndef f(): return T"], [0, 1, 2]),
-        (["T = {}\nT['a'] = 1", "T['b'] = 2\ndel T['a']\ndef f(): return T"], {"b": 2}),
-        (["import functools", "@functools.cache\ndef f(): return 3\nf.cache_clear()"], 3),
-        (["def twice(g): return lambda: 2 * g()", "@twice\ndef f(): return 4"], 8),
-        (["from functools import singledispatch\n@singledispatch\ndef g(x): return 'any'",
-          "@g.register\ndef _(x: int): return 'int'\ndef f(): return g(1)"], "int"),
-        (["from ctypes import CFUNCTYPE, Structure, c_double, c_size_t, sizeof\nINFER = CFUNCTYPE(c_double, c_double)",
-          "class Table(Structure): pass\nTable._fields_ = [('words', c_size_t * 2), ('infer', INFER)]",
-          "def f(): return sizeof(Table), INFER(lambda x: 2 * x)(1.5)"], (24, 3.0)),
-        (["import ctypes\nlib = ctypes.pythonapi\nlib.Py_GetVersion.restype = ctypes.c_char_p",
-          "def f(): return lib.Py_GetVersion()[:2]"], b"3."),
-        (["from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 1\n    def h(self): return K * self.x",
-          "K = 3\ndef f(): return P(2).h()"], 6),
-        (["class A:\n    one = 1\n    def h(self): return self.one\nclass B(A): one = 2",
-          "def f(): return B().h()"], 2),
-        (["class Call:\n    def __call__(self): return 5\nf = Call()"], 5),
-        (["from functools import partial\ndef h(a): return a + K\nK = 1\nf = partial(h, 1)"], 2),
-        (["K = 2\nf = lambda: K"], 2),
-        (["def outer(n):\n    def inner(): return n + K\n    return inner\nK = 1\nf = outer(2)"], 3),
-        (["def h(): return 1\nf = h"], 1),
-        (["def f():\n    f.calls += 1\n    return f.calls\nf.calls = 2"], 3),
-        (["K = 1\ndef f():\n    K = 2\n    return K"], 2),
-        (["rows = [x for x in range(3) if x]\ndef f(): return [r for r in rows]"], [1, 2]),
-        (["from helpers.units import size\nN = size('1 KiB')", "def f(): return N"], 1024),
-        (["def f(): return 1", "this is not Python", "def f(: return 3"], 1),
-        (["%matplotlib inline\nimport os\n!ls\nhere = os.sep\ndef f(): return here"], "/"),
-        (["%%time\ndef h(): return 1\n", "def f(): return h()"], 1),
-        (["import unused_and_missing", "1/0\ndef f(): return 1"], 1),
-    ],
-)  # fmt: skip
-def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: list[str], result: object):
-    assert made(source_named(cells(*texts), "f"))["f"]() == result
+@each("source", "fresh")
+def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: list[str], result: str):
+    assert made(source_named(cells(*texts), "f"))["f"]() == literal_eval(result)
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
-        (["from helpers.teach import recorded\nfrom helpers.measure import compare\nswept = recorded('x', compare({}))",
-          "best = min(swept, key=lambda n: swept[n].wall)", "def f(): return best"],
-         "`best` isn't there: your notebook made it with `compare`. Write its value into the function, as in `best"),
-        (["from helpers.measure import measure\ndef took(): return measure(len, 'ab').wall", "t = took()",
-          "def f(): return t"], "`t` isn't there: your notebook made it with `measure`"),
-        (["with open('kept') as file: text = file.read()", "def f(a=text): return a"], "`text` .* with `open`"),
-        (["name = input('your name?')", "def f(): return name"], "`name` .* with `input`"),
-        (["files = !ls", "def f(): return files"], "`files` .* with `get_ipython`"),
-        (["async def g(): return 1", "one = await g()", "def f(): return one"], "`one` .* with `await`"),
-        (["3", "n = _", "def f(): return n"], "`n` .* with `_`"),
-        (["import my_own_file as own", "def f(): return own.x"], "`my_own_file` comes neither with Python nor"),
-    ],
-)  # fmt: skip
+@each("source", "named")
 def test_what_only_the_notebook_has_is_named(texts: list[str], said: str):
     with pytest.raises(NotCarried, match=said):
         source_named(cells(*texts), "f")
 
 
-@pytest.mark.parametrize(
-    ("texts", "carried"),
-    [
-        (["K = 1; L = 2\ndef f(): return K\nprint(f())\nf()\nx = f()"], {("cell 1", 1), ("cell 1", 2)}),
-        (["K = 1", "K = 2", "def f(): return K"], {("cell 2", 1), ("cell 3", 1)}),
-        (["def f(): return h()\ndef h(): return data()", "import os\ndef data(): return 1"],
-         {("cell 1", 1), ("cell 1", 2), ("cell 2", 2)}),
-        (["import matplotlib.pyplot as plt, os\nplt.plot([1])\nif os: plt.show()\ndef f(): return plt"],
-         {("cell 1", 1), ("cell 1", 4)}),
-        (["from helpers.measure import where\ndef f(): return where"], {("cell 1", 1), ("cell 1", 2)}),
-        (["n = 1\ndef f():\n    n = 2\n    return [n for n in (3,)]"], {("cell 1", 2)}),
-    ],
-)  # fmt: skip
-def test_nothing_else_travels(texts: list[str], carried: set[tuple[str, int]]):
-    assert lines(source_named(cells(*texts), "f")) == carried
+@each("source", "carried")
+def test_nothing_else_travels(texts: list[str], carried: str):
+    assert lines(source_named(cells(*texts), "f")) == literal_eval(carried)
 
 
 def test_the_places_of_a_traceback_are_the_student_s():
@@ -158,38 +89,14 @@ def handed_over(shell: InteractiveShell, capsys: pytest.CaptureFixture) -> Calla
 CHECK = "if 'f' in globals(): exercise('02.f').check(f)"
 
 
-@pytest.mark.parametrize(
-    ("texts", "result"),
-    [
-        (["K = 1\n\n1 / 0\nK = 2", "def f(): return K"], 1),
-        (["K = 1", "x = (\n  2,\n  1 / 0); K = 2", "def f(): return K"], 1),
-        (["T = {}", "T['a'] = mistyped", "T['a'] = 1\ndef f(): return T"], {"a": 1}),
-        (["def h():\n    try: 1 / 0\n    except ZeroDivisionError as e: raise ValueError from e\nK = 1\nh()\nK = 2",
-          "def f(): return K"], 1),
-        (["def f(): return 1", "1 / 0\ndef f(): return 2"], 1),
-        (["%%time\nimport os\n\ndef f(): return 1\n\nexercise('02.f').check(f)\ndef f(): return 2", "del f"], 1),
-        (["def f(): return 1", "g = f", "def f(): return 2"], 2),
-        (["def f(): return 1\n\nexercise('02.f').check(f)\ndef f(): return 2\n1 / 0"], 2),
-    ],
-)  # fmt: skip
-def test_what_a_cell_that_raised_did_not_reach_does_not_count(texts: list[str], result: object, handed_over: Callable):
-    assert handed_over(*texts)() == result
+@each("source", "raised")
+def test_what_a_cell_that_raised_did_not_reach_does_not_count(texts: list[str], result: str, handed_over: Callable):
+    assert handed_over(*texts)() == literal_eval(result)
 
 
-@pytest.mark.parametrize(
-    ("texts", "result"),
-    [
-        (["def f(): return 1\nexercise('02.f').check(f)\ndef f(): return 2\nexercise('02.f').check(f)", "del f"], 2),
-        (["def f(): return 1\nexercise('02.f').check(f)\ndef f(): return 2", "del f"], 1),
-        (["def own(): return 1", "one = exercise('02.f')", "one.check(own)"], 1),
-        (["from functools import partial\ndef h(n): return n", "exercise('02.f').check(partial(h, 3))"], 3),
-        (["exercise('02.f').check(lambda: 4)"], 4),
-        (["def f(): return 1", "def g(): return 2", "for one in (g, f):\n    exercise('02.f').check(one)", "del f"], 1),
-        (["def f(): return h()", "def h(): return 1", "1 / 0\ndef h(): return 2"], 1),
-    ],
-)  # fmt: skip
-def test_what_is_handed_over_counts(texts: list[str], result: object, handed_over: Callable):
-    assert handed_over(*texts)() == result
+@each("source", "handed_over")
+def test_what_is_handed_over_counts(texts: list[str], result: str, handed_over: Callable):
+    assert handed_over(*texts)() == literal_eval(result)
 
 
 def test_what_no_cell_makes_is_named(handed_over: Callable, capsys: pytest.CaptureFixture):
