@@ -1,6 +1,5 @@
 """`make grade`: each answer is judged once, whatever state the folder is in, and whatever happens to the judge."""
 
-import os
 import subprocess
 import sys
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from test_judge import notebook
+from test_sandbox import needed
 
 from helpers.classroom import grade as grading
 from helpers.classroom import judge, sandbox
@@ -186,9 +186,7 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
     assert not (tmp_path / "another").exists()
 
 
-@pytest.mark.skipif(
-    bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
-)
+@needed
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(3)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"

@@ -20,18 +20,13 @@ from pathlib import Path
 import psutil
 import pytest
 from test_judge import notebook
+from test_sandbox import needed
 
-from helpers.classroom import sandbox
 from helpers.classroom.store import Row, store
 from helpers.folders import NOTEBOOKS, ROOT, room
 from helpers.teach import exercise
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        bool(sandbox.unavailable_reason()) and "CI" not in os.environ, reason=sandbox.unavailable_reason() or ""
-    ),
-]
+pytestmark = [pytest.mark.slow, needed]
 
 ANSWERS = sorted(Path(__file__).with_name("hostile_class").glob("*/*.py"))
 FILE = "02_copy_a_big_file.ipynb"
