@@ -443,7 +443,7 @@ def test_most_queries_have_the_right_section_among_the_first_three(page: Page, r
 def test_a_hit_names_its_section_and_marks_what_matches(page: Page, sample: Path):
     page.goto((sample / "student/search.html").as_uri())
     for asked, first, marked in (
-        ("= file.read()", "02_copy_all.html#Run-it", "= file.read()"),
+        ("slurped = file.read()", "02_copy_all.html#Run-it", "slurped = file.read()"),
         ("“CAN only  save”", "02_copy_all.html#Run-it", "can only save"),
         ("268435456", "02_copy_all.html#Run-it", "268435456"),
         ("filebacked", "glossary.html#file-backed-memory", "file-backed"),

@@ -70,7 +70,7 @@ AT_HOME = {  # cells, and what is said of them at home and in class: "" if it's 
     "from the course": (["KIB = size('1 KiB')", KIB], ""),
     "a helper of another cell": (["def unit(): return KIB", "KIB = 1024", RIGHT.replace("1024", "unit()")], ""),
     "below": ([KIB.replace("KIB", "kib()"), "def kib(): return 1024"], ""),
-    "no such name": ([KIB], "it raised NameError: name 'KIB' is not defined, in line 4"),
+    "no such name": ([KIB], "it raised NameError: name 'KIB' is not defined, in line 5"),
 }
 
 
