@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..folders import ROOT
-from ..teach.exercise_files import read_text, refuse
+from ..teach.exercise_files import python, read_text, refuse
 
 CASES = ROOT / "cases"
 SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
@@ -78,13 +78,19 @@ class Case:
 
 @cache
 def families(folder: Path = CASES) -> dict[str, dict[str, str]]:
-    """What one sees, in the order of the book: for each, `ask` (what to look at) and `aside` (what it is)."""
+    """What one sees, in the order of the book: for each, `ask`: what to find out first."""
     return tomllib.loads(read_text(folder / "families.toml"))
 
 
 def folders(folder: Path = CASES) -> list[Path]:
     """The folder of every case; its name is the case's."""
     return sorted(path.parent for path in folder.glob("*/case.md"))
+
+
+@cache
+def book() -> list[Case]:
+    """Every case, read once: each `%measure` asks for them."""
+    return [*map(read, folders())]
 
 
 def read(folder: Path) -> Case:
@@ -142,10 +148,6 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
 
 
 def _check(program: Path) -> None:
-    text = read_text(program)
+    text, _ = python(program)
     if (lines := len(text.splitlines())) > MOST_LINES:
         refuse(program, MOST_LINES + 1, f"{lines} lines; at most {MOST_LINES}")
-    try:
-        ast.parse(text)
-    except SyntaxError as error:
-        refuse(program, error.lineno or 1, f"not Python: {error.msg}")

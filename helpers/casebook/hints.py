@@ -3,14 +3,14 @@
 import re
 
 from ..measure import Recording
-from .files import Case, folders, read
+from .files import Case, book
 
 MOST = 5
 
 
 def looks_like(run: Recording) -> list[Case]:
     """At most five cases; mostly none."""
-    return [case for case in map(read, folders()) if says(case, run) or _looks(case, run)][:MOST]
+    return [case for case in book() if says(case, run) or _looks(case, run)][:MOST]
 
 
 def says(case: Case, run: Recording) -> bool:

@@ -1,7 +1,6 @@
 """Runs a case: its two programs, each by itself in an empty folder, and what is asserted of them."""
 
 import ast
-import json
 import os
 import runpy
 import sys
@@ -12,9 +11,9 @@ from typing import Any
 from ..folders import RECORDED, room
 from ..measure import Comparison, Recording, compare
 from ..teach import recorded
+from ..teach.recorded import read
 from .files import Case
 
-SIDES = ("broken", "cured")
 kept: list[dict] = []
 
 
@@ -35,8 +34,7 @@ def measured(case: Case) -> Comparison:
 
 
 def as_recorded(case: Case) -> Comparison:
-    path = RECORDED / "cases" / f"{case.name}.json"
-    return Comparison.from_json(json.loads(path.read_text(encoding="utf-8")))
+    return read(RECORDED / "cases" / f"{case.name}.json")[0]
 
 
 def run(case: Case) -> Comparison:

@@ -17,7 +17,7 @@ SIGN = {True: "✓", False: "✗", None: "not measured here"}
 def cases(words: str = "") -> Table:
     """The cases in whose family, title or error messages all these words stand; all cases without any."""
     rows = []
-    found = [*map(files.read, files.folders())]
+    found = files.book()
     for family in files.families():
         for one in found:
             text = " ".join((family, one.name, one.title, *one.says)).lower()

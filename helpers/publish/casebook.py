@@ -22,7 +22,7 @@ def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
         family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
         for family, entry in files.families().items()
     }
-    cases = sorted(map(files.read, files.folders()), key=lambda case: [*families].index(case.see[0]))
+    cases = sorted(files.book(), key=lambda case: [*families].index(case.see[0]))
     sections = [Section(family["anchor"], family["title"]) for family in families.values()]
     return {
         "title": "Casebook",

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from symtable import symtable
+from symtable import SymbolTable, symtable
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -185,17 +185,22 @@ def is_class_edition(folder: Path) -> bool:
 
 def source(path: Path, name: str | None = None) -> str:
     """The text of a Python file that defines `name`; if that is None, any function."""
-    text = read_text(path)
-    try:
-        table = symtable(text, str(path), "exec")
-    except SyntaxError as error:
-        refuse(path, error.lineno or 1, f"not Python: {error.msg}")
+    text, table = python(path)
     defined = [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()]
     if name is None and not any(inside.get_type() == "function" for inside in table.get_children()):
         refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
     if name is not None and name not in defined:
         refuse(path, 1, f"it doesn't define {name!r}")
     return text
+
+
+def python(path: Path) -> tuple[str, SymbolTable]:
+    """The text of a Python file, and its names."""
+    text = read_text(path)
+    try:
+        return text, symtable(text, str(path), "exec")
+    except SyntaxError as error:
+        refuse(path, error.lineno or 1, f"not Python: {error.msg}")
 
 
 def read_text(path: Path) -> str:
