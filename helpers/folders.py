@@ -26,18 +26,19 @@ IN_MEMORY = ("tmpfs", "ramfs")  # file systems without a disk: nothing to show t
 
 def generated() -> Path:
     """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing. If `data/generated/`
-    lives in memory, it's the platform's cache folder instead, provided that's on a disk."""
+    lives in memory or can't be written, it's the platform's cache folder instead, provided that's on a disk."""
     setting = os.environ.get("ZERO_COPY_DATA")
-    folder = Path(setting).expanduser() if setting else _on_a_disk(DATA / "generated")
+    folder = Path(setting).expanduser() if setting else _of_ones_own(DATA / "generated")
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
 
 
 @cache
-def _on_a_disk(folder: Path) -> Path:
-    """`folder`, or the cache folder if `folder` lives in memory, about which a line is printed, once; or if this isn't
-    the course, but installed for another project (wheel/)."""
-    if NOTEBOOKS.is_dir() and not in_memory(file_system(folder)):
+def _of_ones_own(folder: Path) -> Path:
+    """`folder`, or the cache folder if `folder` lives in memory, about which a line is printed, once; if many users
+    share the course and can't write there; or if this isn't the course, but installed for another project (wheel/)."""
+    mine = NOTEBOOKS.is_dir() and writable(folder)
+    if mine and not in_memory(file_system(folder)):
         return folder
     import platformdirs
 
@@ -48,10 +49,15 @@ def _on_a_disk(folder: Path) -> Path:
         return folder
     if in_memory(file_system(other)) or not os.access(other, os.W_OK):
         return folder
-    if NOTEBOOKS.is_dir():
+    if mine:
         memory = f"data/{folder.name} is in memory, where there's no disk to measure."
         print(f"{memory} Generated files go to {other.name} in your cache folder.")
     return other
+
+
+def writable(folder: Path) -> bool:
+    """Can this user write into `folder`, or make it?"""
+    return os.access(next(path for path in (folder, *folder.parents) if path.exists()), os.W_OK)
 
 
 def file_system(path: str | os.PathLike) -> str | None:
@@ -115,9 +121,11 @@ def state() -> Path:
 
 
 def work() -> Path:
-    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`. Made if missing. A
-    relative path starts at the lessons' root, so it's the same in `make lab` and in a kernel."""
-    folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or "my_lessons").expanduser()
+    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`, in the home if many
+    users share the course. Made if missing. A relative path starts at the lessons' root, so it's the same in `make lab`
+    and in a kernel."""
+    own = "my_lessons" if writable(ROOT / "my_lessons") else "~/my_lessons"
+    folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or own).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
 

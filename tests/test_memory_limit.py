@@ -1,5 +1,6 @@
 import mmap
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ import pytest
 
 from helpers.measure import NotMeasuredHere, drop_from_cache
 from helpers.measure import environment as memory_limit
-from helpers.measure.environment import in_memory_limit, own_limit
+from helpers.measure.environment import in_memory_limit, killed, memory_left
 from helpers.units import MiB
 
 LIMIT = 48 * MiB
@@ -121,13 +122,36 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     assert [parent for parent, _ in found] == [session.parent, tmp_path / "user.slice"]
 
 
-def test_what_limits_this_process_is_told_from_within():
+def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
+    def left(path):
+        path.write_bytes(bytes(64 * MiB))  # pages of a file, which the kernel can take back
+        empty = memory_left()
+        block = bytearray(64 * MiB)
+        return empty, memory_left(), len(block)
+
     try:
-        run = in_memory_limit(own_limit, limit="256 MiB")
+        run = in_memory_limit(left, tmp_path / "file", limit="256 MiB")
     except NotMeasuredHere as refused:
         pytest.skip(str(refused))
-    assert run.value == 256 * MiB
-    assert own_limit() != run.value
+    (empty, limit), (full, _), _ = run.value
+    assert limit == 256 * MiB and empty > 180 * MiB
+    assert 60 * MiB < empty - full < 70 * MiB
+    assert memory_left() is None or memory_left()[1] != limit
+
+
+def test_what_the_kernel_killed_at_a_limit_is_counted(tmp_path):
+    def killed_one():
+        before, child = killed(), os.fork()
+        if not child:
+            os._exit(len(bytearray(256 * MiB).replace(b"\0", b"1")) == 0)
+        _, status = os.waitpid(child, 0)
+        return os.WTERMSIG(status), killed() - before
+
+    try:
+        run = in_memory_limit(killed_one, limit="128 MiB")
+    except NotMeasuredHere as refused:
+        pytest.skip(str(refused))
+    assert run.value == (signal.SIGKILL, 1)
 
 
 @pytest.mark.parametrize(

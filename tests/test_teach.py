@@ -487,12 +487,34 @@ def test_recorded_figures_stand_in_where_a_container_is_narrow(
 ):
     full = Comparison({"list": [measure(list, "ab")]})
     (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
-    monkeypatch.setattr(sys.modules[read.__module__], "own_limit", lambda: 512 * MiB)
+    container = sys.modules[read.__module__]
+    monkeypatch.setattr(container, "memory_left", lambda: (500 * MiB, GiB))
     for made in (full, lambda: pytest.fail("its processes could get the notebook killed")):
         assert recorded("run", made) is not full
-        assert "limited to 512 MiB, and lessons need 1 GiB. Recorded figures" in capsys.readouterr().out
-    monkeypatch.setattr(sys.modules[read.__module__], "own_limit", lambda: 2 * GiB)
+        assert "memory of 1 GiB, 500 MiB are left, and lessons need 512 MiB. Shut down" in capsys.readouterr().out
+    monkeypatch.setattr(container, "memory_left", lambda: (700 * MiB, GiB))
     assert recorded("run", full) is full and capsys.readouterr().out == ""
+
+
+def test_recorded_figures_stand_in_for_what_was_measured_while_memory_ran_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    full = Comparison({"list": [measure(list, "ab")]})
+    (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
+    kills = [0]
+    monkeypatch.setattr(sys.modules[read.__module__], "killed", lambda: kills[0])
+    monkeypatch.setattr(sys.modules[read.__module__], "_killed", 0)
+
+    def killed_during(value):
+        kills[0] += 1
+        return value or len(value)  # TypeError, as from a check of what the killed one should have written
+
+    for made in (lambda: killed_during(full), lambda: killed_during(None)):
+        assert recorded("run", made) is not full
+        assert "nothing was left, and a process was killed. Shut down" in capsys.readouterr().out
+    assert recorded("run", lambda: full) is full and capsys.readouterr().out == ""
+    with pytest.raises(TypeError):
+        recorded("run", lambda: len(None))
 
 
 @pytest.fixture

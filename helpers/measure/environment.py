@@ -107,16 +107,36 @@ def check_fits_in_memory(length: int, name: str) -> None:
 
 
 # --- control groups -----------------------------------------------------------------------------------------
-def own_limit() -> int | None:
-    """Bytes that this process may use, as a container limits them: the lowest limit of its control group and the groups
-    above it. None if nothing limits it, or the limits can't be read."""
-    limits = [psutil.virtual_memory().total]
+def memory_left() -> tuple[int, int] | None:
+    """Bytes that this process can still use, and the limit on them, as a container sets it: in its control group or one
+    above, wherever least is left. Pages of files don't count as used, because the kernel can take them back. None if
+    nothing limits it, or the limits can't be read."""
+    whole, found = psutil.virtual_memory().total, []
     with suppress(OSError):
         for folders, files in _own_groups(*_tables()):
             for folder in folders:
                 with suppress(OSError, ValueError):  # the top group has no such file; the limit may be "max"
-                    limits.append(int((folder / files[0]).read_text()))
-    return min(limits) if min(limits) < limits[0] else None
+                    if (limit := int((folder / files[0]).read_text())) < whole:
+                        found.append((limit - _kept(folder, files), limit))
+    return min(found, default=None)
+
+
+def _kept(folder: Path, files: tuple[str, str]) -> int:
+    """Bytes charged to a group that aren't pages of files on a disk."""
+    used, prefix = ("memory.usage_in_bytes", "total_") if files == VERSION_1 else ("memory.current", "")
+    lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    files_pages = sum(int(value) for name, value in lines if name in (f"{prefix}active_file", f"{prefix}inactive_file"))
+    return int((folder / used).read_text()) - files_pages
+
+
+def killed() -> int:
+    """How many processes of our own control group the kernel has killed because memory ran out; 0 if it doesn't say."""
+    with suppress(OSError):
+        for (own, *_), files in _own_groups(*_tables()):
+            events = own / ("memory.oom_control" if files == VERSION_1 else "memory.events.local")
+            with suppress(OSError):
+                return int(dict(line.split() for line in events.read_text().splitlines()).get("oom_kill", 0))
+    return 0
 
 
 @contextmanager

@@ -14,13 +14,13 @@ import numpy as np
 from .. import folders
 from ..kernel import running_shell
 from ..measure import Comparison, NotMeasuredHere, Recording
-from ..measure.environment import own_limit
+from ..measure.environment import killed, memory_left
 from ..measure.explorer import Film
 from ..measure.load import Load
 from ..measure.machine import Machine, here
 from ..measure.plain import in_json
 from ..measure.sharing import Sharing
-from ..units import GiB, in_words
+from ..units import MiB, in_words
 
 Measured = Comparison | Recording | Film | Sharing | Load
 M = TypeVar("M", Comparison, Recording, Film, Sharing, Load)
@@ -32,18 +32,20 @@ NEEDED = {
     "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
-LEAST_MEMORY = 1 * GiB  # with less, four workers get the notebook killed, and the page cache loses what is measured
-IN_MEMORY, LIMITED = "These files are in memory", "this container's memory is limited to"  # why a recorded run is shown
+LEAST_LEFT = 512 * MiB  # with less, four workers get the notebook killed, and the page cache loses what is measured
+IN_MEMORY, LIMITED = "These files are in memory", "of this container's memory"  # why a recorded run is shown
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
 _said: dict[str, int | None] = {}  # in which cell it was said last
+_killed = killed()  # processes of this container, because its memory ran out
 
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
     """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds, and a printed line
     that says whose figures these are. `made` may be a function that makes it, which isn't called in a container with
-    less than LEAST_MEMORY, or where a library that it `needs` is missing.
+    less than LEAST_LEFT of its memory, or where a library that it `needs` is missing. Nor do figures count that were
+    made while the container's memory ran out.
 
     Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if nothing was made. With
     ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded run."""
@@ -53,15 +55,21 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         for library in (needs,) if isinstance(needs, str) else needs:
             if find_spec(library) is None:
                 raise NotMeasuredHere(f"the library {library} is not installed")
-        if (limit := own_limit() or LEAST_MEMORY) < LEAST_MEMORY and callable(made):
-            raise NotMeasuredHere(_narrow(limit))
-        value = made() if callable(made) else made
+        if callable(made):
+            if short := _lacking():
+                raise NotMeasuredHere(short)
+            try:
+                value = made()
+            except Exception as error:
+                raise (NotMeasuredHere(short) if (short := _lacking()) else error) from None
+        else:
+            value = made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
         system = getattr(getattr(value, "machine", None), "file_system", None)
         if not why and system and folders.in_memory(system):  # nothing comes from a disk, and pages count as shared
             why = f"{IN_MEMORY} ({system}): no disk to measure, unless ZERO_COPY_DATA names one"
-        if not why and limit < LEAST_MEMORY:
-            why = f"Not measured here: {_narrow(limit)}"
+        if not why and (short := _lacking()):
+            why = f"Not measured here: {short}"
     except NotMeasuredHere as error:
         refused, why = error, f"Not measured here: {error}"
     if why is None:
@@ -95,9 +103,19 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
     raise ValueError(f"{path} holds nothing that `recorded` wrote")
 
 
-def _narrow(limit: int) -> str:
-    has, need = (in_words(size, "bytes") for size in (limit, LEAST_MEMORY))
-    return f"{LIMITED} {has}, and lessons need {need}"
+def _lacking() -> str:
+    """What a container's memory is short of: it ran out since this was asked last, or too little is left; else ""."""
+    global _killed
+    before, _killed = _killed, killed()
+    left, limit = memory_left() or (LEAST_LEFT, 0)
+    if _killed == before and left >= LEAST_LEFT:
+        return ""
+    if _killed > before:
+        why = f"{LIMITED} nothing was left, and a process was killed"
+    else:
+        has, whole, need = (in_words(size, "bytes") for size in (left, limit, LEAST_LEFT))
+        why = f"{LIMITED} of {whole}, {has} are left, and lessons need {need}"
+    return f"{why}. Shut down the kernels of notebooks that you don't use, then run this cell again"
 
 
 def _plain(made: Measured) -> dict:
