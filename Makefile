@@ -21,7 +21,7 @@ $(MADE):
 
 NO_DISPLAY := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),,--no-browser)
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-WORK := $(or $(ZERO_COPY_WORK),my_lessons)
+WORK := $(or $(ZERO_COPY_WORK),$(if $(shell test -w . && echo 1),,$(HOME)/)my_lessons)
 # JupyterLab's terminals inherit what Jupyter has: with the PYTHON=… of this `make`, each `make` typed there would start
 # by removing the environment.
 lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them

@@ -130,6 +130,12 @@ def work() -> Path:
     return folder.resolve()
 
 
+def typed(target: str) -> str:
+    """How a student types a target of `make`: "make hand-in LESSON=02". If many users share the course, it isn't where
+    they work."""
+    return f"make {target}" if writable(ROOT) else f"make -C {ROOT} {target}"
+
+
 def lessons(folder: Path = NOTEBOOKS) -> list[Path]:
     """The lessons in order: 00_start_here.ipynb, …"""
     return sorted(folder.glob("[0-9][0-9]_*.ipynb"))

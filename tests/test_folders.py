@@ -75,6 +75,22 @@ def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monk
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_in_a_course_that_many_share_files_go_to_ones_home(tmp_path, mount, monkeypatch, capsys):
+    course, home = tmp_path / "course", tmp_path / "home"
+    course.mkdir(mode=0o555)
+    for name, value in {"ROOT": course, "DATA": course / "data", "NOTEBOOKS": tmp_path}.items():
+        monkeypatch.setattr(folders, name, value)
+    for name, value in {"HOME": home, "XDG_CACHE_HOME": home / "caches"}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.delenv("ZERO_COPY_WORK", raising=False)
+    assert folders.generated().parent == home / "caches" and folders.work() == home / "my_lessons"
+    assert folders.typed("fresh LESSON=02") == f"make -C {course} fresh LESSON=02"
+    assert capsys.readouterr().out == "", "each student would read it in each lesson"
+    course.chmod(0o755)
+    assert folders.work() == course / "my_lessons" and folders.typed("lab") == "make lab"
+
+
 READERS = {
     "MappedFile": MappedFile, "TensorFile": TensorFile, "ShardedFile": ShardedFile,
     "Arena": partial(Arena.open, layout=""),

@@ -73,7 +73,7 @@ def test_what_cannot_be_handed_in_is_refused(own: Path):
     with pytest.raises(NoNotebook, match=rf"{LESSON} cannot be read as a notebook: not JSON"):
         hand_in("02")
     (own / LESSON).unlink()
-    with pytest.raises(FileNotFoundError, match=rf"no .*{LESSON}.*make lab"):
+    with pytest.raises(FileNotFoundError, match=rf"no .*{LESSON}.*make fresh LESSON=02"):
         hand_in("02")
     assert not (own / "hand-in").exists()
 

@@ -51,7 +51,8 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     last = next((copy for copy in copies if answered[copy]), next(iter(copies), folder / original.name))
     path = Path(file).resolve() if file else mine if any(is_its(text) for _, text in _cells(mine)) else last
     if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}. Start JupyterLab with `make lab`: it puts a fresh copy there")
+        fresh = folders.typed(f"fresh LESSON={lesson}")
+        raise FileNotFoundError(f"there is no {path}. `{fresh}`, typed in a terminal, makes a fresh copy")
     cells = code_cells(read(path))
     if path == mine or not mine:
         _is_saved({text.strip() for _, text in cells}, lesson)
@@ -85,9 +86,10 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     for copy in copies:
         later = "later, " * (_saved(copy) > _saved(path))
         if copy != path and (later or answered[copy]):
+            by_file = folders.typed(f"hand-in LESSON={lesson} FILE={copy}")
             lines.append(
                 f"Another copy isn't in it: `{copy.name}`, saved {later}{_when(copy)}, {answered[copy]} answered. To "
-                f"hand in that one, call `hand_in` in it, or run `make hand-in LESSON={lesson} FILE={copy}`."
+                f"hand in that one, call `hand_in` in it, or run `{by_file}`."
             )
     text = "\n\n".join(lines)
     link = quote(Path(os.path.relpath(made, (mine or path).parent)).as_posix())

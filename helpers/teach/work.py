@@ -33,6 +33,7 @@ from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
 EARLIER_COPIES = 3  # of a lesson
+STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
 TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
@@ -73,7 +74,7 @@ class Work:
                         raise
                     name = file.relative_to(self.lessons).as_posix()
                     error = f"{name} can't be brought up to date: {error.strerror}: {error.filename}"
-                fresh = f"; `make fresh LESSON={file.name[:2]}` puts a fresh copy beside it"
+                fresh = f"; `{folders.typed(f'fresh LESSON={file.name[:2]}')}` puts a fresh copy beside it"
                 line = f"{error}. It stays as it is{fresh if file.parent == self.lessons else ''}."
             if line:
                 yield line
@@ -89,9 +90,10 @@ class Work:
         if _made_from(read(path, was)) == _digest_of(read(lesson)):
             return ""
         if any(path.is_relative_to(used) for used in in_use()):
+            stop = STOP_ON_A_HUB if "JUPYTERHUB_USER" in os.environ else "shut JupyterLab down (File > Shut Down)"
             return (
-                f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, shut "
-                "JupyterLab down (File > Shut Down) and start it again."
+                f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, {stop} and "
+                "start it again."
             )
         return self._merge(lesson, path, was)
 
