@@ -58,40 +58,39 @@ BESIDE = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(1) and 
 ALONE = $(BIN)/pytest -m "$(1) and measured"
 both = status=0; $(1) || status=$$?; $(2) || status=$$?; exit $$status
 
-test: env  ## all tests that are fast, and three lessons, in five minutes (TESTARGS="-k tidy" picks some, slow ones too)
+# Each lock is on top of requirements.lock. It goes with the environment, and comes back where a target asks for it.
+$(MADE)-%: $(MADE) requirements-%.lock
+	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-$*.lock
+	@touch $@
+
+test: $(MADE)-dev  ## all tests that are fast, and three lessons, in five minutes (TESTARGS="-k tidy" picks some, slow ones too)
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
 
 # The other way round, because the handouts' tests need the lessons as they ran.
-test-slow: env  ## the other tests: all lessons, all right and wrong answers, other Pythons
+test-slow: $(MADE)-dev  ## the other tests: all lessons, all right and wrong answers, other Pythons
 	$(call both,$(call ALONE,slow),$(call BESIDE,slow))
 
 test-all: test test-slow  ## all tests, in a quarter of an hour
 
-test-class: $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
+test-class: $(MADE)-dev $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py
 
-cases: env  ## the libraries that a few cases need; without them a case shows its recorded run
-	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-cases.lock
+cases: $(MADE)-cases  ## the libraries that a few cases need; without them a case shows its recorded run
 
-test-libraries: env  ## tests with the newest libraries, the lowest, and those that only readers have (ROWS=lowest: these)
+test-libraries: $(MADE)-dev  ## tests with the newest libraries, the lowest, and those that only readers have (ROWS=lowest: these)
 	$(BIN)/python tests/libraries.py $(ROWS)
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)
 
-fuzz: env  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
+fuzz: $(MADE)-dev  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
 
 handouts: env  ## the lessons as HTML, in build/handouts: for students, worksheets for paper, for instructors
 	$(BIN)/python -m helpers.publish
 
-book: env  ## all that students read as one PDF, in build/book; needs Chromium
+book: $(MADE)-dev  ## all that students read as one PDF, in build/book; needs Chromium
 	@$(BIN)/python -m helpers.publish.book
-
-# What a class needs and lessons do not. It goes with the environment, and comes back where a target asks for it.
-$(MADE)-class: $(MADE) requirements-class.lock
-	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-class.lock
-	@touch $@
 
 CLASS = $(if $(NBGRADER),$(MADE)-class,env)
 COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
@@ -115,7 +114,7 @@ release: env  ## source, students' edition and wheel of this commit, in build/re
 bench: env  ## the benchmarks, one after another
 	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
 
-format: env  ## fix the form of code and notebooks
+format: $(MADE)-dev  ## fix the form of code and notebooks
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/python -m helpers.publish.tidy notebooks
@@ -126,7 +125,9 @@ record: env  ## keep what the lessons measure here as the recorded runs
 COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --python-version 3.11 $(LOCKARGS) pyproject.toml
 IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
-lock: env  ## requirements.lock, and what a class and some cases need on top of it, from pyproject.toml
-	$(COMPILE) --extra libraries --extra dev -o requirements.lock
-	$(COMPILE) --extra classroom -c requirements.lock $(IN_LOCK) -o requirements-class.lock
-	$(COMPILE) --extra cases -c requirements.lock $(IN_LOCK) -o requirements-cases.lock
+ON_TOP = $(COMPILE) -c requirements.lock $(IN_LOCK)
+lock: env  ## requirements.lock, and what developers, a class and some cases need on top of it, from pyproject.toml
+	$(COMPILE) --extra libraries --extra install -o requirements.lock
+	$(ON_TOP) --extra dev -o requirements-dev.lock
+	$(ON_TOP) -c requirements-dev.lock --extra classroom -o requirements-class.lock
+	$(ON_TOP) -c requirements-dev.lock --extra cases -o requirements-cases.lock

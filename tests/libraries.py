@@ -1,4 +1,4 @@
-"""Tests with other libraries than requirements.lock has, each row in a fresh environment of its own in build/.
+"""Tests with other libraries than the locks have, each row in a fresh environment of its own in build/.
 
 The unit tests with the newest versions that pyproject.toml allows today, and with the lowest. And the tests of what
 `where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those, and without any of them.
@@ -32,10 +32,11 @@ CASES = [f"tests/test_casebook.py::test_broken_and_cured_are_told_apart[{case.na
          for case in map(read, folders()) if not IN_LOCK.issuperset(case.libraries)]  # fmt: skip
 # Each row's Python; how uv chooses versions, and of what (the newest are asked for anew: what uv remembers may be of
 # yesterday); and what pytest runs.
-HIGHEST = ("--resolution=highest", "--refresh", "--extra=dev")
+DEVELOPERS = ("--extra=dev", "--extra=install")
+HIGHEST = ("--resolution=highest", "--refresh", *DEVELOPERS)
 ROWS = {
     "newest": (sys.executable, (*HIGHEST, "--extra=libraries"), UNIT_TESTS),
-    "lowest": (VERSIONS[0], ("--resolution=lowest-direct", "--extra=dev", "--extra=libraries"), UNIT_TESTS),
+    "lowest": (VERSIONS[0], ("--resolution=lowest-direct", *DEVELOPERS, "--extra=libraries"), UNIT_TESTS),
     "others": (sys.executable, (*HIGHEST, *OTHERS), ABOUT_LIBRARIES + CASES),
     "none": (sys.executable, HIGHEST, ABOUT_LIBRARIES),
 }
@@ -52,13 +53,13 @@ def is_green(row: str) -> bool:
         shown(UV, "pip", "install", "-q", "--compile-bytecode", "--python", python, *what).check_returncode()
     tests = shown(python, "-m", "pytest", "-q", "-o", f"cache_dir={folder / 'cache'}", *which)
     if tests.returncode:
-        print(f"{row} is red. Its versions that requirements.lock doesn't have:", *differing(python), sep="\n")
+        print(f"{row} is red. Its versions that the locks don't have:", *differing(python), sep="\n")
     return not tests.returncode
 
 
 def differing(python: Path) -> list[str]:
     """What is installed in other versions than are locked: a line for each."""
-    versions = locked("requirements.lock")
+    versions = locked("requirements.lock") | locked("requirements-dev.lock")
     said = subprocess.check_output([UV, "pip", "freeze", "-q", "--exclude-editable", "--python", python], text=True)
     there = [line.split("==") for line in said.splitlines()]
     return [

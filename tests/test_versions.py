@@ -23,6 +23,7 @@ MAY_DIFFER = ("arena", "checks_05", "checks_06", "checks_11", "claims", "cow", "
               "serve", "varbuilder", "yoke")  # fmt: skip
 ATTEMPTS = [f"tests/test_teach.py::test_{name}_attempt" for name in ("an_empty_body_is_no", "anything_else_is_an")]
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
+LOCKS = ("requirements.lock", "requirements-dev.lock")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
 
@@ -48,12 +49,12 @@ def environment(version: str, python: str) -> Path:
     """The interpreter of an environment for `version` in build/, kept while what it's made from stays the same."""
     folder = BUILD / f"venv-{version}"
     inside = Path(sysconfig.get_path("scripts", vars={"base": str(folder)}), "python")
-    recipe = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml")))
+    recipe = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in (*LOCKS, "pyproject.toml")))
     made, stamp = folder / "made-from", f"{python} {recipe.hexdigest()} {ROOT}"
     if not made.is_file() or made.read_text() != stamp:
         for step in (
             ["venv", "-q", "--clear", "--python", python, folder],
-            ["pip", "sync", "-q", "--python", inside, "requirements.lock"],
+            ["pip", "sync", "-q", "--python", inside, *LOCKS],
             ["pip", "install", "-q", "--no-deps", "--no-build-isolation", "--python", inside, "-e", "."],
         ):
             done = run(UV, *step)
