@@ -49,6 +49,9 @@ def judge(attempt: Attempt) -> Verdict:
     if told_apart and seen.resident[-1] > WANTED / 2:
         why = "It was still there when your return value was gone, so something else holds it."
         raise NotYet("held-elsewhere", f"{took} {why}", figures)
+    if (peak.shared or 0) > 0.9 * WANTED:
+        why = "The memory that you return is shared: the green kind. You need the orange kind."
+        raise NotYet("shared", f"{took} {why}", figures)
     if abs(grown - WANTED) <= 0.1 * WANTED:
         return right(f"I{took[1:]}", figures)
     if grown > WANTED:
@@ -56,11 +59,10 @@ def judge(attempt: Attempt) -> Verdict:
             "That's more than 64 MiB. How many bytes does each element take? Or does a second copy exist for a moment?"
         )
         raise NotYet("too-much", f"{took} {why}", figures)
-    if (peak.shared or 0) > 0.9 * WANTED:
-        why = "The memory is there, but it's shared: the green kind. You need the orange kind."
-        raise NotYet("shared", f"{took} {why}", figures)
     if (peak.file or 0) > 0.9 * WANTED:
         why = "The memory is there, but it's file-backed: the blue kind. You need the orange kind."
         raise NotYet("file-backed", f"{took} {why}", figures)
-    why = "Memory that you haven't written to may not be there yet: the kernel provides it at the first touch."
+    why = "That's less than 64 MiB."
+    if grown < WANTED / 16:
+        why = "Memory that you haven't written to may not be there yet: the kernel provides it at the first touch."
     raise NotYet("too-little", f"{took} {why}", figures)

@@ -118,6 +118,9 @@ def exactly_these(mine: set[int], wanted: set[int], may: str, figures: tuple[str
         return
     if not mine and may.endswith("s"):
         raise NotYet("not-private", f"no page is yours. {SHARED}", figures)
+    if not mine and any(figure.startswith("0 lent") for figure in figures):
+        why = "nothing was read or written. numpy leaves out `a[i:j] = a[i:j]`: it's the same memory. Write one byte."
+        raise NotYet("untouched", f"no page is yours, and none is lent: {why}", figures)
     if not mine:
         why = "no page is yours. Reading brings a page in, but it's still the page cache's. Only a write makes a copy."
         raise NotYet("only-read", why, figures)
