@@ -1,0 +1,24 @@
+import os
+import tempfile
+
+here = os.stat(".").st_dev
+places = [p for p in ("/dev/shm", tempfile.gettempdir(), "/var/tmp") if os.access(p, os.W_OK)]
+elsewhere = [p for p in places if os.stat(p).st_dev != here]
+assert elsewhere, "there is no second file system here to write to"
+
+
+def save(path, text):
+    folder = os.path.dirname(os.path.realpath(path))
+    number, new = tempfile.mkstemp(dir=folder)
+    with open(number, "w") as file:
+        file.write(text)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.remove(new)
+        raise
+
+
+save("settings", "new")
+with open("settings") as file:
+    saved = file.read()
