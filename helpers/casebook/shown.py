@@ -7,6 +7,7 @@ from IPython.display import Markdown, display
 from ..measure.recording import Comparison
 from ..show import Table, curves
 from ..teach.exercises import nearest
+from ..teach.words import plain
 from . import files
 from .run import holds, measured
 
@@ -22,7 +23,7 @@ def cases(words: str = "") -> Table:
         for one in found:
             text = " ".join((family, one.name, one.title, *one.says)).lower()
             if family in one.see and all(word in text for word in words.lower().split()):
-                rows.append((family, one.title, f'case("{one.name}")'))
+                rows.append((family, plain(one.title), f'case("{one.name}")'))
     caption = f"{len({row[2] for row in rows})} of {len(found)} cases, by what one sees."
     return Table(caption, ("what one sees", "case", "to see it"), rows)
 

@@ -53,7 +53,8 @@ def _measured(case: files.Case) -> str:
     runs = as_recorded(case)
     if any(map(DRAWN.search, case.asserts)):
         return curves(runs, stays=True)._repr_html_()
-    return f"<p>Measured: {'; '.join(f'{kind}: {escape(ending(run))}' for kind, run in runs.items())}.</p>"
+    said = "; ".join(f"{kind}: {escape(ending(run))}" for kind, run in runs.items())
+    return f"<p>Measured: {said.rstrip('.')}.</p>"
 
 
 def ending(run: Recording) -> str:
