@@ -1,0 +1,21 @@
+from multiprocessing import get_context
+
+import numpy as np
+
+names, size = ("faces", "search", "text"), 16 << 20
+models = {}
+
+
+def load(name):  # in place of a file of weights
+    models[name] = np.full(size // 8, len(name), float)
+
+
+def answer(name):
+    if name not in models:
+        load(name)
+    return float(models[name].mean())
+
+
+with get_context("fork").Pool(1) as pool:
+    said = pool.apply(answer, ["text"])
+loaded = len(models)
