@@ -126,8 +126,9 @@ COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate -
   --python-version 3.11 $(LOCKARGS) pyproject.toml
 IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
 ON_TOP = $(COMPILE) -c requirements.lock $(IN_LOCK)
-lock: env  ## requirements.lock, and what developers, a class and some cases need on top of it, from pyproject.toml
+lock: env  ## requirements.lock, and what developers, a class, some cases and a hub need on top of it
 	$(COMPILE) --extra libraries --extra install -o requirements.lock
 	$(ON_TOP) --extra dev -o requirements-dev.lock
 	$(ON_TOP) -c requirements-dev.lock --extra classroom -o requirements-class.lock
 	$(ON_TOP) -c requirements-dev.lock --extra cases -o requirements-cases.lock
+	$(ON_TOP) --extra hub -o classroom/hub/requirements.lock

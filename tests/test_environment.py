@@ -24,7 +24,8 @@ from helpers.folders import ROOT
 from helpers.lessons.dispatch import calls
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-class.lock", "requirements-cases.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-class.lock", "requirements-cases.lock",
+         "classroom/hub/requirements.lock")  # fmt: skip
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 FINDER = ROOT / "find-python.sh"
 TARGETS = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
@@ -84,18 +85,18 @@ def test_conda_lists_the_same_ranges():
 
 
 def test_locked_and_installed_versions_are_in_range():
-    students, developers, teachers, cases = map(locked, LOCKS)
+    students, developers, teachers, cases, hub = map(locked, LOCKS)
     for name, allowed in DIRECT.items():
         numbers = students.get(name) or (developers[name] if name not in STUDENTS else [])
         assert numbers, f"{name} is not in its lock; `make lock` adds it"
         assert all(number in allowed for number in [*numbers, version(name)]), name
         assert version(name) in numbers, f"another {name} is installed than locked; `make env` fixes it"
-    for more, extra in ((teachers, CLASSROOM), (cases, EXTRAS["cases"])):
+    for more, extra in ((teachers, CLASSROOM), (cases, EXTRAS["cases"]), (hub, EXTRAS["hub"])):
         for name, allowed in extra.items():
             assert more[name] and all(number in allowed for number in more[name]), name
-    for more in (developers, teachers, cases):
+    for more in (developers, teachers, cases, hub):
         assert not students.keys() & more.keys(), "one of them would install what the other does not want"
-        both = more.keys() & developers.keys()
+        both = more.keys() & developers.keys() if more is not hub else ()
         assert all(more[name] == developers[name] for name in both), "`make test-class` installs one after the other"
 
 

@@ -17,7 +17,7 @@ POSIX = {
     "overwrite it in place": "new bytes",
     "append to it": "old bytes",
     "make it shorter": "SIGBUS",
-    'open it with "wb"': "SIGBUS",
+    'empty it, with open(…, "wb")': "SIGBUS",
     "delete it, once the mapping is closed": "",
 }
 

@@ -47,7 +47,7 @@ OPERATIONS: Mapping[str, Callable[[str], Any]] = {
     "overwrite it in place": lambda path: _write(path, "r+b"),
     "append to it": lambda path: _write(path, "ab", pages=1),
     "make it shorter": _cut,
-    'open it with "wb"': lambda path: open(path, "wb").close(),
+    'empty it, with open(…, "wb")': lambda path: open(path, "wb").close(),
     CLOSED: os.remove,
 }
 
