@@ -13,11 +13,11 @@ def other(records):
 
 
 turn, done = threading.Event(), threading.Event()
-records = open("records", "rb")
-thread = threading.Thread(target=other, args=(open("records", "rb"),))
-thread.start()
-records.seek(2 * size)
-turn.set()
-done.wait()
-got = records.read(size)[:1].decode()
-thread.join()
+with open("records", "rb") as records, open("records", "rb") as another:
+    thread = threading.Thread(target=other, args=(another,))
+    thread.start()
+    records.seek(2 * size)
+    turn.set()
+    done.wait()
+    got = records.read(size)[:1].decode()
+    thread.join()
