@@ -5,8 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from html import unescape
 from io import BytesIO
 from pathlib import Path
 
@@ -98,11 +99,27 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
         if done.returncode or not pdf.exists():
             *_, said = ["nothing", *done.stderr.strip().splitlines()]
             raise HandoutError(f"{browser} printed nothing; it says: {said}")
-        # In the outline Chromium 156 repeats the first line of a heading that it moved to the next page. Nothing else
-        # may move, so the bytes that go leave as many spaces.
-        letters = rb"(?:[^()\\\n]|\\.)"
-        twice = re.compile(rb"(/Title (?:<FEFF|\())(%b+?)(?=\2[)>]|(?<=[^(<]{11})\2)(%b+[)>])" % (letters, letters))
-        return twice.sub(lambda said: (said[1] + said[3]).ljust(len(said[0])), pdf.read_bytes())
+        headings = re.findall(r"(?s)<h[1-4]\b[^>]*>(.*?)</h[1-4]>", html)
+        return outlined(pdf.read_bytes(), [unescape(re.sub("<[^>]*>", "", heading)) for heading in headings])
+
+
+def outlined(pdf: bytes, headings: Iterable[str]) -> bytes:
+    """The PDF with each of these headings once in its outline. Chromium 156 repeats what was in a line of one that it
+    moved to the next page. Nothing else may move, so the bytes that go leave as many spaces."""
+    known = {"".join(heading.split()): " ".join(heading.split()) for heading in headings}
+
+    def once(found: re.Match[bytes]) -> bytes:
+        in_hex, plain = (part and part.decode("latin1") for part in found.groups())
+        text = bytes.fromhex(in_hex).decode("utf-16-be") if in_hex else plain.replace("\\", "")
+        said = "".join(text.split())
+        for dense, heading in known.items() if said not in known else ():
+            more = len(said) - len(dense)
+            if more > 0 and any(said == dense[:at] + dense[at - more :] for at in range(more, len(dense) + 1)):
+                kept = f"<FEFF{heading.encode('utf-16-be').hex()}>" if in_hex else f"({heading})"
+                return f"/Title {kept}".encode("latin1").ljust(len(found[0]))
+        return found[0]
+
+    return re.sub(rb"/Title (?:<FEFF([0-9A-F]*)>|\(((?:[^()\\\n]|\\.)*)\))", once, pdf)
 
 
 def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
