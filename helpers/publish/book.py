@@ -112,14 +112,21 @@ def outlined(pdf: bytes, headings: Iterable[str]) -> bytes:
         in_hex, plain = (part and part.decode("latin1") for part in found.groups())
         text = bytes.fromhex(in_hex).decode("utf-16-be") if in_hex else plain.replace("\\", "")
         said = "".join(text.split())
-        for dense, heading in known.items() if said not in known else ():
-            more = len(said) - len(dense)
-            if more > 0 and any(said == dense[:at] + dense[at - more :] for at in range(more, len(dense) + 1)):
-                kept = f"<FEFF{heading.encode('utf-16-be').hex()}>" if in_hex else f"({heading})"
-                return f"/Title {kept}".encode("latin1").ljust(len(found[0]))
+        if said not in known and (heading := next((one for one in known if repeats(said, one)), "")):
+            kept = f"<FEFF{known[heading].encode('utf-16-be').hex()}>" if in_hex else f"({known[heading]})"
+            return f"/Title {kept}".encode("latin1").ljust(len(found[0]))
         return found[0]
 
     return re.sub(rb"/Title (?:<FEFF([0-9A-F]*)>|\(((?:[^()\\\n]|\\.)*)\))", once, pdf)
+
+
+def repeats(said: str, heading: str, begin: int = 0, times: int = 3) -> bool:
+    """Is it the heading from `begin` on, with a few parts of it said again?"""
+    ends = [end for end in range(len(heading), begin, -1) if said.startswith(heading[begin:end])]
+    if len(heading) in ends and len(said) == len(heading) - begin:
+        return True
+    rests = ((said[end - begin :], at) for end in ends for at in range(end))
+    return times > 0 and any(rest and repeats(rest, heading, at, times - 1) for rest, at in rests)
 
 
 def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
