@@ -35,7 +35,7 @@ FRONT: dict[str, tuple[type, bool]] = {  # the type of a key's value, and whethe
 SYSTEMS = ("linux", "macos", "windows")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two programs, and don't
     with the two exchanged. `looks`: one about a `run` that holds for broken, and for no cured program of the book.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -34,6 +35,7 @@ def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
     }
 
 
+@cache  # a hundred figures take as long as all other pages
 def _shown(case: files.Case) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "sections": {head: markdown(new_markdown_cell(text)) for head, text in case.sections.items()},
