@@ -28,10 +28,10 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe doesn't wait
 def handed_in(home: str, owner: int) -> Iterator[tuple[str, bytes, int]]:
     """The name, bytes and time (ns) of each zip in a home. Prints what isn't one."""
     folder = os.open(home, FOLDER)
-    for part in ("my_lessons", "hand-in"):
-        above, folder = folder, os.open(part, FOLDER, dir_fd=folder)
-        os.close(above)
     try:
+        for part in ("my_lessons", "hand-in"):
+            above, folder = folder, os.open(part, FOLDER, dir_fd=folder)
+            os.close(above)
         for name in sorted(filter(ZIP.fullmatch, os.listdir(folder)))[:MOST]:
             try:
                 file = os.open(name, FILE, dir_fd=folder)
@@ -57,11 +57,10 @@ def collect(user: pwd.struct_passwd, into: Path) -> int:
     os.seteuid(user.pw_uid)
     try:
         zips = list(handed_in(user.pw_dir, user.pw_uid))
-    except FileNotFoundError:
-        zips = []
     except OSError as error:
-        print(f"{user.pw_dir} left out: {error.strerror}")
         zips = []
+        if not isinstance(error, FileNotFoundError):
+            print(f"{user.pw_dir} left out: {error.strerror}")
     finally:
         os.seteuid(0)
         os.setegid(0)

@@ -86,9 +86,9 @@ def judge(attempt: Attempt) -> Verdict:
         mine = {page for page, state in enumerate(told["states"]) if state in MINE}
         lent = told["states"].count(PageState.FILE)
         figures = (f"{len(mine)} of {PAGES} pages yours", f"{lent} lent", f"{PAGES - len(mine) - lent} absent")
-        exactly_these(mine, set(wanted), told["may"], figures)
+        exactly_these(mine, set(wanted), figures, told["may"], lent)
         kept = {page for page in range(PAGES) if told["after"][page * PAGE + at] == told["bytes"][page * PAGE + at]}
-        exactly_these(kept, set(wanted), "", figures)
+        exactly_these(kept, set(wanted), figures)
     if told["bytes"] != data:
         differs = next(at for at, byte in enumerate(told["bytes"]) if byte != data[at])
         why = (
@@ -112,13 +112,13 @@ def whole_and_mapped(told: dict, size: int) -> None:
         raise NotYet("wrong-length", f"expected a mapping of {size:,} bytes, got {told['length'] or 0:,}.")
 
 
-def exactly_these(mine: set[int], wanted: set[int], may: str, figures: tuple[str, ...]) -> None:
+def exactly_these(mine: set[int], wanted: set[int], figures: tuple[str, ...], may: str = "", lent: int = PAGES) -> None:
     """Raises NotYet if other pages than the wanted ones are anonymous; names the slip if the pages give it away."""
     if mine == wanted:
         return
     if not mine and may.endswith("s"):
         raise NotYet("not-private", f"no page is yours. {SHARED}", figures)
-    if not mine and any(figure.startswith("0 lent") for figure in figures):
+    if not mine and not lent:
         why = "nothing was read or written. numpy leaves out `a[i:j] = a[i:j]`: it's the same memory. Write one byte."
         raise NotYet("untouched", f"no page is yours, and none is lent: {why}", figures)
     if not mine:
