@@ -1,6 +1,7 @@
 """Two small lessons that hold every kind of cell and output, for the tests of the handouts. Nothing is executed."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from matplotlib.figure import Figure
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from helpers import publish
+from helpers.casebook import files
 from helpers.lasting import VIEW
 from helpers.measure.tables import html_table
 from helpers.show.figure import picture
@@ -46,10 +49,19 @@ copy_file_range|0 B|0 B|0 B|0 B|not measured here|2|0|1|0|1|0 B|0.1 s|0 s|0.1 s"
 # Their texts, each under its name.
 TEXTS = (Path(__file__).parent / "sample_lessons.md").read_text(encoding="utf-8")
 OPENING, COPY_OPENING, ASK, DEMO, RUN, WHY, RECAP = re.findall(r"<!-- \w+ -->\n(.*?)\n(?=<!|\Z)", TEXTS, re.DOTALL)
+# A few that refer to one another alone: drawn, told in words, and not run.
+CASES = [
+    files.read(files.CASES / name)
+    for name in ("rows-keep-the-file", "pickled-slice-is-large", "zeros-are-not-there", "bus-error-when-cut",
+                 "changed-under-my-array", "windows-file-is-mapped")
+]  # fmt: skip
 
 
 def exercise(key: str) -> Exercise:
     return {EXERCISE.key: EXERCISE}[key]
+
+
+handouts = partial(publish.handouts, exercise=exercise, cases=CASES)
 
 
 def write(folder: Path) -> list[Path]:

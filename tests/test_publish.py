@@ -19,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers.edition import Edition
 from helpers.folders import ROOT, generated
-from helpers.publish import HandoutError, LessonFailed, executed, handouts
+from helpers.publish import HandoutError, LessonFailed, executed
 from helpers.publish import execute as execute_module
 from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
@@ -48,7 +48,7 @@ def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, Beautifu
     for path, notebook in zip(paths, notebooks.values(), strict=True):
         nbformat.write(notebook, path)
     into = folder / "handouts"
-    pages = handouts(paths, into, exercise=sample_lessons.exercise, claims=folder / "claims.toml")
+    pages = sample_lessons.handouts(paths, into, claims=folder / "claims.toml")
     trees = (BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages)
     return {page.relative_to(into).as_posix(): tree for page, tree in zip(pages, trees, strict=True)}
 
@@ -231,7 +231,7 @@ def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: 
                                   sample_lessons.shows(html, name="own-shows")])  # fmt: skip
         nbformat.write(own, tmp_path / OWN_CODE.name)
         folder, lessons = tmp_path / "handouts", sample_lessons.write(tmp_path)
-        handouts(lessons, folder, exercise=sample_lessons.exercise, own_code=tmp_path / OWN_CODE.name)
+        sample_lessons.handouts(lessons, folder, own_code=tmp_path / OWN_CODE.name)
         return (folder / "student" / f"{OWN_CODE.stem}.html").read_text(encoding="utf-8")
 
     page = BeautifulSoup(built("<p>64 MiB</p><a href='02_copy_all.ipynb'>02</a>"), "html.parser")

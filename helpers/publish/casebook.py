@@ -1,7 +1,7 @@
 """The casebook's page: ways from what one sees to a case, and the cases with what was recorded of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -18,12 +18,12 @@ from .lesson import Lesson, markdown
 DRAWN = re.compile(r"\.(peak|left)\b")  # who asserts this can be seen in the curves
 
 
-def casebook_page(lessons: Sequence[Lesson]) -> dict[str, Any]:
+def casebook_page(cases: Iterable[files.Case], lessons: Sequence[Lesson]) -> dict[str, Any]:
     families = {
         family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
         for family, entry in files.families().items()
     }
-    cases = sorted(files.book(), key=lambda case: [*families].index(case.see[0]))
+    cases = sorted(cases, key=lambda case: [*families].index(case.see[0]))
     sections = [Section(family["anchor"], family["title"]) for family in families.values()]
     return {
         "title": "Casebook",

@@ -18,6 +18,7 @@ import nbformat
 from bs4 import BeautifulSoup, NavigableString, Tag
 from nbformat.v4 import new_markdown_cell
 
+from ..casebook.files import Case, book
 from ..edition import CLASS_EDITION
 from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
@@ -72,9 +73,11 @@ def handouts(
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
     news: Path = NEWS,
+    cases: Iterable[Case] = (),
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
-    `own_code` is the page "Measure your own code", executed too. Raises HandoutError with a list of all problems."""
+    `own_code` is the page "Measure your own code", executed too; without `cases`, the whole casebook goes with them.
+    Raises HandoutError with a list of all problems."""
     lessons, own = [read(path) for path in notebooks], nbformat.read(own_code, as_version=4)
     own = Lesson(own_code.stem, own.cells[0].source.partition("\n")[0].removeprefix("# "), own)
     if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
@@ -87,7 +90,7 @@ def handouts(
     entries = [Section(term.anchor, term.name) for term in terms]
     common = {
         "claims.html": _claims_page(claims, lessons),
-        "casebook.html": (casebook := casebook_page(lessons)),
+        "casebook.html": (casebook := casebook_page(cases or book(), lessons)),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
         "rust.html": {"title": title, "contents": contents(rust), "body": _linked(rust, (), terms)},
         own.page: {"title": own.title, "contents": contents(measured), "body": _linked(measured, lessons, terms)},
