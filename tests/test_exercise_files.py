@@ -40,6 +40,13 @@ def test_a_new_folder_is_a_new_exercise(root: Path):
     assert (verdict.outcome, verdict.cause) == ("not yet", "other-bytes")
 
 
+def test_code_in_a_prompt_fits_on_paper():
+    texts = {one.key: one.folder.joinpath("prompt.md").read_text(encoding="utf-8") for one in exercises()}
+    blocks = {key: text.split("```")[1::2] for key, text in texts.items()}
+    assert sum(map(bool, blocks.values())) > 9
+    assert not [(key, line) for key, found in blocks.items() for line in "".join(found).splitlines() if len(line) > 84]
+
+
 def replaced(old: str, new: str) -> Callable[[Path], None]:
     return lambda path: path.write_text(path.read_text().replace(old, new, 1))
 

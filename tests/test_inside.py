@@ -225,12 +225,15 @@ def test_many_small_steps_of_one_line_are_its_own():
     assert run.stack.splitlines()[2].endswith("# the line") and "where(" not in run.stack
 
 
-def test_the_largest_stack_is_shown_even_if_it_is_small():
+def test_the_largest_stack_is_shown_even_if_it_is_small(monkeypatch: pytest.MonkeyPatch):
     stack = inside.Stack(time.perf_counter, lambda: 0)
     stack.rises, stack.threads = {((f"{number}.py", 1, "f"),): MiB for number in range(10)}, 3
     first, *_, last = stack.text().splitlines()
     assert first == "  1 of 10 MiB:" and "3 threads ran" in last
+    monkeypatch.syspath_prepend("")  # as in a notebook
     assert inside.summary((np.__file__, 1, "f")).filename == os.path.join("numpy", "__init__.py")
+    assert inside.summary(("/tmp/ipykernel_12/345.py", 1, "f")).filename == "a cell"
+    assert inside.summary(("/elsewhere/code.py", 1, "f")).filename == "/elsewhere/code.py"
 
 
 def test_the_stack_of_what_raises_and_of_what_has_threads():

@@ -62,10 +62,11 @@ def fewer(marks: list) -> list:
 
 
 def summary(line: tuple) -> traceback.FrameSummary:
-    """A line of a traceback, with the file's name as one imports it: "numpy/_core/numeric.py"."""
+    """A line of a traceback, with the file's name as one imports it, "numpy/_core/numeric.py", or "a cell"."""
     file, number, name = line
-    folders = [folder for folder in sys.path if file.startswith(os.path.join(folder, ""))]
+    folders = [folder for folder in filter(None, sys.path) if file.startswith(os.path.join(folder, ""))]
     short = os.path.relpath(file, max(folders, key=len)) if folders else file
+    short = "a cell" if f"{os.sep}ipykernel_" in short else short
     return traceback.FrameSummary(short, number, name, line=linecache.getline(file, number))
 
 
