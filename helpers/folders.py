@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from .units import MiB, size
 from .whole import locked_folder, remove_folder, temporary_folder, whole_file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +86,17 @@ def file_system(path: str | os.PathLike) -> str | None:
 def in_memory(system: str | None) -> bool:
     """Do the files of this `file_system` live in memory?"""
     return (system or "").removeprefix("overlay on ") in IN_MEMORY
+
+
+def file_size(asked: int | str) -> int:
+    """The `size` of a lesson's large file: as asked, or `$ZERO_COPY_SIZE` where that is less, as in a class that shares
+    a disk; and a line says so. ValueError below 64 MiB, because the lessons' claims hold down to there."""
+    largest = os.environ.get("ZERO_COPY_SIZE") or asked
+    if size(largest) < min(64 * MiB, size(asked)):
+        raise ValueError(f"ZERO_COPY_SIZE={largest} is too small for what the lessons claim; write 64 MiB or more")
+    if size(largest) < size(asked):
+        print(f"The file has {largest} here, as ZERO_COPY_SIZE says, where the text says {asked}.")
+    return min(size(largest), size(asked))
 
 
 def scratch(name: str) -> Path:

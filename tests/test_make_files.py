@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_make import identity, names
 
-from helpers.folders import generated
+from helpers.folders import file_size, generated
 from helpers.ideas.tensor_header import BITS, RULES, SafetensorsError, read_header
 from helpers.make import DAMAGES, damaged, dna, record, records, sharded_model, tensor_file
 from helpers.make.records import KINDS
@@ -113,6 +113,18 @@ def test_what_cannot_be_made_is_refused(tmp_path, make, wanted, says):
     with pytest.raises(ValueError, match=says):
         make(tmp_path / "a", **wanted)
     assert names(tmp_path) == []
+
+
+def test_a_class_has_smaller_files_and_is_told_so(monkeypatch, capsys):
+    monkeypatch.delenv("ZERO_COPY_SIZE", raising=False)
+    assert file_size("256 MiB") == 256 * MiB and not capsys.readouterr().out
+    monkeypatch.setenv("ZERO_COPY_SIZE", "64 MiB")
+    assert file_size("256 MiB") == 64 * MiB and "64 MiB here" in capsys.readouterr().out
+    assert file_size("64 MiB") == 64 * MiB and file_size(9) == 9 and not capsys.readouterr().out
+    for wrong, says in (("1 MiB", "64 MiB or more"), ("64 MB", "'64 MB' isn't a size")):
+        monkeypatch.setenv("ZERO_COPY_SIZE", wrong)
+        with pytest.raises(ValueError, match=says):
+            file_size("256 MiB")
 
 
 # Tensors
