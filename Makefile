@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade forget release bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade rehearse forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -107,6 +107,9 @@ site: handouts class $(BOOK)  ## what students read, for any web server, in buil
 
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
 	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
+
+rehearse: env  ## as root: a class of STUDENTS=20 on a real hub on this machine, and a report
+	@$(BIN)/python -B classroom/hub/rehearse.py $(STUDENTS)
 
 release: env  ## source, students' edition and wheel of this commit, in build/release (TAG=v0.1.0: only if it's that version)
 	@$(BIN)/python -m helpers.classroom.release "$(TAG)"

@@ -45,3 +45,15 @@ def test_a_folder_that_is_a_link_isnt_followed(collect, tmp_path: Path, part: st
     (home / part).symlink_to(tmp_path / "other" if part == "my_lessons" else tmp_path / "other" / "hand-in")
     with pytest.raises(OSError):
         list(collect.handed_in(str(home), os.getuid()))
+
+
+def test_what_is_given_back_replaces_a_link_and_follows_none(collect, tmp_path: Path):
+    """With whose rights, and into which home, `make rehearse` tries as root."""
+    (secret := tmp_path / "secret").write_text("another's")
+    folder = tmp_path / "feedback"
+    collect.put(folder, "02.html", b"well done")
+    (folder / "02.html").unlink()
+    (folder / "02.html").symlink_to(secret)
+    collect.put(folder, "02.html", b"well done")
+    assert secret.read_text() == "another's" and (folder / "02.html").read_bytes() == b"well done"
+    assert os.listdir(folder) == ["02.html"] and folder.stat().st_mode & 0o077 == 0

@@ -46,6 +46,17 @@ def test_every_prediction_of_a_lesson_is_counted():
     assert len(asked) > 5 and re.search(rf"0 of {len(asked)} ", lines()["01"])
 
 
+def test_feedback_that_the_teacher_gave_back_is_linked(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path))
+    assert "feedback" not in progress().text
+    (tmp_path / "feedback").mkdir()
+    for name in ("03.html", "02.html", "notes.txt"):
+        (tmp_path / "feedback" / name).touch()
+    assert last() == "Your teacher's feedback: feedback/02.html, feedback/03.html"
+    links = BeautifulSoup(progress()._repr_html_(), "html.parser").select("a")
+    assert [link["href"] for link in links] == ["feedback/02.html", "feedback/03.html"]
+
+
 def test_what_was_done_is_shown():
     state.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
     state.keep("exercises", "02.hidden", {"attempts": 1, "right": False})

@@ -1,12 +1,14 @@
 """Collects, as root, what the students of a class have handed in on this machine: python3 collect.py FOLDER
 
 For each member of the group zero-copy, the zips in ~/my_lessons/hand-in go to FOLDER/NAME, each with the time at which
-it was written. `make grade FROM=FOLDER` grades them. The home's owner says whose a zip is, and not its name.
+it was written. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and `python3 collect.py --give-back GRADES/02` puts
+each student's feedback into ~/my_lessons/feedback/02.html. The home's owner says whose a zip is, and not its name.
 
 Students may put anything there. So each home is read with its owner's rights alone: nothing that they couldn't read
 themselves can come in by a link. Links, devices, files of others and files larger than LARGEST are named and left out.
 """
 
+import argparse
 import grp
 import os
 import pwd
@@ -15,9 +17,10 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
-GROUP = "zero-copy"
 LARGEST = 10 << 20  # bytes of a zip; a lesson with its outputs has about one MiB
 MOST = 50  # zips in a home
 ZIP = re.compile(r"[0-9]{2}_[\w-]{1,60}\.zip")
@@ -50,35 +53,58 @@ def handed_in(home: str, owner: int) -> Iterator[tuple[str, bytes, int]]:
         os.close(folder)
 
 
-def collect(user: pwd.struct_passwd, into: Path) -> int:
-    """Copies what this user has handed in, and returns how many zips there are."""
+@contextmanager
+def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
+    """Those of this user alone. Prints what was refused there, except that a folder doesn't exist."""
     os.setgroups([])
     os.setegid(user.pw_gid)
     os.seteuid(user.pw_uid)
     try:
-        zips = list(handed_in(user.pw_dir, user.pw_uid))
+        yield
     except OSError as error:
-        zips = []
         if not isinstance(error, FileNotFoundError):
             print(f"{user.pw_dir} left out: {error.strerror}")
     finally:
         os.seteuid(0)
         os.setegid(0)
+
+
+def put(folder: Path, name: str, data: bytes) -> Path:
+    """Writes this file whole, or not at all."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(data)
+    return Path(file.name).replace(folder / name)
+
+
+def collect(user: pwd.struct_passwd, into: Path) -> int:
+    """Copies what this user has handed in, and returns how many zips there are."""
+    zips = []
+    with rights_of(user):
+        zips += handed_in(user.pw_dir, user.pw_uid)
     for name, data, when in zips:
-        folder = into / user.pw_name
-        folder.mkdir(mode=0o700, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(data)
-        os.utime(file.name, ns=(when, when))
-        os.replace(file.name, folder / name)
+        os.utime(put(into / user.pw_name, name, data), ns=(when, when))
     return len(zips)
 
 
+def give_back(user: pwd.struct_passwd, graded: Path) -> int:
+    """Puts the page that `make grade` wrote about this user into the home, and returns how many there are."""
+    pages = list(graded.glob(f"feedback/*-{sha256(user.pw_name.encode()).hexdigest()[:8]}.html"))
+    for data in [page.read_bytes() for page in pages]:
+        with rights_of(user):
+            put(Path(user.pw_dir, "my_lessons", "feedback"), f"{graded.name}.html", data)
+    return len(pages)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or os.geteuid() != 0:
-        sys.exit("As root: python3 collect.py FOLDER")
-    into = Path(sys.argv[1])
-    into.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in sorted(grp.getgrnam(GROUP).gr_mem):
-        count = collect(pwd.getpwnam(name), into)
-        print(f"{name}: {count}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="for what is collected; or with --give-back, what `make grade` wrote")
+    parser.add_argument("--give-back", action="store_true", help="put the feedback into the homes")
+    parser.add_argument("--group", default="zero-copy", help="whose homes")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
+    chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for member in sorted(grp.getgrnam(chosen.group).gr_mem):
+        count = (give_back if chosen.give_back else collect)(pwd.getpwnam(member), chosen.folder.resolve())
+        print(f"{member}: {count}")

@@ -28,7 +28,9 @@ c.Spawner.cpu_limit = 2
 if with_systemd:
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.unit_name_template = "zero-copy-{USERNAME}"
+    c.SystemdSpawner.unit_extra_properties = {"TasksMax": "500"}
 c.Spawner.cmd = [str(root / "start-student")]
+c.Spawner.environment = {"ZERO_COPY_SIZE": "64 MiB"}  # of the largest file: all lessons together keep 0.4 GiB then
 c.Spawner.notebook_dir = "~/my_lessons"
 c.Spawner.default_url = "/lab/tree/00_start_here.ipynb"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 120  # twenty at once on two cores take a minute
@@ -36,6 +38,7 @@ c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=1800",
     "--MappingKernelManager.cull_interval=300",
     "--KernelManager.transport=ipc",
+    "--LanguageServerManager.autodetect=False",  # there are none, and looking for them takes a second of Node each
 ]
 
 # Servers that nobody has used for an hour end, and give their memory back; what was saved is in the home.

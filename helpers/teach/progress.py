@@ -1,6 +1,7 @@
 """What a student has done so far, and what comes next: the predictions, quizzes and exercises of every lesson."""
 
 import re
+from html import escape
 from pathlib import Path
 
 from .. import folders
@@ -30,10 +31,13 @@ def progress() -> Said:
     cells = html_table(caption, HEADER, rows)
     table = re.sub("([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), cells)
     bar = f'<progress value="{done}" max="{most}" aria-label="done" style="width:100%;max-width:30em"></progress>'
-    return Said(
-        f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}",
-        f"{table}{bar}{paragraphs(after)}",
-    )
+    said = f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}"
+    shown = f"{table}{bar}{paragraphs(after)}"
+    if pages := [f"feedback/{page.name}" for page in sorted(folders.work().glob("feedback/*.html"))]:
+        said += f"\nYour teacher's feedback: {', '.join(pages)}"
+        links = ", ".join(f'<a href="{escape(page)}">{escape(page)}</a>' for page in pages)
+        shown += f"<p>Your teacher's feedback: {links}</p>"
+    return Said(said, shown)
 
 
 def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], int, int, str]:
