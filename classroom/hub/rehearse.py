@@ -94,7 +94,7 @@ def free_port() -> int:
 
 def as_owner(*command: str | Path) -> str:
     """Runs this in the clone as the user whose it is: nothing there becomes root's."""
-    own = {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []} if OWNER.pw_uid else {}
+    own = {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []}
     environment = os.environ | {"HOME": OWNER.pw_dir, "USER": OWNER.pw_name, "LOGNAME": OWNER.pw_name}
     done = subprocess.run(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, check=True, **own)
     return done.stdout
@@ -154,7 +154,7 @@ class Student:
                 break
             await asyncio.sleep(0.5)
         self.seconds["server"] = time.monotonic() - began
-        self.kernel, self.socket = await self.opened("00_start_here.ipynb")
+        await self.opened("00_start_here.ipynb")
         await self.run("1 + 1")
         self.seconds["kernel"] = time.monotonic() - began
         await self.closed()
@@ -169,14 +169,14 @@ class Student:
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
-    async def opened(self, notebook: str) -> tuple[str, Any]:
+    async def opened(self, notebook: str) -> None:
         wanted = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "python3"}}
         self.session = await self.api("POST", "sessions", wanted)
         kernel = self.session["kernel"]["id"]
         address = f"ws{self.hub.removeprefix('http')}{self.own}/api/kernels/{kernel}/channels"
         cookies = self._cookies(f"{self.own}/")
         headers = {"Cookie": "; ".join(map("=".join, cookies.items())), "X-XSRFToken": cookies["_xsrf"]}
-        return kernel, await websocket_connect(HTTPRequest(address, headers=headers), max_message_size=200 * MiB)
+        self.socket = await websocket_connect(HTTPRequest(address, headers=headers), max_message_size=200 * MiB)
 
     async def closed(self) -> None:
         self.socket.close()
@@ -192,9 +192,11 @@ class Student:
         shown, error = "", ""
         while (text := await self.socket.read_message()) is not None:
             told = json.loads(text)
+            content = told["content"]
+            if content.get("execution_state") in ("restarting", "dead"):
+                return shown, "MemoryError: the kernel was killed"
             if told["parent_header"].get("msg_id") != header["msg_id"]:
                 continue
-            content = told["content"]
             shown += content.get("text", "") + content.get("data", {}).get("text/html", "")
             if told["msg_type"] == "error":
                 error = f"{content['ename']}: {content['evalue']}"
@@ -211,7 +213,7 @@ class Student:
                 cell["source"] = f'{answer}\n\n\nexercise("{ASKED.key}").check({ASKED.name})'
         await self.api("PUT", f"contents/{path}", {"type": "notebook", "format": "json", "content": notebook})
         began = time.monotonic()
-        _, self.socket = await self.opened(path)
+        await self.opened(path)
         for cell in notebook["cells"]:
             if cell["cell_type"] != "code":
                 continue
@@ -234,7 +236,7 @@ class Student:
 
     async def tries(self, about: dict[str, str], other: pwd.struct_passwd) -> dict[str, str]:
         """What each try got: "" if it was refused."""
-        _, self.socket = await self.opened("00_start_here.ipynb")
+        await self.opened("00_start_here.ipynb")
         constants = "".join(f"{name} = {value!r}\n" for name, value in about.items())
         _, error = await self.run(f"{TRIES['before']}{constants}OTHER = pwd.getpwnam({other.pw_name!r})")
         assert not error, error
@@ -359,8 +361,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("students", type=int, nargs="?", default=3)
     count = parser.parse_args().students
-    if os.geteuid() or not 2 <= count <= 99:
-        sys.exit("As root, and with 2 to 99 students: sudo make rehearse STUDENTS=20")
+    if os.geteuid() or not OWNER.pw_uid or not 2 <= count <= 99:
+        sys.exit("As root, in a clone that isn't root's, and with 2 to 99 students: sudo make rehearse STUDENTS=20")
     report = INSTALLED / "report"
     with users(count) as found, hub() as at:
         shutil.rmtree(report, ignore_errors=True)
