@@ -389,6 +389,12 @@ def test_wrong_calls_are_named(error, words, wrong):
         wrong()
 
 
+def test_a_machine_that_is_slow_for_a_moment_is_asked_again(monkeypatch):
+    costs = iter((1.0, 0.002, 1e-6))
+    monkeypatch.setattr(sampler, "cost", lambda _: next(costs))
+    assert measure(abs, -1).value == 1 and not list(costs)
+
+
 # --- nothing is left, whatever it does ----------------------------------------------------------------------
 @pytest.fixture
 def trace(tmp_path):
