@@ -12,6 +12,7 @@ from helpers.teach.quizzes import Quiz, quizzes
 each = pytest.mark.parametrize("one", quizzes(), ids=lambda one: one.key)
 
 
+@pytest.mark.measured
 @each
 def test_the_marked_answer_is_the_measured_one(one: Quiz):
     if one.answer is None:

@@ -72,9 +72,9 @@ def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
 def put(folder: Path, name: str, data: bytes) -> Path:
     """Writes this file whole, or not at all."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-        file.write(data)
-    return Path(file.name).replace(folder / name)
+    with tempfile.TemporaryDirectory(dir=folder) as beside:
+        (new := Path(beside, name)).write_bytes(data)
+        return new.replace(folder / name)
 
 
 def collect(user: pwd.struct_passwd, into: Path) -> int:
@@ -104,6 +104,7 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
+    os.umask(0o077)
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for member in sorted(grp.getgrnam(chosen.group).gr_mem):
         count = (give_back if chosen.give_back else collect)(pwd.getpwnam(member), chosen.folder.resolve())

@@ -24,14 +24,13 @@ def ahead(path: Path) -> int | None:
 
 @on_a_file
 def entered(path: Path) -> int | None:
-    """1 if a walk through a mapping makes next to no calls, and enters the kernel by a fault for page after page. (How
-    often it waits there depends on the disk: a page may have come before the process is put to sleep.)"""
+    """1 if a walk through a mapping makes next to no calls, and the process waits for page after page."""
     if not is_cold(path):
         return None
     run = measure(touch, str(path), range(0, path.stat().st_size, 8 * mmap.PAGESIZE), True)
     if run.io.read_calls is None or not run.faults.major:
         return None
-    return 1 if run.faults.major > 10 * run.io.read_calls else 0
+    return 1 if run.faults.major > 10 * run.io.read_calls and run.switches.voluntary > 10 * run.io.read_calls else 0
 
 
 @on_a_file
