@@ -72,7 +72,7 @@ def test_a_commit_makes_the_same_bytes_everywhere(tmp_path: Path):
     assert "not committed" not in said.stdout and re.search("^Lessons: 00, 01, .*, 11$", said.stdout, re.MULTILINE)
     for name, value in (("core.autocrlf", "true"), ("core.eol", "crlf"), ("status.showUntrackedFiles", "no")):
         subprocess.run(["git", "config", name, value], cwd=other, check=True)
-    (other / ".git/info/attributes").write_text("* text eol=crlf\n")
+    (other / ".git/info/attributes").write_text("* text=auto eol=crlf\n")
     (other / "helpers/units.py").write_text("# half done\n" + (other / "helpers/units.py").read_text())
     said = made(other, umask=0o077, LC_ALL="C", TZ="Asia/Kolkata", PYTHONHASHSEED="7")
     assert said.returncode == 0, said.stderr
