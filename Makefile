@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade rehearse forget release bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade image rehearse forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -108,6 +108,12 @@ site: handouts class $(BOOK)  ## what students read, for any web server, in buil
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
 	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
 
+ENGINE = podman
+image: class  ## the course as an image for containers, zero-copy-measured (ENGINE=docker; IMAGEARGS="--build-arg BASE=…")
+	rm -rf build/image && mkdir build/image
+	cp -r build/class/zero-copy-measured classroom/image/requirements.lock classroom/hub/start-student build/image
+	$(ENGINE) build $(IMAGEARGS) -t zero-copy-measured -f classroom/image/Containerfile build/image
+
 rehearse: env  ## as root: a class of STUDENTS=20 on a real hub on this machine, and a report
 	@$(BIN)/python -B classroom/hub/rehearse.py $(STUDENTS)
 
@@ -129,9 +135,10 @@ COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate -
   --python-version 3.11 $(LOCKARGS) pyproject.toml
 IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
 ON_TOP = $(COMPILE) -c requirements.lock $(IN_LOCK)
-lock: env  ## requirements.lock, and what developers, a class, some cases and a hub need on top of it
+lock: env  ## requirements.lock, and what developers, a class, some cases, a hub and an image need on top of it
 	$(COMPILE) --extra libraries --extra install -o requirements.lock
 	$(ON_TOP) --extra dev -o requirements-dev.lock
 	$(ON_TOP) -c requirements-dev.lock --extra classroom -o requirements-class.lock
 	$(ON_TOP) -c requirements-dev.lock --extra cases -o requirements-cases.lock
 	$(ON_TOP) --extra hub -o classroom/hub/requirements.lock
+	$(ON_TOP) --extra image -o classroom/image/requirements.lock
