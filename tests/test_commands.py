@@ -21,7 +21,7 @@ from helpers.folders import ROOT
 
 LISTED = tomllib.loads((ROOT / "tests/commands.toml").read_text(encoding="utf-8"))
 PROGRAMS = set(LISTED.pop("programs"))
-PAGES = ("[A-Z]*.md", "[a-z]*/README.md", "classroom/hub/README.md", "data/samples/*.md", "notebooks/rust/*.md",
+PAGES = ("[A-Z]*.md", "[a-z]*/README.md", "classroom/*/README.md", "data/samples/*.md", "notebooks/rust/*.md",
          "helpers/classroom/template/*.md", "teacher/*.md", "notebooks/*.ipynb", "notebooks/own_code/*.ipynb",
          "exercises/*/*/prompt.md", "exercises/*/quizzes.toml", "data/*.toml")  # fmt: skip
 COMMAND = re.compile(rf"(\.venv/bin/\S+|{'|'.join(map(re.escape, PROGRAMS))}) ")

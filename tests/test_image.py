@@ -1,0 +1,94 @@
+"""What runs the lessons elsewhere: an image, its values for Zero to JupyterHub, Binder's files, a dev container."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from test_environment import locked
+
+from helpers.folders import ROOT
+
+IMAGE = ROOT / "classroom/image"
+VALUES = yaml.safe_load((IMAGE / "values.yaml").read_text(encoding="utf-8"))
+CONTAINER = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+unix = pytest.mark.skipif(os.name == "nt", reason="a script for sh")
+
+
+def faults(name: str, of: dict) -> list[str]:
+    """What its schema (tests/schemas/README.md) has against it."""
+    schema = json.loads((ROOT / f"tests/schemas/{name}.json").read_text(encoding="utf-8"))
+    found = jsonschema.validators.validator_for(schema)(schema).iter_errors(of)
+    return [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
+
+
+def test_values_fit_the_schema_of_the_chart():
+    assert faults("zero-to-jupyterhub", VALUES) == []
+    misspelt = VALUES | {"singleuser": VALUES["singleuser"] | {"memory": {"limits": "2G"}}}
+    assert len(faults("zero-to-jupyterhub", misspelt)) == 1
+
+
+def test_the_image_has_what_the_values_ask_for():
+    (version,) = locked("classroom/image/requirements.lock")["jupyterhub"]
+    named = re.search(r"whose JupyterHub is (\d+\.\d+)", (IMAGE / "values.yaml").read_text(encoding="utf-8"))
+    assert version.startswith(f"{named[1]}.")
+    recipe = (IMAGE / "Containerfile").read_text(encoding="utf-8")
+    assert f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe and "--create-home jovyan" in recipe
+
+
+def test_dev_container_fits_its_schema():
+    assert faults("devcontainer", CONTAINER) == []
+    assert faults("devcontainer", CONTAINER | {"image": 3, "hostRequirements": {"memory": "4 gigabytes"}})
+
+
+@unix
+def test_binder_starts_with_copies_of_the_lessons(tmp_path: Path):
+    assert all(os.access(ROOT / name, os.X_OK) for name in ("postBuild", "start"))
+    own = {"ZERO_COPY_WORK": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [ROOT / "start", "sh", "-c", 'ls "$ZERO_COPY_WORK"; echo $ZERO_COPY_SIZE']
+    said = subprocess.check_output(command, cwd=ROOT, env=os.environ | own, text=True)
+    assert "00_start_here.ipynb" in said and said.endswith("64MiB\n")
+
+
+@pytest.mark.slow
+@unix
+def test_without_a_hub_a_student_s_server_is_a_jupyterlab(tmp_path: Path):
+    """And with one, it isn't: this environment has no JupyterHub."""
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course/.venv").symlink_to(sys.prefix)
+    script = shutil.copy(ROOT / "classroom/hub/start-student", tmp_path)
+    own = os.environ | {"HOME": str(tmp_path), "ZERO_COPY_WORK": str(tmp_path / "my_lessons")}
+    alone = subprocess.run([script, "--version"], env=own, text=True, capture_output=True)
+    assert re.search(r"^4\.\d+\.\d+$", alone.stdout, re.MULTILINE) and (tmp_path / "my_lessons").is_dir()
+    on_a_hub = subprocess.run([script, "--version"], env=own | {"JUPYTERHUB_API_TOKEN": "x"}, capture_output=True)
+    assert on_a_hub.returncode and b"jupyterhub-singleuser" in on_a_hub.stderr
+
+
+def test_binder_s_own_builder_takes_our_python_and_files(tmp_path: Path):
+    """Without conda and Docker, what it would build is all that there is to see."""
+    pytest.importorskip("repo2docker", reason="only `make test-libraries ROWS=others` has it")
+    for name in ("environment.yml", "postBuild", "start"):
+        shutil.copy(ROOT / name, tmp_path)
+    command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", tmp_path]
+    done = subprocess.run(command, text=True, capture_output=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    python = re.search(r"- python=(\S+)", (ROOT / "environment.yml").read_text(encoding="utf-8"))[1]
+    assert f"Building conda environment for python={python}" in said
+    assert f"environment-2epy-2d{python.replace('.', '-2e')}-2d" in said, "its lock for this Python"
+    assert "RUN ./postBuild" in said and 'ENV R2D_ENTRYPOINT="${REPO_DIR}/start"' in said
+
+
+def test_hadolint_finds_nothing():
+    hadolint = Path(sysconfig.get_path("scripts"), "hadolint")
+    if not hadolint.exists():
+        pytest.skip("only `make test-libraries ROWS=others` has it")
+    done = subprocess.run([hadolint, IMAGE / "Containerfile"], text=True, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, "")
