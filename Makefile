@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade image rehearse forget release bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade wall image rehearse forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -101,6 +101,9 @@ grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRA
 	@$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
 	  $(if $(filter yes,$(TRUST)),--trust)
 
+wall: env  ## a class's predictions on one page, and its votes (OUT=… as for grade; WALLARGS="--port 9000": other options)
+	@$(BIN)/python -m helpers.classroom.wall $(if $(OUT),--out "$(OUT)") $(WALLARGS)
+
 BOOK = book
 site: handouts class $(BOOK)  ## what students read, for any web server, in build/site (URL=https://…: its address; BOOK=: no PDF)
 	@$(BIN)/python -m helpers.publish.site "$(URL)"
@@ -128,8 +131,9 @@ format: $(MADE)-dev  ## fix the form of code and notebooks
 	$(BIN)/ruff format
 	$(BIN)/python -m helpers.publish.tidy notebooks
 
-record: env  ## keep what the lessons measure here as the recorded runs
+record: env  ## keep what the lessons measure here as the recorded runs, and their questions
 	$(BIN)/python -m helpers.publish.record
+	$(BIN)/python -m helpers.classroom.lessons
 
 COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --python-version 3.11 $(LOCKARGS) pyproject.toml

@@ -36,6 +36,9 @@ MOST_CHOICES = 8
 LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
 
 
+AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
+
+
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     """One bar per row: how many students have each outcome of OUTCOMES."""
     shown = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
@@ -43,7 +46,7 @@ def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     counted = {name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)] for name, n in rows.items()}
     texts = [f"{name}: {', '.join(parts)}" for name, parts in counted.items()]
     with look():
-        fig, _ = _bars(rows, {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends)
+        fig, _ = _bars([*rows.items()], {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends)
         return picture(fig, f"One bar per row, students by outcome. {'. '.join(texts)}.")
 
 
@@ -53,41 +56,63 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
     drawn, too_few = [], []
     for question in lesson.questions:
         answers = [predictions[question.key] for predictions in given if question.key in predictions]
-        draw = _numbers if question.kind in ("number", "numbers") else _votes
-        with look():
-            shown = draw(question, answers, f"{plain(question.text)} ({question.key})")
-        if shown:
+        if shown := chart(question, answers, caption=f"{plain(question.text)} ({question.key})"):
             drawn.append(shown)
         elif answers:
             too_few.append(f"“{plain(question.text)}” ({len(answers)})")
     return drawn, too_few
 
 
-def _votes(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
-    """One bar per answer, or per whole order: how many chose it, and which came out. What the lesson doesn't offer is
-    only counted."""
-    chosen = Counter(filter(None, (_chosen(question, answer) for answer in answers)))
-    measured, total = _chosen(question, question.measured), chosen.total()
+def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Picture | None:
+    """The answers of one vote, or of a first and a second; None if MIN_ANSWERS haven't answered the first."""
+    draw = _numbers if question.kind in ("number", "numbers") else _votes
+    with look():
+        return draw(question, votes, caption)
+
+
+def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> Picture | None:
+    """One bar per answer, or per whole order, for each vote: how many chose it, and which came out. What the lesson
+    doesn't offer is only counted."""
+    chosen = [Counter(filter(None, (_chosen(question, answer) for answer in answers))) for answers in votes]
+    measured, total = _chosen(question, question.measured), chosen[0].total()
     if total < MIN_ANSWERS:
         return None
     if question.kind in ("choice", "quiz") and question.names:
-        counts = {name: chosen[name] for name in question.names}
+        names = list(question.names)
     else:
-        commonest = chosen.most_common(MOST_CHOICES)
-        counts = {name: count for name, count in commonest if question.names or count >= MIN_ANSWERS}
-    if measured:
-        counts.setdefault(measured, chosen[measured])
-    if others := total - sum(counts.values()):
+        commonest = sum(chosen, Counter()).most_common(MOST_CHOICES)
+        names = [name for name, count in commonest if question.names or count >= MIN_ANSWERS]
+    if measured and measured not in names:
+        names.append(measured)
+    counts = {name: [one[name] for one in chosen] for name in names}
+    others = [one.total() - sum(one[name] for name in names) for one in chosen]
+    if any(others):
         counts["something else"] = others
     answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
-    by, mark = f"{answered} by {total}", {measured: f"  {came_out}"}
-    ends = [f"{count} ({100 * count / total:.0f} %){mark.get(name, '')}" for name, count in counts.items()]
-    fig, ax = _bars({name: {by: count} for name, count in counts.items()}, {by: {"fill": False, **PREDICTED}}, ends)
+    by = f"{answered} by {total}"
+    ends = []
+    for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
+        ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
+    ends[-1] = [f"{end}  {came_out}" if name == measured else end for name, end in zip(counts, ends[-1], strict=True)]
+    first = [(name, {by: each[0]}) for name, each in counts.items()]
+    fig, ax = _bars(first, {by: {"fill": False, **PREDICTED}}, ends[0])
+    starts = [0.0]
+    if len(votes) > 1:  # to the right, on the same scale
+        starts.append(1.6 * ax.get_xlim()[1])
+        again = [each[1] for each in counts.values()]
+        ax.set_xlim(0, starts[1] + max(*again, ax.get_xlim()[1]))
+        bars = ax.barh(range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN)
+        for bar, end in zip(bars, ends[1], strict=True):
+            _end(ax, bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height() / 2, end)
+        fig.legends[0].remove()
+        legend(fig, Patch(label=f"first vote: {total}", fill=False, **PREDICTED), Patch(label="second vote", **AGAIN))
     for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
         is_measured = name == measured
         label.set_weight("bold" if is_measured else "normal")
-        ax.plot((0, 0), (row - 0.4, row + 0.4), **(MEASURED if is_measured else {"color": GRID, "linewidth": 1.2}))
-    texts = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        for at in starts:
+            style = MEASURED if is_measured else {"color": GRID, "linewidth": 1.2}
+            ax.plot((at, at), (row - 0.4, row + 0.4), **style)
+    texts = ", ".join(f"{name}: {', then '.join(map(str, each))}" for name, each in counts.items())
     alt = f"{by.capitalize()}. {texts}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
     return picture(fig, alt, caption)
 
@@ -104,14 +129,15 @@ def _chosen(question: Question, answer: Any) -> str | None:
     return ", ".join(answer) if fits else None
 
 
-def _numbers(question: Question, answers: Iterable[Any], caption: str) -> Picture | None:
-    by_name: dict[str, list[float]] = {}
-    for answer in answers:
-        for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
-            if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
-                by_name.setdefault(name, []).append(float(min(number, LARGEST_NUMBER)))
+def _numbers(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> Picture | None:
+    by_name: dict[str, list[list[float]]] = {}
+    for vote, answers in enumerate(votes):
+        for answer in answers:
+            for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
+                if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
+                    by_name.setdefault(name, [[] for _ in votes])[vote].append(float(min(number, LARGEST_NUMBER)))
     names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
-    enough = {name: by_name[name] for name in names if len(by_name.get(name, ())) >= MIN_ANSWERS}
+    enough = {name: by_name[name] for name in names if len(by_name.get(name, [()])[0]) >= MIN_ANSWERS}
     measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
     measured = {name: number for name, number in measured.items() if _is_number(number) and name in enough}
     return _spread(enough, question.unit, measured, caption) if enough else None
@@ -121,41 +147,53 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
-def _spread(answers: Mapping[str, Sequence[float]], unit: str, measured: Mapping[str, float], caption: str) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), their median, and the number `measured`."""
-    top, step = _axis([*answers.values()], [*measured.values()])
-    fig, ax, tall = _rows(answers, HILL, SCALE)
+def _spread(
+    answers: Mapping[str, Sequence[Sequence[float]]], unit: str, measured: Mapping[str, float], caption: str
+) -> Picture:
+    """For each name, a histogram of the predicted numbers (0 and up), before a solid one of a second vote; the medians,
+    and the number `measured`."""
+    votes = [list(filter(len, of)) for of in answers.values()]
+    top, step = _axis([numbers for of in votes for numbers in of], [*measured.values()])
+    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.5 * HILL, SCALE)
     ax.set_xlim(-step / 2, top + step / 2)
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(lambda tick, _: digits(tick))
     ax.grid(axis="x")
     texts = []
-    for row, (name, numbers) in enumerate(answers.items()):
+    for row, (name, of) in enumerate(zip(answers, votes, strict=True)):
         ground = row + tall / 2
         ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
-        counts, edges = np.histogram(numbers, round(top / step) + 1, (-step / 2, top + step / 2))
-        hills = np.where(counts, ground - tall * counts / max(1, counts.max()), np.nan)
-        ax.stairs(hills, edges, baseline=ground, clip_on=False, **PREDICTED)
-        low, median, high = map(float, np.quantile(numbers, (0.25, 0.5, 0.75)))
+        bins = round(top / step) + 1, (-step / 2, top + step / 2)
+        highest = max(1, *(np.histogram(numbers, *bins)[0].max() for numbers in of))
+        for numbers, style in zip(of, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
+            counts, edges = np.histogram(numbers, *bins)
+            hills = np.where(counts, ground - tall * counts / highest, np.nan)
+            ax.stairs(hills, edges, baseline=ground, clip_on=False, **style)
+        low, median, high = map(float, np.quantile(of[0], (0.25, 0.5, 0.75)))
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
         lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
         half = f"half of them from {digits(low)} to {digits(high)}"
-        text += f"{len(numbers)} predictions, median {digits(median)}, {half}"
+        text += f"{len(of[0])} predictions, median {digits(median)}, {half}"
+        for numbers in of[1:]:
+            lines.append(f"then {in_unit(float(np.median(numbers)), unit)}")
+            text += f", then {digits(float(np.median(numbers)))}"
         if name in measured:
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")
             text += f"; measured {digits(measured[name])}"
-        if beyond := sum(number > top for number in numbers):
+        if beyond := sum(number > top for number in of[-1]):
             lines.append(f"{beyond} beyond the axis")
         ax.text(1.02, row, "\n".join(lines), transform=ax.get_yaxis_transform(), va="center", linespacing=1.35)
         texts.append(text)
+    by = f"{'predicted by' if max(map(len, votes)) == 1 else 'first vote:'} {max(len(of[0]) for of in votes)}"
     keys = [
-        Patch(fill=False, label=f"predicted by {max(map(len, answers.values()))}", **PREDICTED),
+        Patch(fill=False, label=by, **PREDICTED),
+        *([Patch(label="second vote", **AGAIN)] if max(map(len, votes)) > 1 else []),
         Line2D([], [], linestyle="none", marker="^", markersize=5.5, color=INK, label="their median"),
-        Line2D([], [], label="measured", **MEASURED),
+        *([Line2D([], [], label="measured", **MEASURED)] if measured else []),
     ]
-    legend(fig, *keys[: 3 if measured else 2])
+    legend(fig, *keys)
     return picture(fig, f"The spread of predictions{f' in {unit}' if unit else ''}. {'. '.join(texts)}.", caption)
 
 
@@ -188,16 +226,16 @@ def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, 
 
 
 def _bars(
-    rows: Mapping[str, Mapping[str, int]], styles: Mapping[str, Mapping[str, Any]], ends: Sequence[str]
+    rows: Sequence[tuple[str, Mapping[str, int]]], styles: Mapping[str, Mapping[str, Any]], ends: Sequence[str]
 ) -> tuple[Figure, Axes]:
     """One stacked bar per row, with a part for each of `styles` and the text of `ends` after it."""
-    most = max(sum(counts.values()) for counts in rows.values())
-    fig, ax, tall = _rows(rows, BAR)
+    most = max(sum(counts.values()) for _, counts in rows)
+    fig, ax, tall = _rows([label for label, _ in rows], BAR)
     ax.set_xticks([])
     ax.set_xlim(0, most)
     left = np.zeros(len(rows))
     for word, style in styles.items():
-        counts = np.array([row.get(word, 0) for row in rows.values()])
+        counts = np.array([row.get(word, 0) for _, row in rows])
         bars = ax.barh(range(len(rows)), counts, tall, left, clip_on=False, **style)
         if len(styles) > 1:
             texts = [str(count) if count > most / 25 else "" for count in counts]
@@ -205,6 +243,11 @@ def _bars(
             ax.bar_label(bars, texts, label_type="center", color="white" if word == "right" else INK, bbox=box)
         left += counts
     for row, (end, text) in enumerate(zip(left, ends, strict=True)):
-        ax.annotate(text, (end, row), (8, 0), textcoords="offset pixels", va="center", color=QUIET)
+        _end(ax, end, row, text)
     legend(fig, *(Patch(label=word, **style) for word, style in styles.items()))
     return fig, ax
+
+
+def _end(ax: Axes, x: float, y: float, text: str) -> None:
+    """The text after a bar that ends at x."""
+    ax.annotate(text, (x, y), (8, 0), textcoords="offset pixels", va="center", color=QUIET)

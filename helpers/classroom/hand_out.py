@@ -35,7 +35,7 @@ IN_IT = re.compile(
     | notebooks/[^.].+
     | cases/.+
     | wheel/.+
-    | data/(?!recorded/02-three\.png).+
+    | data/(?!questions\.json|recorded/02-three\.png).+
     | exercises/\d\d/(quizzes\.(py|toml) | \w+/(?!solution\.)\w+\.\w+)  # answers are in folders of their own
     """,
     re.VERBOSE,

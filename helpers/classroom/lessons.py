@@ -1,26 +1,25 @@
 """What the outputs say about a lesson: its title, its exercises, the predictions it asks for, and the measurements."""
 
-import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from bs4 import BeautifulSoup
 
-from ..folders import BUILD, NOTEBOOKS
+from ..folders import BUILD, DATA, NOTEBOOKS, write_whole
 from ..teach import Exercise
 from ..teach import exercise as exercise_of
-from ..teach.predict import Kind, Value
+from ..teach.predict import Kind, Prediction, Value
 from ..teach.quizzes import quizzes
 from ..teach.words import plain
 from ..units import SIZES
 
-KINDS: dict[str | None, Kind] = {"each": "numbers", "choices": "choice", "order": "order"}  # by an option of `predict`
 EXECUTED = BUILD / "executed"  # where `make handouts` keeps the lessons that it ran
+QUESTIONS = DATA / "questions.json"  # as they were asked, and measured, on another machine
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,15 @@ class Question:
     text: str
     kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
-    names: tuple[str, ...] = ()  # of the numbers, the choices, or the things to put in order; () if they're computed
-    # in the question's unit, in the form of an answer (a letter for a quiz); None if this machine hasn't run the lesson
-    measured: Value | None = None
+    names: tuple[str, ...] = ()  # of the numbers ("" for a single one), the choices, or the things to put in order
+    most: float | None = None
+    measured: Value | None = None  # in the question's unit, in the form of an answer (a letter for a quiz)
+    recorded: bool = False  # was it measured on another machine?
+
+    @property
+    def prediction(self) -> Prediction:
+        """What reads and checks an answer. Not for a quiz."""
+        return Prediction(self.key, self.text, self.kind, self.unit, self.names or ("",), self.most)
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,25 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     title = next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
-    measured = _measured(executed / path.name)
-    asked = _questions(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"])
-    questions = [replace(one, measured=_in_unit(measured.get(one.key), one.unit)) for one in asked]
+    asked, measured = _asked(executed / path.name)
+    kept = json.loads(QUESTIONS.read_text(encoding="utf-8")) if QUESTIONS.exists() else {}
+    questions = []
+    for key, one in ({key: one for key, one in kept.items() if key.startswith(number)} | asked).items():
+        here = in_unit(measured.get(key), one["unit"])
+        elsewhere = kept.get(key, {}).get("measured") if here is None else None
+        values = one | {"measured": elsewhere if here is None else here, "recorded": elsewhere is not None}
+        questions.append(question(key, values))
     for quiz in quizzes(number):
         names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
         right = next(letter for letter, choice in quiz.lettered if choice.right)
         questions.append(Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right))
     return Lesson(number, title, tuple(questions))
+
+
+def question(key: str, values: Mapping[str, Any]) -> Question:
+    """From plain data, as in QUESTIONS or as `Prediction.asked`. TypeError or KeyError if something is wrong."""
+    values = dict(values)
+    return Question(key, text=values.pop("question"), names=tuple(values.pop("names")), **values)
 
 
 @cache
@@ -74,55 +90,35 @@ def exercise_title(key: str) -> str:
     return task.title if task else key
 
 
-def _questions(sources: list[str]) -> Iterator[Question]:
-    """The calls of `predict`, read from the cells without executing them."""
-    assigned: dict[str, Any] = {}
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:  # a magic
-            continue
-        for statement in tree.body:
-            match statement:
-                case ast.Assign(value=ast.Call(func=ast.Name("predict")) as call):
-                    key, text = (_plain(argument, assigned) for argument in call.args)
-                    options = {keyword.arg: _plain(keyword.value, assigned) for keyword in call.keywords}
-                    option = next((name for name in KINDS if name in options), None)
-                    kind = KINDS.get(option, "number")
-                    unit = options.get("unit", "MiB") if kind in ("number", "numbers") else ""
-                    yield Question(key, text or key, kind, unit, tuple(options.get(option) or ()))
-                case ast.Assign([ast.Name(name)], value):
-                    assigned[name] = _plain(value, assigned)
-
-
-def _plain(value: ast.expr, assigned: Mapping[str, Any]) -> Any:
-    """The value of an expression of constants and known names, or a dict's keys; None if only running it could tell."""
-    match value:
-        case ast.Name(name):
-            return assigned.get(name)
-        case ast.Call(func=ast.Name("list"), args=[argument]):
-            return _plain(argument, assigned)
-        case ast.Dict():
-            value = ast.List([key for key in value.keys if key is not None])
-    try:
-        return ast.literal_eval(value)
-    except ValueError:
-        return None
-
-
-def _measured(path: Path) -> dict[str, Any]:
-    """The measurements that a run put beside its predictions, by key: see `Prediction.beside`. Sizes are in bytes."""
-    measured = {}
+def _asked(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Of a lesson that was run: the questions that it asks, and what it measured, by key. Sizes are in bytes."""
+    asked, measured = {}, {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else ():
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
-            if "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte
-                for line in BeautifulSoup(html, "html.parser").select("[data-predicted]"):
+            if "data-asked" in html or "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte
+                page = BeautifulSoup(html, "html.parser")
+                asked |= {one["data-predict"]: json.loads(one["data-asked"]) for one in page.select("[data-asked]")}
+                for line in page.select("[data-predicted]"):
                     measured[line["data-predicted"]] = json.loads(line["data-measured"])
-    return measured
+    return asked, measured
 
 
-def _in_unit(value: Any, unit: str) -> Any:
+def in_unit(value: Any, unit: str) -> Any:
+    """A measurement in the unit of its question."""
     if isinstance(value, dict):
-        return {name: _in_unit(number, unit) for name, number in value.items() if number is not None}
+        return {name: in_unit(number, unit) for name, number in value.items() if number is not None}
     return value / SIZES[unit] if isinstance(value, int | float) and unit in SIZES else value
+
+
+def record(executed: Path = EXECUTED) -> None:
+    """Keeps the questions of all lessons, as `make record` has run them, with what they measured."""
+    kept = {}
+    for path in sorted(executed.glob("[0-9][0-9]_*.ipynb")):
+        asked, measured = _asked(path)
+        kept |= {key: one | {"measured": in_unit(measured.get(key), one["unit"])} for key, one in asked.items()}
+    write_whole(QUESTIONS, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    record()

@@ -38,7 +38,7 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
     for student, answers in groupby(grades, lambda grade: grade.student):
         files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
-    files["report.html"] = report(grades, records.all(HandIn), course, trusted=trusted).encode()
+    files["report.html"] = report(grades, records.all(HandIn), course, folder, trusted=trusted).encode()
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:  # most are the same, and syncing each of them is slow

@@ -38,9 +38,12 @@ _ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": u
 def page(template: str, heading: str, course: Course, **values: object) -> str:
     """A whole page. Only what a template marks `safe` is HTML, and what comes from `line` and `paragraphs`."""
     sheets = [path.read_text(encoding="utf-8") for path in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")]
-    return _ENVIRONMENT.get_template(template).render(
-        style="\n".join(sheets), heading=heading, course=course, edition=edition(), **values
-    )
+    return filled(template, style="\n".join(sheets), heading=heading, course=course, edition=edition(), **values)
+
+
+def filled(template: str, **values: object) -> str:
+    """A template with these values."""
+    return _ENVIRONMENT.get_template(template).render(**values)
 
 
 def text(template: str, **values: object) -> str:

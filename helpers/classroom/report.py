@@ -14,6 +14,7 @@ from statistics import median
 from .. import folders
 from ..teach.words import plain, short
 from ..units import in_words
+from .ballots import votes
 from .charts import MIN_ANSWERS, OUTCOMES, outcomes, pictures
 from .course import Course
 from .grades import Grade
@@ -32,8 +33,9 @@ IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}
 HANDED_IN = [kind.word for kind in OUTCOMES if kind.word != "missing"]
 
 
-def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, *, trusted: bool) -> str:
-    """The page for the class with these grades and hand-ins; `trusted` if it was graded without a sandbox."""
+def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, folder: Path, *, trusted: bool) -> str:
+    """The page for the class with these grades and hand-ins, and with the votes that the wall has kept in `folder`;
+    `trusted` if it was graded without a sandbox."""
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
@@ -46,7 +48,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         students=len({grade.student.key for grade in grades}),
         hand_ins=len(hand_ins),
         answers=len(judged),
-        lessons=[_lesson(name, [grade for grade in grades if grade.lesson == name], hand_ins) for name in names],
+        lessons=[_lesson(name, [one for one in grades if one.lesson == name], hand_ins, folder) for name in names],
         least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
         took=[in_words(time, "seconds") if time < 120 else f"{time / 60:.0f} minutes" for time in took],
@@ -56,7 +58,7 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     )
 
 
-def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, object]:
+def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], folder: Path) -> dict[str, object]:
     by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
     by_exercise: dict[str, list[Grade]] = defaultdict(list)
     for grade in grades:
@@ -77,7 +79,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> d
         "figure": outcomes(counts)._repr_html_(),
         "exercises": [(key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
-        "not_measured": all(asked.measured is None for asked in lesson(name).questions if asked.kind != "quiz"),
+        "recorded": any(asked.recorded for asked in lesson(name).questions),
+        "votes": [vote._repr_html_() for vote in votes(name, folder)],
         "too_few": ", ".join(too_few),
     }
 

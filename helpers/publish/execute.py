@@ -78,6 +78,7 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
         environment = os.environ | {
             "ZERO_COPY_STRICT": "1",
             "TQDM_DISABLE": "1",
+            "ZERO_COPY_CLASS": "",
             "ZERO_COPY_STATE": str(Path(scratch) / "state"),  # no predictions of this user's
             "IPYTHONDIR": str(Path(scratch) / "ipython"),  # nor start-up files
         }

@@ -1,7 +1,7 @@
 """Teaching with measurements: predictions, exercises, quizzes, claims; and the student's own copies of the lessons.
 
 from helpers.teach import claim, exercise, predict, quiz, recorded
-from helpers.teach import hand_in, progress
+from helpers.teach import hand_in, join, progress
 """
 
 from .claims import claim
@@ -11,3 +11,4 @@ from .predict import predict
 from .progress import progress
 from .quizzes import quiz
 from .recorded import recorded
+from .wall import join

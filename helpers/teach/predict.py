@@ -13,7 +13,7 @@ import ipywidgets as widgets
 
 from ..lasting import INPUTS, Lasting
 from ..units import NOT_MEASURED, SIZES, MiB, digits, in_unit
-from . import state
+from . import state, wall
 from .words import Said, inline, plain
 
 FILE = "predictions"
@@ -44,7 +44,7 @@ class Prediction(Lasting):
     @property
     def value(self) -> Value | None:
         """None if there is none yet; a number, {name: number} as far as given, the choice, or the names in order."""
-        return self._checked(after[0] if (after := self._after) else state.read(FILE).get(self.key))
+        return self.checked(after[0] if (after := self._after) else state.read(FILE).get(self.key))
 
     @property
     def late(self) -> bool:
@@ -71,7 +71,7 @@ class Prediction(Lasting):
     def keep(self, value: Value | None) -> None:
         """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets. Raises
         ValueError for a value that doesn't answer this question."""
-        late, answer = self._after is not None, self._checked(value)
+        late, answer = self._after is not None, self.checked(value)
         if value is not None and answer is None:
             number = f"a number from 0{' up' if self.most is None else f' to {in_unit(self.most, self.unit)}'}"
             names = ", ".join(self.names)
@@ -85,6 +85,8 @@ class Prediction(Lasting):
                 on_disk = state.keep(FILE, self.key, answer)
             if not on_disk:
                 print("Your folder can't be written to, so the prediction is kept only until this kernel ends.")
+            if not late:
+                wall.vote(self.key, answer)
         self.renew()
 
     def beside(self, measured: Mapping[str, float | None] | float | str | Sequence[str] | None) -> Said:
@@ -96,6 +98,7 @@ class Prediction(Lasting):
         text = self._beside({"": shown[0]} if self.kind == "number" else measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
+        wall.measured(self.key, self.asked, measured)
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
         html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'
@@ -110,23 +113,32 @@ class Prediction(Lasting):
     @property
     def status(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
-        value = self.value
-        if value is None:
-            return "no prediction yet"
-        numbers = (f"{name} {in_unit(number, self.unit)}".strip() for name, number in self._numbers.items())
-        places = (f"{place}. {name}" for place, name in enumerate(value, 1)) if isinstance(value, list) else ()
-        text = value if isinstance(value, str) else ", ".join((*numbers, *places))
-        return f"kept: {text} ({AFTERWARDS})" if self.late else f"kept: {text}"
+        value, sent = self.value, wall.said(self.key)
+        text = "no prediction yet" if value is None else f"kept: {self.told(value)}"
+        return f"{text} ({AFTERWARDS})" if self.late else f"{text}; {sent}" if sent else text
+
+    def told(self, value: Value) -> str:
+        """An answer in words: "read 256 MiB, mmap 0 MiB", or "1. mmap, 2. read"."""
+        if isinstance(value, list):
+            return ", ".join(f"{place}. {name}" for place, name in enumerate(value, 1))
+        numbers = value if isinstance(value, dict) else {} if isinstance(value, str) else {"": value}
+        return ", ".join(f"{name} {in_unit(n, self.unit)}".strip() for name, n in numbers.items()) or str(value)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The question as plain data, from which `Prediction(key, **asked)` is made again."""
+        return {name: getattr(self, name) for name in ("question", "kind", "unit", "names", "most")}
 
     @cached_property
     def widget(self) -> widgets.Widget:
         """Inputs, and a line that says what is kept; made once, so that every display shows the same state."""
         boxes = _inputs(self)
+        wall.shown(self.key, self.asked, None if self._after is not None else self.value)
         line = widgets.HTML(f"<em>{escape(self.status)}</em>")
 
         def changed(_: Any) -> None:
             try:
-                self.keep(_answer(self, [box.value for box in boxes]))
+                self.keep(self.read([box.value for box in boxes]))
                 text = self.status
             except ValueError as error:
                 text = f"{error} ({self.status})"
@@ -152,10 +164,10 @@ class Prediction(Lasting):
             places = "".join(f"<li>{inline(name) if name else _BLANK}</li>" for name in value or [""] * len(self.names))
             below = f"<p>{inline(', '.join(self.names))}</p><ol>{places}</ol>"
         below += f"<p><em>{AFTERWARDS}</em></p>" if self.late else ""
-        data = f'data-predict="{escape(self.key)}"'
+        data = f'data-predict="{escape(self.key)}" data-asked="{escape(json.dumps(self.asked))}"'
         return f'<div class="zc-predict" {data}><p><strong>Predict.</strong> {inline(self.question)}</p>{below}</div>'
 
-    def _checked(self, value: Any) -> Value | None:
+    def checked(self, value: Any) -> Value | None:
         """`value` if it answers this question, else None: it may come from an older lesson, or an edited file."""
         if self.kind in NUMBERS:
             given = value if isinstance(value, dict) else {"": value}
@@ -165,6 +177,18 @@ class Prediction(Lasting):
             return value if value in self.names else None
         is_order = isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names)
         return list(value) if is_order else None
+
+    def read(self, typed: Sequence[str | None]) -> Value | None:
+        """What the inputs say, None for nothing; ValueError if they don't say enough."""
+        if self.kind == "choice":
+            return typed[0]
+        if self.kind == "order":
+            if left := [name for name in self.names if name not in typed]:
+                raise ValueError(f"still to place: {', '.join(left)}")
+            return list(typed)
+        numbers = zip(self.names, (_read(text, self.unit) for text in typed), strict=True)
+        given = {name: number for name, number in numbers if number is not None}
+        return given.get("") if self.kind == "number" else given or None
 
     def _is_number(self, value: Any) -> bool:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -257,19 +281,6 @@ def _inputs(prediction: Prediction) -> list[widgets.Widget]:
     given = {name: f"{number:.12g}" for name, number in prediction._numbers.items()}
     of = {name: ", ".join(filter(None, (name or "Your prediction", prediction.unit))) for name in names}
     return [widgets.Text(given.get(x, ""), description=of[x], continuous_update=False, style=style) for x in names]
-
-
-def _answer(prediction: Prediction, values: list[Any]) -> Value | None:
-    """What the inputs say, None for nothing; ValueError if they don't say enough."""
-    if prediction.kind == "choice":
-        return values[0]
-    if prediction.kind == "order":
-        if left := [name for name in prediction.names if name not in values]:
-            raise ValueError(f"still to place: {', '.join(left)}")
-        return values
-    numbers = zip(prediction.names, (_read(text, prediction.unit) for text in values), strict=True)
-    given = {name: number for name, number in numbers if number is not None}
-    return given.get("") if prediction.kind == "number" else given or None
 
 
 def _read(text: str, unit: str) -> float | None:

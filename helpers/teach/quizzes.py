@@ -11,7 +11,7 @@ import ipywidgets as widgets
 
 from .. import folders
 from ..lasting import INPUTS, Lasting
-from . import exercise_files, state
+from . import exercise_files, state, wall
 from .exercises import nearest
 from .words import badge, inline, plain
 
@@ -85,6 +85,8 @@ class Quiz(Lasting):
 
     def _keep(self, letter: str) -> None:
         if letter not in self.clicked:
+            if not self.clicked:
+                wall.vote(self.handed_in, letter)
             state.keep(FILE, self.key, self.clicked + letter)
         self.renew()
 
@@ -103,7 +105,8 @@ class Quiz(Lasting):
 
     def _click(self, letter: str, reply: str, below: widgets.HTML, _: widgets.Button) -> None:
         self._keep(letter)
-        below.value = reply
+        sent = wall.said(self.handed_in)
+        below.value = reply + (f"<p><em>{sent[0].upper()}{sent[1:]}.</em></p>" if sent else "")
 
 
 def quiz(key: str) -> Quiz:

@@ -1,0 +1,241 @@
+"""The ballot box of the wall: who has joined, what was asked, and the votes, in one SQLite file. What a call has
+returned for is kept, even if the process is killed."""
+
+import csv
+import io
+import json
+import random
+import secrets
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..folders import free, lessons, write_whole
+from ..show.figure import Picture
+from ..teach.words import plain
+from .charts import MIN_ANSWERS, chart
+from .lessons import Question, in_unit, lesson, question
+
+FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
+MOST_VOTERS = 1000
+# What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
+ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
+TABLES = """
+create table if not exists about (name primary key, value) without rowid;
+create table if not exists voters (voter primary key) without rowid;
+create table if not exists questions (key primary key, phase, own, measured);
+create table if not exists votes (key, voter, round, answer, at, primary key (key, voter, round))
+"""
+
+
+class Refused(Exception):
+    """(an HTTP status, why)"""
+
+
+class Ballots:
+    """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one."""
+
+    def __init__(self, folder: Path, code: str = "") -> None:
+        self.folder, self.fixed = folder, code
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.open()
+
+    def open(self) -> None:
+        self.connection = sqlite3.connect(self.folder / FILE, timeout=0, isolation_level=None)
+        try:
+            for pragma in ("locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"):
+                self.connection.execute(f"pragma {pragma}")
+            self.connection.executescript(TABLES)
+        except sqlite3.OperationalError as error:
+            raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
+        (self.folder / FILE).chmod(0o600)
+        for name, size in (("code", 4), ("key", 16)):
+            if not self.about(name):
+                self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
+        if self.fixed:
+            self.note("code", self.fixed)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def all(self, query: str, *values: Any) -> list[tuple]:
+        return self.connection.execute(query, values).fetchall()
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The first column of the first row; None if there is none."""
+        return next((row[0] for row in self.all(query, *values)), None)
+
+    def about(self, name: str) -> str:
+        return self.one("select value from about where name = ?", name) or ""
+
+    def note(self, name: str, value: str) -> None:
+        self.all("insert or replace into about values (?, ?)", name, value)
+
+    # --- questions ---
+    @cached_property
+    def known(self) -> dict[str, Question]:
+        """Those of the lessons, by key, and those of the teacher's own notebook."""
+        asked = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
+        own = self.all("select key, own from questions where own is not null")
+        return asked | {key: question(key, json.loads(text)) for key, text in own}
+
+    def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
+        """What the teacher's notebook asks, and has measured, with sizes in bytes. Refused if it isn't a question."""
+        try:
+            question(key, asked).prediction  # noqa: B018
+            if measured is not None:
+                measured = json.dumps(in_unit(measured, asked["unit"]))
+        except (TypeError, KeyError, AttributeError):
+            raise Refused(422, "that isn't a question") from None
+        self.all("insert or ignore into questions (key) values (?)", key)
+        self.all("update questions set own = ?, measured = coalesce(?, measured) where key = ?",
+                 json.dumps(asked), measured, key)  # fmt: skip
+        with suppress(AttributeError):
+            del self.known
+
+    def phase(self, key: str) -> str:
+        return self.one("select phase from questions where key = ?", key) or ""
+
+    def move(self, phase: str) -> None:
+        """The question that is asked goes on to this phase. The second picture is one of both votes."""
+        key = self.about("asked")
+        if key:
+            second = phase == REVEALED and self.phase(key) in (AGAIN, COMPARED)
+            self.all("update questions set phase = ? where key = ?", COMPARED if second else phase, key)
+
+    def ask(self, key: str) -> None:
+        """Asks this question; one that was asked before is where it was."""
+        if key not in self.known:
+            raise Refused(404, f"there is no question {key[:80]!r}")
+        self.all("insert or ignore into questions (key) values (?)", key)
+        self.all("update questions set phase = coalesce(phase, ?) where key = ?", ASKED, key)
+        self.note("asked", key)
+
+    def offered(self) -> tuple[str, int]:
+        """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if there is none."""
+        rows = self.all("""select key, count(distinct voter) from votes
+            where key not in (select key from questions where phase is not null) group by key order by 2 desc, 1""")
+        return rows[0] if rows else ("", 0)
+
+    def measured(self, key: str) -> tuple[Any, str]:
+        """The measurement in the question's unit, None if there is none, and where it comes from."""
+        own = self.one("select measured from questions where key = ?", key)
+        if own is not None:
+            return json.loads(own), "in your teacher's notebook"
+        asked = self.known[key]
+        where = "in a recorded run" if asked.recorded else "in a run on this machine"
+        return asked.measured, "" if asked.kind == "quiz" else where
+
+    # --- votes ---
+    def join(self, voter: str) -> None:
+        joined = self.one("select count(*) from voters")
+        if joined >= MOST_VOTERS and not self.one("select 1 from voters where voter = ?", voter):
+            raise Refused(503, f"{MOST_VOTERS} have joined, and no more can")
+        self.all("insert or ignore into voters values (?)", voter)
+
+    def vote(self, key: str, voter: str, answer: Any, at: int) -> None:
+        """Keeps an answer; None takes it back. Of two in one round, that with the later `at` counts, whichever comes
+        first. Refused for what isn't asked here, doesn't answer it, or comes after the measurement."""
+        asked, phase = self.known.get(key), self.phase(key)
+        if asked is None:
+            raise Refused(404, "the wall doesn't have this question")
+        if phase == MEASURED:
+            raise Refused(409, "its measurement is shown already")
+        if answer is not None:
+            answer = checked(asked, answer)
+            if answer is None:
+                raise Refused(422, "that doesn't answer the question")
+        self.join(voter)
+        self.all(
+            """insert into votes values (?, ?, ?, ?, ?) on conflict do update
+            set answer = excluded.answer, at = excluded.at where excluded.at >= votes.at""",
+            key, voter, 1 if phase in ("", ASKED) else 2, json.dumps(answer), at,
+        )  # fmt: skip
+
+    def answer(self, key: str, voter: str) -> Any:
+        """The voter's last; None if there is none."""
+        text = self.one("select answer from votes where key = ? and voter = ? order by round desc", key, voter)
+        return None if text is None else json.loads(text)
+
+    def rounds(self, key: str) -> list[tuple[Any, Any]]:
+        """Each voter's first and second answer, None where there is none, in no order. Who answered once has changed
+        nothing, so the second is the same as the first."""
+        by_voter: dict[str, dict[int, Any]] = {}
+        for voter, number, answer in self.all("select voter, round, answer from votes where key = ?", key):
+            by_voter.setdefault(voter, {})[number] = json.loads(answer)
+        pairs = [(of.get(1), of.get(2, of.get(1))) for of in by_voter.values()]
+        random.shuffle(pairs)
+        return [pair for pair in pairs if pair != (None, None)]
+
+    def counts(self, key: str) -> tuple[int, int]:
+        """How many have answered, and how many of them in the second round."""
+        count = "select count(distinct voter) from votes where key = ? and answer <> 'null'"
+        return self.one(count, key), self.one(f"{count} and round = 2", key)
+
+    # --- the end of a lesson ---
+    def end(self, keep: bool) -> list[Path]:
+        """Deletes all votes and voters; first writes those answers to questions that MIN_ANSWERS gave, if they are to
+        be kept: JSON and CSV, without the voters' numbers. The next class has a new code."""
+        files = []
+        if keep and (kept := self.kept()):
+            path = free(self.folder / f"{date.today()}-{'-'.join(sorted({one['key'][:2] for one in kept}))}.json")
+            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            write_whole(path.with_suffix(".csv"), table(kept))
+            files = [path, path.with_suffix(".csv")]
+        key = self.about("key")
+        self.close()
+        for path in self.folder.glob(f"{FILE}*"):
+            path.unlink()
+        self.open()
+        self.note("key", key)
+        return files
+
+    def kept(self) -> list[dict[str, Any]]:
+        """The questions with enough answers: as they were asked, with the pairs of answers, and what was measured."""
+        keys = [key for (key,) in self.all("select distinct key from votes order by key")]
+        found = []
+        for one in (self.known[key] for key in keys if key in self.known):
+            pairs = self.rounds(one.key)
+            if len(pairs) >= MIN_ANSWERS:
+                values = {"question": one.text, "kind": one.kind, "unit": one.unit, "names": one.names}
+                values["measured"] = self.measured(one.key)[0]
+                found.append({"key": one.key, "asked": values, "again": self.counts(one.key)[1] > 0, "votes": pairs})
+        return found
+
+
+def votes(number: str, folder: Path) -> list[Picture]:
+    """Pictures of a lesson's votes that were kept below `folder`, the oldest first."""
+    pictures = []
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        for kept in json.loads(path.read_text(encoding="utf-8")):
+            if kept["key"].startswith(number):
+                asked, both = question(kept["key"], kept["asked"]), zip(*kept["votes"], strict=True)
+                caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
+                pictures.append(chart(asked, *([*both] if kept["again"] else [[*both][0]]), caption=caption))
+    return [picture for picture in pictures if picture]
+
+
+def checked(asked: Question, answer: Any) -> Any:
+    """The answer, if it answers the question; else None."""
+    if asked.kind == "quiz":
+        letters = {name[1] for name in asked.names}
+        return answer if isinstance(answer, str) and answer in letters else None
+    with suppress(TypeError, ValueError, OverflowError, AttributeError):
+        return asked.prediction.checked(answer)
+    return None
+
+
+def table(kept: Iterable[dict[str, Any]]) -> str:
+    """CSV: a line for each voter and question."""
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(("key", "first", "second", "measured"))
+    for one in kept:
+        for first, second in one["votes"]:
+            lines.writerow((one["key"], *map(json.dumps, (first, second, one["asked"]["measured"]))))
+    return text.getvalue()

@@ -1,0 +1,357 @@
+"""The wall: a class predicts, sees the spread, votes again, measures. `make wall` starts it. Below the class's code:
+
+GET  /KQ4T                  a page to vote on without a kernel, for phones; POST: its form
+PUT  /KQ4T/voters/V         a notebook joins: V is a random number
+PUT  /KQ4T/votes/V/02.peak  its answer: {"answer": 256, "at": a time in ns}
+GET  /KQ4T/projector        what the class sees
+GET  /KQ4T/state            what changes on the pages, which ask for it again and again
+PUT  /KQ4T/questions/02.peak  from the teacher's notebook, with the key: {"asked": …, "measured": …}
+GET  /teacher               the teacher's page; POST: its buttons
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import re
+import secrets
+import socket
+import sqlite3
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import segno
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from ..folders import TEACHER
+from ..serving_limits import TIMEOUT_S, LimitedProtocol
+from ..units import KiB
+from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused
+from .charts import MIN_ANSWERS, chart
+from .course import GRADES, TEMPLATES
+from .pages import filled, text
+
+LARGEST = 4 * KiB  # bytes of a body
+PORT = 8765
+VOTER = re.compile("[0-9a-f]{32}")
+# In a second: of one voter, of all who are new, of all who try a key.
+MOST = {"voter": 5, "new": 250, "key": 5}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+STATIC = {"wall.css": "text/css", "wall.js": "text/javascript"}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Wall:
+    """`root`: the path below which it is served. `public`: the address of that path for the class."""
+
+    def __init__(self, ballots: Ballots, public: str) -> None:
+        self.ballots, self.public, self.root = ballots, public, urlsplit(public).path
+        self.second, self.counts = 0, Counter()
+        self.lately = ""  # what the last lesson left
+        self.drawing = asyncio.Lock()
+        self.drawn: dict[str, tuple[tuple, str]] = {}
+        here = "/{code}"
+        routes = [
+            Route("/teacher", self.teacher, methods=["GET", "POST"]),
+            *(Route(f"/{name}", self.static) for name in STATIC),
+            Route(here, self.phone, methods=["GET", "POST"]),
+            Route(f"{here}/projector", self.projector),
+            Route(f"{here}/state", self.state),
+            Route(f"{here}/voters/{{voter}}", self.joins, methods=["PUT"]),
+            Route(f"{here}/votes/{{voter}}/{{key}}", self.votes, methods=["PUT"]),
+            Route(f"{here}/questions/{{key}}", self.define, methods=["PUT"]),
+        ]
+        full = dict.fromkeys((Refused, sqlite3.OperationalError, ClientDisconnect), refused)
+        self.app = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
+
+    @property
+    def address(self) -> str:
+        return f"{self.public}/{self.ballots.about('code')}"
+
+    def admit(self, request: Request) -> None:
+        """Refused for another class's code."""
+        if not same(request.path_params["code"].upper(), self.ballots.about("code")):
+            raise Refused(404, "there is no such class, or its lesson has ended")
+
+    def limit(self, what: str, name: str) -> None:
+        """Refused if this has been too often within this second."""
+        if self.second != int(time.monotonic()):
+            self.second = int(time.monotonic())
+            self.counts.clear()
+        self.counts[what, name] += 1
+        if self.counts[what, name] > MOST[what]:
+            raise Refused(429, "too many requests; try again in a second")
+
+    def voter(self, voter: str) -> str:
+        """Refused if that can't be a voter's number, or too many come at once."""
+        if not VOTER.fullmatch(voter):
+            raise Refused(404, "that's no voter's number")
+        if not self.ballots.one("select 1 from voters where voter = ?", voter):
+            self.limit("new", "")
+        self.limit("voter", voter)
+        return voter
+
+    # --- notebooks ---
+    async def joins(self, request: Request) -> Response:
+        self.admit(request)
+        if request.headers.get("Authorization", "Bearer ") != "Bearer ":
+            self.only_teacher(request)
+        else:
+            self.ballots.join(self.voter(request.path_params["voter"]))
+        return JSONResponse({})
+
+    async def votes(self, request: Request) -> Response:
+        self.admit(request)
+        voter, sent = self.voter(request.path_params["voter"]), plain_data(await body_of(request))
+        at = sent.get("at")
+        if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**63:
+            raise Refused(422, '"at" is a time in nanoseconds')
+        self.ballots.vote(request.path_params["key"], voter, sent.get("answer"), at)
+        return JSONResponse({})
+
+    async def define(self, request: Request) -> Response:
+        self.admit(request)
+        self.only_teacher(request)
+        sent = plain_data(await body_of(request))
+        self.ballots.define(request.path_params["key"], sent.get("asked"), sent.get("measured"))
+        return JSONResponse({})
+
+    def only_teacher(self, request: Request) -> None:
+        self.knows(request.headers.get("Authorization", "").removeprefix("Bearer "))
+
+    def knows(self, key: str) -> None:
+        """Refused for any key but the teacher's."""
+        if not same(key.replace("-", "").upper(), self.ballots.about("key")):
+            self.limit("key", "")
+            raise Refused(401, "that isn't the teacher's key, which is in the terminal")
+
+    # --- pages ---
+    def page(self, template: str, **values: Any) -> Response:
+        ballots, key = self.ballots, self.ballots.about("asked")
+        values |= {
+            "root": self.root, "address": self.address, "code": ballots.about("code"), "asked": ballots.known.get(key),
+            "phase": ballots.phase(key), "live": self.live(), "least": MIN_ANSWERS,
+        }  # fmt: skip
+        return HTMLResponse(filled(template, **values), headers=HEADERS)
+
+    def live(self) -> dict[str, Any]:
+        """What the pages show without being made anew, and by name of a page, what it is made of."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        answers, again = ballots.counts(key)
+        phase, (offered, waiting) = ballots.phase(key), ballots.offered()
+        page = f"{ballots.about('code')} {key} {phase}"
+        shown = 0 if phase == ASKED else (answers, again if phase in (COMPARED, MEASURED) else 0)
+        return {
+            "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
+            "waiting": waiting, "phone": page, "projector": f"{page} {shown}", "teacher": f"{page} {offered}",
+        }  # fmt: skip
+
+    async def state(self, request: Request) -> Response:
+        self.admit(request)
+        return JSONResponse(self.live(), headers=HEADERS)
+
+    async def static(self, request: Request) -> Response:
+        name = request.url.path.rpartition("/")[2]
+        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
+
+    async def projector(self, request: Request) -> Response:
+        self.admit(request)
+        key = self.ballots.about("asked")
+        picture = await self.picture(key) if self.ballots.phase(key) not in ("", ASKED) else ""
+        measured, where = self.ballots.measured(key) if self.ballots.phase(key) == MEASURED else (None, "")
+        told = in_words(self.ballots.known[key], measured) if measured is not None else ""
+        return self.page("wall_projector.html.j2", picture=picture, measured=told, where=where, qr=qr(self.address))
+
+    async def picture(self, key: str) -> str:
+        """As HTML; "" for too few answers. Drawn in a thread, one at a time, and again only when it has changed."""
+        ballots, phase = self.ballots, self.ballots.phase(key)
+        both = phase in (COMPARED, MEASURED) and ballots.counts(key)[1] > 0
+        asked = ballots.known[key]
+        asked = replace(asked, measured=ballots.measured(key)[0] if phase == MEASURED else None)
+        async with self.drawing:
+            votes = sorted(map(json.dumps, ballots.rounds(key)))
+            made_of = (phase, both, votes)
+            if self.drawn.get(key, ((), ""))[0] != made_of:
+                first, second = zip(*map(json.loads, votes), strict=True) if votes else ((), ())
+                shown = await asyncio.to_thread(chart, asked, *([first, second] if both else [first]))
+                html = await asyncio.to_thread(shown._repr_html_) if shown else ""
+                self.drawn = {key: (made_of, html)}
+            return self.drawn[key][1]
+
+    async def phone(self, request: Request) -> Response:
+        self.admit(request)
+        voter, error = request.cookies.get("voter", ""), ""
+        voter = voter if VOTER.fullmatch(voter) else secrets.token_hex(16)
+        key = self.ballots.about("asked")
+        asked = self.ballots.known.get(key)
+        if request.method == "POST":
+            form = parse_qs((await body_of(request)).decode(errors="replace"), keep_blank_values=True)
+            try:
+                if form.get("key") != [key]:
+                    raise ValueError("The class is at another question now.")
+                typed = form.get("answer", [])
+                answer = typed[0] if asked.kind == "quiz" and typed else asked.prediction.read(typed) if typed else None
+                if answer is None:
+                    raise ValueError("Give an answer first.")
+                self.ballots.vote(key, self.voter(voter), answer, time.time_ns())
+            except (ValueError, Refused) as why:
+                error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
+        else:
+            with contextlib.suppress(Refused):  # the page is there all the same
+                self.ballots.join(self.voter(voter))
+        mine = self.ballots.answer(key, voter)
+        told = in_words(asked, mine) if asked and mine is not None else ""
+        page = self.page("wall_phone.html.j2", mine=mine, told=told, error=error)
+        page.set_cookie("voter", voter, httponly=True, samesite="strict", path=f"{self.root}/")
+        return page
+
+    async def teacher(self, request: Request) -> Response:
+        key, error = request.cookies.get("teacher", ""), ""
+        if request.method == "POST":
+            if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+                raise Refused(403, "that came from another page")
+            form = dict(parse_qsl((await body_of(request)).decode(errors="replace")))
+            if "key" in form:
+                key = form["key"].strip()
+            try:
+                self.knows(key)
+            except Refused as why:
+                error = why.args[1]
+            else:
+                self.act(form.get("do", ""), form)
+                done = RedirectResponse(f"{self.root}/teacher", 303)
+                done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
+                return done
+        if not same(key.replace("-", "").upper(), self.ballots.about("key")):
+            values = {"root": self.root, "error": error}
+            return HTMLResponse(filled("wall_key.html.j2", **values), 401 if error else 200, headers=HEADERS)
+        asked, known = self.ballots.about("asked"), self.ballots.known
+        lessons = {number: list(of) for number, of in groupby(known.values(), lambda one: one.key[:2])}
+        keys = list(known)
+        following = keys[(keys.index(asked) + 1) % len(keys)] if asked in known else ""
+        return self.page(
+            "wall_teacher.html.j2", lessons=lessons, offered=known.get(self.ballots.offered()[0]), next=following,
+            advice=advice().get(asked, ""), worth=set(advice()), lately=self.lately,
+            measurable=asked in known and self.ballots.measured(asked)[0] is not None,
+        )  # fmt: skip
+
+    def act(self, what: str, form: dict[str, str]) -> None:
+        """A button of the teacher's page."""
+        if what == "ask":
+            self.ballots.ask(form.get("question", ""))
+        elif what in (REVEALED, AGAIN, MEASURED):
+            self.ballots.move(what)
+        elif what == "end" and form.get("keep") in ("yes", "no"):
+            files = self.ballots.end(form["keep"] == "yes")
+            kept = f"kept in {files[0]}" if files else "deleted"
+            few = f" No question had {MIN_ANSWERS} answers." if form["keep"] == "yes" and not files else ""
+            self.lately = f"The lesson has ended, and its votes are {kept}.{few}"
+
+
+async def body_of(request: Request) -> bytes:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            raise Refused(413, f"more than {LARGEST:,} bytes")
+    return body
+
+
+def plain_data(body: bytes) -> dict[str, Any]:
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        sent = None
+    if not isinstance(sent, dict):
+        raise Refused(400, "that isn't an object in JSON")
+    return sent
+
+
+def same(given: str, right: str) -> bool:
+    """In a time that doesn't tell how much of it is right."""
+    return secrets.compare_digest(given.encode(errors="replace"), right.encode())
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    if isinstance(error, Refused):
+        return PlainTextResponse(f"{error.args[1]}\n", error.args[0], headers=HEADERS)
+    return PlainTextResponse(f"it can't be kept: {error}\n", 507, headers=HEADERS)
+
+
+def in_words(asked: Any, answer: Any) -> str:
+    if asked.kind == "quiz":
+        return next((name for name in asked.names if name[1] == answer), str(answer))
+    return asked.prediction.told(answer)
+
+
+def qr(address: str) -> str:
+    return segno.make(address, error="m").svg_inline(border=2, omitsize=True)
+
+
+@cache
+def advice() -> dict[str, str]:
+    """What teacher/votes.md says, by the key of a question."""
+    parts = re.split(r"^### (\S+)\n", (TEACHER / "votes.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = (re.split("^## ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2])
+    return dict(zip(parts[1::2], texts, strict=True))
+
+
+def own_address() -> str:
+    """Of this machine, for others in its network. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        try:
+            line.connect(("192.0.2.1", 9))
+            return line.getsockname()[0]
+        except OSError:
+            return "127.0.0.1"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make wall", description="A class's predictions, on one page.")
+    parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
+    parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
+    parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
+    options = parser.parse_args()
+    if options.code and not re.fullmatch("[A-Za-z0-9]{4,16}", options.code):
+        parser.error(f"--code {options.code!r}: 4 to 16 letters and digits")
+    host = own_address()
+    public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
+    if not re.fullmatch(r"https?://[^/?#]+(/[\w.~-]+)*", public):
+        parser.error(f"--behind {options.behind!r}: an address like https://hub.example.org/services/wall")
+    try:
+        line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=1024)
+        ballots = Ballots(options.out / FOLDER, options.code.upper())
+    except OSError as error:
+        sys.exit(f"{error}" if isinstance(error, BlockingIOError) else f"port {options.port}: {error.strerror}")
+    wall, key = Wall(ballots, public), "-".join(re.findall("....", ballots.about("key")))
+    alone = host == "127.0.0.1" and not options.behind
+    print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)
+    config = uvicorn.Config(
+        wall.app, http=LimitedProtocol, ws="none", lifespan="off", log_level="error", access_log=False,
+        server_header=False, proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S), timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots):
+        uvicorn.Server(config).run(sockets=[line])
+
+
+if __name__ == "__main__":
+    main()

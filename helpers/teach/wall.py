@@ -1,0 +1,163 @@
+"""The class's wall (classroom/README.md): what `predict` keeps goes there too, under a random number instead of a name.
+No cell waits longer than WAIT_S for it, whatever it answers."""
+
+import json
+import os
+import re
+import secrets
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from html import escape
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from itertools import chain, repeat
+from queue import Empty, SimpleQueue
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from . import state
+from .words import Said
+
+CLASS = "ZERO_COPY_CLASS"  # on a hub, the class that everybody has joined
+FILE = "wall"  # "voter": [address, number], so that a restarted kernel isn't a second voter
+WAIT_S, TIMEOUT_S = 0.3, 5.0  # for a cell, and for a thread in the background
+PAUSES_S = (1, 2, 5, 10)  # between tries; after that, the last
+ADDRESS = re.compile(r"https?://[^/@?#\s]+(/[\w.~-]+)*/[A-Za-z0-9]{4,16}")
+LATER = "not on the wall yet: it's sent as soon as the wall answers"
+SAID = {
+    200: "on the wall, without your name",
+    404: "not on the wall: that class has ended, or the wall doesn't have this question",
+    409: "not on the wall: its measurement is shown there already",
+}
+
+
+@dataclass(frozen=True)
+class Wall:
+    address: str  # "http://192.0.2.7:8765/KQ4T"
+    voter: str
+    key: str = ""  # the teacher's
+
+
+_joined: Wall | None = None
+_status: dict[str, int | None] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
+_newest: dict[str, object] = {}  # by path: what is being sent; anything older isn't tried again
+
+
+def join(address: str = "", key: str = "") -> Said:
+    """Joins a class: `join("http://192.0.2.7:8765/KQ4T")`, as the projector shows it. What you predict from now on is
+    on its wall, without your name. `join()` leaves it. With the teacher's `key`, what this notebook measures is there
+    for the teacher to show, and nothing is a vote. Raises ValueError for what is no address, class or key."""
+    global _joined
+    _joined, _ = None, _status.clear()
+    os.environ.pop(CLASS, None)
+    if not address:
+        return _line("You have left the class. Predictions stay in your own folder.")
+    wall = _wall(address, key)
+    status = _put(wall, f"voters/{wall.voter}", {})
+    if status in (401, 404):
+        what = f"there is no class {wall.address[-4:]}" if status == 404 else "the key is wrong"
+        raise ValueError(f"{wall.address}: {what}; look at the {'projector' if status == 404 else 'terminal'} again")
+    _joined = wall
+    if status != 200:
+        return _line("The wall doesn't answer yet. What you predict is sent as soon as it does.")
+    own = "Joined as the teacher: what this notebook measures is on your page, to be shown."
+    return _line(own if key else "Joined. What you predict is on the wall, too, without your name.")
+
+
+def vote(question: str, answer: Any) -> None:
+    """Sends an answer; None takes it back. Waits WAIT_S at most, and then goes on trying in the background."""
+    if (wall := _current()) and not wall.key:
+        # Two may arrive in the wrong order: the later one counts.
+        content = {"answer": answer, "at": time.time_ns()}
+        _put(wall, f"votes/{wall.voter}/{quote(question, safe='')}", content, question)
+
+
+def said(question: str) -> str:
+    """What came of the last vote, in words; "" if there was none."""
+    if question not in _status:
+        return ""
+    status = _status[question]
+    return SAID.get(status, f"not on the wall, which said {status}") if _is_final(status) else LATER
+
+
+def shown(question: str, asked: dict[str, Any], answer: Any) -> None:
+    """A question is shown, with the answer that is kept for it: a student's is a vote."""
+    wall = _current()
+    if wall and wall.key:
+        _put(wall, f"questions/{quote(question, safe='')}", {"asked": asked})
+    elif wall and answer is not None:
+        vote(question, answer)
+
+
+def measured(question: str, asked: dict[str, Any], value: Any) -> None:
+    """What a teacher's notebook has measured; sizes in bytes."""
+    if (wall := _current()) and wall.key:
+        _put(wall, f"questions/{quote(question, safe='')}", {"asked": asked, "measured": value})
+
+
+def _current() -> Wall | None:
+    """The wall that was joined, here or by the environment."""
+    global _joined
+    if _joined is None and ADDRESS.fullmatch(os.environ.get(CLASS, "")):
+        _joined = _wall(os.environ[CLASS], "")
+    return _joined
+
+
+def _wall(address: str, key: str) -> Wall:
+    address = address.strip().rstrip("/")
+    if not ADDRESS.fullmatch(address):
+        raise ValueError(f"{address!r} isn't the address of a class; one looks like http://192.0.2.7:8765/KQ4T")
+    folder, _, code = address.rpartition("/")
+    address = f"{folder}/{code.upper()}"
+    match state.read(FILE).get("voter"):
+        case [last, str(voter)] if last == address:
+            return Wall(address, voter, key)
+    voter = secrets.token_hex(16)
+    state.keep(FILE, "voter", [address, voter])
+    return Wall(address, voter, key)
+
+
+def _put(wall: Wall, path: str, content: dict[str, Any], question: str = "") -> int | None:
+    """The status of the wall's answer; None if there is none within WAIT_S, or the wall is in trouble."""
+    _newest[path], answered = content, SimpleQueue()
+    if question:
+        _status[question] = None
+    threading.Thread(target=_send, args=(wall, path, content, question, answered.put), daemon=True).start()
+    try:
+        return answered.get(timeout=WAIT_S)
+    except Empty:
+        return None
+
+
+def _send(wall: Wall, path: str, content: dict[str, Any], question: str, answered: Any) -> None:
+    for pause in chain(PAUSES_S, repeat(PAUSES_S[-1])):
+        status = _ask(wall, path, json.dumps(content, default=float))
+        if question and _newest[path] is content:
+            _status[question] = status
+        answered(status)
+        if _is_final(status):
+            return
+        time.sleep(pause)
+        if _newest[path] is not content or _joined not in (None, wall):
+            return
+
+
+def _is_final(status: int | None) -> bool:
+    return status is not None and status < 500 and status != 429
+
+
+def _ask(wall: Wall, path: str, content: str) -> int | None:
+    """The status; nothing else of the answer is read."""
+    where = urlsplit(wall.address)
+    connect = HTTPSConnection if where.scheme == "https" else HTTPConnection
+    try:
+        with closing(connect(where.netloc, timeout=TIMEOUT_S)) as line:
+            line.request("PUT", f"{where.path}/{path}", content, {"Authorization": f"Bearer {wall.key}"})
+            return line.getresponse().status
+    except (OSError, HTTPException, ValueError):
+        return None
+
+
+def _line(text: str) -> Said:
+    return Said(text, f"<p>{escape(text)}</p>")
