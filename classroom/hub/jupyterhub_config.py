@@ -30,7 +30,11 @@ if with_systemd:
     c.SystemdSpawner.unit_name_template = "zero-copy-{USERNAME}"
     c.SystemdSpawner.unit_extra_properties = {"TasksMax": "500"}
 c.Spawner.cmd = [str(root / "start-student")]
-c.Spawner.environment = {"ZERO_COPY_SIZE": "64 MiB"}  # of the largest file: all lessons together keep 0.4 GiB then
+code = (root / "class-code").read_text().strip()  # of the wall, which a teacher starts (README.md)
+c.Spawner.environment = {
+    "ZERO_COPY_SIZE": "64 MiB",  # of the largest file: all lessons together keep 0.4 GiB then
+    "ZERO_COPY_CLASS": f"http://127.0.0.1:8765/services/wall/{code}",
+}
 c.Spawner.notebook_dir = "~/my_lessons"
 c.Spawner.default_url = "/lab/tree/00_start_here.ipynb"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 120  # twenty at once on two cores take a minute
@@ -50,5 +54,6 @@ c.JupyterHub.load_roles = [
     }
 ]
 c.JupyterHub.services = [
-    {"name": "idle-culler", "command": [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=3600"]}
+    {"name": "idle-culler", "command": [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=3600"]},
+    {"name": "wall", "url": "http://127.0.0.1:8765", "display": False},  # without a login: phones vote there, too
 ]

@@ -1,7 +1,8 @@
 """A class on this machine, rehearsed, as root: `make rehearse STUDENTS=20`.
 
 It installs the hub in a folder of its own beside the real one, makes Unix users, and lets them all do at once what
-students do, through the hub's own pages: log in, start a server, run lessons 01 and 02, check an exercise, hand in.
+students do, through the hub's own pages: log in, start a server, vote on the class's wall, run lessons 01 and 02, check
+an exercise, hand in.
 Then one of them tries what's in tries.toml, and what was handed in is collected and graded. The users go at the end,
 and what a killed rehearsal left goes at the next start. The exit code says whether all claims, verdicts and tries came
 out as they must.
@@ -48,6 +49,12 @@ GROUP = "zero-copy-rehearsal"
 LESSONS = ("01", "02")
 ASKED = exercise("02.chunks")
 WRONG = next(answer for answer in ASKED.wrong if answer.name == "tail_forgotten")
+VOTE = """
+from helpers.teach import predict
+guess = predict("02.order", "?", order=["one buffer", "async chunks", "sendfile"])
+guess.keep(["sendfile", "one buffer", "async chunks"])
+print(guess.status)
+"""
 TRIES = tomllib.loads((HERE / "tries.toml").read_text(encoding="utf-8"))
 REFUSED = ("PermissionError", "HTTPError", "CalledProcessError", "FileNotFoundError", "MemoryError", "BlockingIOError")
 OWNER = pwd.getpwuid(ROOT.stat().st_uid)  # whose the clone is: that user makes the edition, and grades
@@ -124,6 +131,22 @@ def hub() -> Iterator[dict[str, str]]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+@contextmanager
+def wall(at: dict[str, str]) -> Iterator[None]:
+    """The class's wall, started by the owner of the clone. The hub has its page."""
+    public, code = f"{at['HUB']}/services/wall", (INSTALLED / "class-code").read_text()
+    out, own = BUILD / "rehearsal", {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []}
+    at["wall"] = f"{public}/{code}/state"
+    command = [sys.executable, "-B", "-m", "helpers.classroom.wall", "--behind", public, "--code", code, "--out", out]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, **own)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+        shutil.rmtree(out, ignore_errors=True)
 
 
 # --- a student --------------------------------------------------------------------------------------------------
@@ -214,6 +237,10 @@ class Student:
         await self.api("PUT", f"contents/{path}", {"type": "notebook", "format": "json", "content": notebook})
         began = time.monotonic()
         await self.opened(path)
+        if number == ASKED.key[:2]:
+            shown, error = await self.run(VOTE)
+            if "on the wall, without your name" not in shown:
+                self.wrong.append(f"the wall: {shown}{error}")
         for cell in notebook["cells"]:
             if cell["cell_type"] != "code":
                 continue
@@ -288,6 +315,9 @@ async def class_of(students: list[Student], at: dict[str, str], memory: Memory) 
     for number in LESSONS:
         memory.phase(f"lesson {number}")
         await asyncio.gather(*(student.lesson(number) for student in students))
+    voters = httpx.get(at["wall"]).json()["joined"]
+    if voters != len(students):
+        students[0].wrong.append(f"the wall has {voters} voters, not {len(students)}")
     memory.phase("idle")
     await asyncio.sleep(10)
     memory.phase("tries")
@@ -364,7 +394,7 @@ def main() -> None:
     if os.geteuid() or not OWNER.pw_uid or not 2 <= count <= 99:
         sys.exit("As root, in a clone that isn't root's, and with 2 to 99 students: sudo make rehearse STUDENTS=20")
     report = INSTALLED / "report"
-    with users(count) as found, hub() as at:
+    with users(count) as found, hub() as at, wall(at):
         shutil.rmtree(report, ignore_errors=True)
         report.mkdir(parents=True)
         students = [Student(*who, at["HUB"], right=number % 3 > 0) for number, who in enumerate(found.items())]

@@ -214,9 +214,10 @@ def votes(number: str, folder: Path) -> list[Picture]:
     for path in sorted((folder / FOLDER).glob("*.json")):
         for kept in json.loads(path.read_text(encoding="utf-8")):
             if kept["key"].startswith(number):
-                asked, both = question(kept["key"], kept["asked"]), zip(*kept["votes"], strict=True)
+                asked = question(kept["key"], kept["asked"])
+                both = [*zip(*kept["votes"], strict=True)][: 2 if kept["again"] else 1]
                 caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
-                pictures.append(chart(asked, *([*both] if kept["again"] else [[*both][0]]), caption=caption))
+                pictures.append(chart(asked, *both, caption=caption))
     return [picture for picture in pictures if picture]
 
 

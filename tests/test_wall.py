@@ -1,0 +1,490 @@
+"""The wall: what a class votes is kept once, shown to nobody by name, and no notebook waits for it."""
+
+import json
+import re
+import secrets
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import psutil
+import pytest
+from serving import raw, until
+
+from helpers.classroom import ballots, charts, lessons
+from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
+from helpers.classroom.wall import LARGEST, advice
+from helpers.folders import NOTEBOOKS, TEACHER
+from helpers.teach import join, predict, quiz, state
+from helpers.teach import wall as students
+from helpers.units import MiB
+
+PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
+EACH = {"01.touch": "1 page", "02.three": PEAKS, "02.order": ["sendfile", "one buffer", "async chunks"],
+        "04.turned": 64.0, "02.quiz-counter": "b"}  # fmt: skip
+
+
+# --- the ballot box -------------------------------------------------------------------------------------------
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Ballots]:
+    box = Ballots(tmp_path)
+    yield box
+    box.close()
+
+
+def voters(count: int) -> list[str]:
+    return [secrets.token_hex(16) for _ in range(count)]
+
+
+def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
+    for key, right in EACH.items():
+        box.ask(key)
+        asked, of = box.known[key], voters(6)
+        other = {"number": 1.0, "numbers": PEAKS | {"mmap": 256.0}, "quiz": "a"}
+        wrong = other.get(asked.kind) or (asked.names[0] if asked.kind == "choice" else [*asked.names])
+        for voter in of:
+            box.vote(key, voter, wrong, 1)
+        box.move(REVEALED)
+        box.move(AGAIN)
+        for voter in of[:4]:
+            box.vote(key, voter, right, 2)
+        box.move(REVEALED)
+        pairs = box.rounds(key)
+        assert box.phase(key) == "compared" and box.counts(key) == (6, 4)
+        assert sorted(map(str, pairs)) == sorted([str((wrong, right))] * 4 + [str((wrong, wrong))] * 2)
+        shown = charts.chart(asked, *zip(*pairs, strict=True))
+        assert "then" in shown.alt and "second vote" in {text.get_text() for text in shown.figure.legends[0].texts}
+        box.move(MEASURED)
+        with pytest.raises(Refused, match="shown already"):
+            box.vote(key, of[0], right, 3)
+
+
+def test_of_two_answers_the_later_counts_whichever_arrives_first(box: Ballots):
+    (one,) = voters(1)
+    box.vote("04.turned", one, 64, 20)
+    box.vote("04.turned", one, 1, 10)
+    assert box.answer("04.turned", one) == 64
+    box.vote("04.turned", one, None, 30)
+    assert box.rounds("04.turned") == [] and box.counts("04.turned") == (0, 0)
+
+
+@pytest.mark.parametrize("answer", ["two", -1, float("nan"), True, {}, [], "1 page", 10**400])
+def test_what_is_no_answer_is_refused(box: Ballots, answer: Any):
+    with pytest.raises(Refused, match="doesn't answer"):
+        box.vote("04.turned", *voters(1), answer, 1)
+    with pytest.raises(Refused, match="doesn't have this question"):
+        box.vote("04.turne", *voters(1), 1, 1)
+    assert not box.all("select * from votes")
+
+
+def test_a_question_that_students_reach_is_offered_and_not_asked(box: Ballots):
+    box.ask("02.three")
+    assert box.offered() == ("", 0)
+    for voter in voters(3):
+        box.vote("02.chunk", voter, "1 MiB", 1)
+    box.vote("02.order", voter, EACH["02.order"], 1)
+    assert box.offered() == ("02.chunk", 3) and box.about("asked") == "02.three"
+    box.ask("02.chunk")
+    assert box.offered() == ("02.order", 1) and box.counts("02.chunk") == (3, 0)
+
+
+def test_only_the_teachers_notebook_measures_and_asks_new_questions(box: Ballots):
+    own = predict("42.own", "How many?", unit="MiB")
+    box.define(own.key, own.asked, None)
+    box.ask("42.own")
+    box.vote("42.own", *voters(1), 3, 1)
+    assert box.measured("42.own")[0] is None
+    box.define(own.key, own.asked, 12 * MiB)
+    assert box.measured("42.own") == (12, "in your teacher's notebook")
+    assert box.measured("04.turned")[0] == 64
+    for asked in ({}, None, {"question": 3}, own.asked | {"kind": "?", "more": 1}):
+        with pytest.raises(Refused, match="isn't a question"):
+            box.define("42.x", asked, None)
+
+
+def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballots, tmp_path: Path):
+    of = voters(6)
+    for number, voter in enumerate(of):
+        box.vote("04.turned", voter, number, 1)
+    box.vote("02.chunk", of[0], "1 MiB", 1)
+    code, key = box.about("code"), box.about("key")
+    kept, table = box.end(keep=True)
+    (one,) = json.loads(kept.read_text())
+    assert one["key"] == "04.turned" and sorted(first for first, _ in one["votes"]) == [0, 1, 2, 3, 4, 5]
+    assert len(table.read_text().splitlines()) == 7
+    on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not any(voter.encode() in on_disk for voter in of) and not box.all("select * from votes")
+    assert box.about("code") != code and box.about("key") == key
+    (shown,) = ballots.votes("04", tmp_path.parent) if tmp_path.name == "wall" else ballots_of(tmp_path)
+    assert "6 predictions" in shown.alt
+    for voter in of:
+        box.vote("04.turned", voter, 3, 1)
+    assert box.end(keep=False) == [] and len([*tmp_path.glob("*.json")]) == 1
+
+
+def ballots_of(folder: Path) -> list:
+    (folder / "wall").mkdir()
+    for path in folder.glob("*.json"):
+        (folder / "wall" / path.name).write_bytes(path.read_bytes())
+    return ballots.votes("04", folder)
+
+
+def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):
+    with pytest.raises(BlockingIOError, match="in use by another wall"):
+        Ballots(tmp_path)
+
+
+def test_the_questions_are_those_that_the_lessons_ask():
+    kept = json.loads(lessons.QUESTIONS.read_text(encoding="utf-8"))
+    text = "".join("".join(cell["source"]) for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
+                   for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])  # fmt: skip
+    assert [*kept] == re.findall(r'\bpredict\(\s*"([^"]+)"', text), "see lessons.record"
+    assert all(one["names"] and one["measured"] is not None for key, one in kept.items() if key != "05.pays")
+
+
+def test_the_questions_are_kept_as_they_were_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    guess = predict("02.own", "How many?", each=["a", "b"], unit="MiB")
+    html = [guess._repr_html_(), guess.beside({"a": 3 * MiB, "b": None}).html]
+    outputs = [{"data": {"text/html": text}} for text in html]
+    (tmp_path / "02_x.ipynb").write_text(json.dumps({"cells": [{"outputs": outputs}]}))
+    monkeypatch.setattr(lessons, "QUESTIONS", tmp_path / "questions.json")
+    lessons.record(tmp_path)
+    kept = json.loads(lessons.QUESTIONS.read_text())
+    assert kept == {"02.own": json.loads(json.dumps(guess.asked)) | {"measured": {"a": 3}}}
+
+
+def test_each_lesson_has_a_question_worth_a_second_vote():
+    box = [one.key for path in sorted(NOTEBOOKS.glob("[01]*.ipynb")) for one in lessons.lesson(path.name[:2]).questions]
+    assert advice().keys() <= set(box) and {key[:2] for key in advice()} == {key[:2] for key in box}
+    assert all("**Expect:**" in text and "**Ask:**" in text for text in advice().values())
+    titles = re.findall("^## (.+)", (TEACHER / "votes.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert titles == [lessons.lesson(f"{number:02}").title for number in range(12)]
+
+
+# --- the server -----------------------------------------------------------------------------------------------
+class Class:
+    """A wall that runs, and what one says to it."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.options = folder, options
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "helpers.classroom.wall", "--port", str(self.port), "--out", str(self.folder)]
+        command += self.options
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        said = ""
+        while "join(" not in said:
+            said += self.process.stdout.readline() or pytest.fail(f"no wall: {said}")
+        self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
+        self.at, self.address = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}/{self.code}"
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
+        line = HTTPConnection(self.at, timeout=10)
+        try:
+            line.request(method, path, body, headers)
+            answer = line.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            line.close()
+
+    def vote(self, voter: str, answer: Any, key: str = "02.three") -> int:
+        body = json.dumps({"answer": answer, "at": time.time_ns()})
+        return self.ask("PUT", f"/{self.code}/votes/{voter}/{key}", body)[0]
+
+    def press(self, what: str, **more: str) -> int:
+        return self.ask("POST", "/teacher", urlencode({"do": what, **more}), Cookie=f"teacher={self.key}")[0]
+
+    def state(self) -> dict:
+        return json.loads(self.ask("GET", f"/{self.code}/state")[1])
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Class]:
+    room = Class(tmp_path)
+    yield room
+    room.kill()
+
+
+def test_a_lesson_from_joining_to_its_end(room: Class):
+    of = voters(8)
+    assert room.press("ask", question="02.three") == 303
+    assert [room.vote(voter, PEAKS) for voter in of[:4]] == [200] * 4
+    room.press("revealed")
+    projector = room.ask("GET", f"/{room.code}/projector")[1]
+    assert "Fewer than 5 answers" in projector and "data:image" not in projector
+    assert [room.vote(voter, PEAKS) for voter in of[4:]] == [200] * 4  # too late for the first vote
+    room.press("measured")
+    assert "Measured: <strong>slurp 256 MiB" in room.ask("GET", f"/{room.code}/projector")[1]
+    assert room.vote(of[0], PEAKS) == 409
+    assert "votes are kept" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    assert room.press("end", keep="yes") == 303
+    assert "votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    assert room.vote(of[0], PEAKS) == 404  # the next class has another code
+
+
+def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
+    room.press("ask", question="02.three")
+    voter = {"Cookie": f"voter={secrets.token_hex(16)}"}
+
+    def voted(*answers: str, key: str = "02.three") -> str:
+        form = [("key", key), *(("answer", answer) for answer in answers)]
+        return room.ask("POST", f"/{room.code}", urlencode(form), **voter)[1]
+
+    assert "is not a number of MiB" in voted("many", "", "")
+    assert "Give an answer first." in voted("", "", "") and "Give an answer first." in voted()
+    assert "at another question" in voted("1", "1", "1", key="02.chunk")
+    assert room.state()["answers"] == 0
+    assert "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "") and room.state()["answers"] == 1
+    assert 'value="256"' in room.ask("GET", f"/{room.code}", **voter)[1]
+
+
+def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):
+    key = room.key.replace("-", "")
+    for cookie in ("", "teacher=", f"teacher={key[:-1]}A"):
+        assert room.ask("POST", "/teacher", "do=ask&question=02.three", Cookie=cookie)[0] == 401
+        assert "The teacher’s page" in room.ask("GET", "/teacher", Cookie=cookie)[1]
+    asked = json.dumps({"asked": predict("42.own", "How many?").asked})
+    for given, status in (("", 401), ("Bearer WRONG", 401), (f"Bearer {room.key}", 200)):
+        assert room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=given)[0] == status
+    crossed = {"Cookie": f"teacher={room.key}", "Sec-Fetch-Site": "cross-site"}
+    assert room.ask("POST", "/teacher", "do=ask&question=02.three", **crossed)[0] == 403
+    room.press("ask", question="02.three")
+    paths = (f"/{room.code}/projector", f"/{room.code}", "/teacher", f"/{room.code}/state")
+    pages = "".join(room.ask("GET", path, Cookie=f"teacher={room.key}")[1] for path in paths)
+    assert key not in pages.replace("-", "") and not re.search(r'(src|href)="(?!/|data:)', pages)
+    assert all(room.ask("POST", "/teacher", "key=guess")[0] in (401, 429) for _ in range(20))
+
+
+def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
+    public = "https://hub.example.org/services/wall"
+    room = Class(tmp_path, "--behind", public, "--code", "ourclass")
+    try:
+        assert room.code == "OURCLASS" and room.ask("GET", f"/{room.code}")[0] == 404
+        status, page = room.ask("GET", f"/services/wall/{room.code}/projector")
+        assert status == 200 and f"{public}/OURCLASS" in page
+        (style, script) = re.findall(r'(?:href|src)="(/[^"]+)"', page)
+        assert [room.ask("GET", path)[0] for path in (style, script)] == [200, 200]
+        assert 'data-state="/services/wall/OURCLASS/state"' in page
+    finally:
+        room.kill()
+
+
+BAD = [
+    ("GET", "/WRONG/state", None, 404), ("PUT", "/{code}/votes/x/02.three", "{{}}", 404),
+    ("PUT", "/{code}/votes/{voter}/02.three", "x" * (LARGEST + 1), 413),
+    ("PUT", "/{code}/votes/{voter}/02.three", "[" * LARGEST, 400),
+    ("PUT", "/{code}/votes/{voter}/02.three", "\0\xff", 400),
+    ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": NaN, "at": 1}}', 422),
+    ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": {{"mmap": 1}}, "at": 1e9}}', 422),
+    ("PUT", "/{code}/votes/{voter}/no-such", '{{"answer": 1, "at": 1}}', 404), ("POST", "/{code}/state", "", 405),
+    ("DELETE", "/{code}", None, 405), ("GET", "/nothing/at/all", None, 404),
+    ("PUT", "/{code}/questions/x", "{{}}", 401),
+]  # fmt: skip
+
+
+def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
+    """Beside silent connections. The class votes meanwhile."""
+    room.press("ask", question="02.three")
+    silent = [socket.create_connection(("127.0.0.1", room.port)) for _ in range(200)]
+    process = psutil.Process(room.process.pid)
+
+    def bad(turn: int) -> None:
+        method, path, body, status = BAD[turn % len(BAD)]
+        fill = {"code": room.code, "voter": secrets.token_hex(16)}
+        text = body and body.format(**fill)
+        assert room.ask(method, path.format(**fill), text and text.encode("latin1"))[0] in (status, 429), path
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(bad, range(240)))
+        before, on_disk = process.memory_info().rss, size_of(room.folder)
+        done = pool.map(bad, range(1200))
+        assert [room.vote(voter, PEAKS) for voter in voters(20)] == [200] * 20
+        list(done)
+    assert raw(room.at, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
+    assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
+    assert process.memory_info().rss < before + 24 * MiB and size_of(room.folder) < on_disk + MiB
+    assert room.state()["answers"] == 20 and not any(line.close() for line in silent)
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*"))
+
+
+def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
+    room.press("ask", question="02.three")
+    acknowledged: dict[str, float] = {}
+    for turn in range(5):
+        of, over = voters(60), threading.Event()
+
+        def votes(mine: list[str], turn: int = turn, over: threading.Event = over) -> None:
+            for voter in mine:
+                try:
+                    if not over.is_set() and room.vote(voter, PEAKS | {"slurp": float(turn)}) == 200:
+                        acknowledged[voter] = turn
+                except (OSError, HTTPException):
+                    return  # it has been killed
+
+        with ThreadPoolExecutor(3) as pool:
+            running = [pool.submit(votes, of[at::3]) for at in range(3)]
+            until(lambda least=20 * turn + 3 * turn: len(acknowledged) > least)
+            room.kill()
+            over.set()
+            [one.result() for one in running]
+        code = room.code
+        room.start()
+        assert room.code == code
+    assert len(acknowledged) > 20 and room.state()["answers"] >= len(acknowledged)
+    room.kill()
+    with sqlite3.connect(room.folder / "wall" / "wall.sqlite") as kept:
+        found = {
+            voter: json.loads(answer)["slurp"] for voter, answer in kept.execute("select voter, answer from votes")
+        }
+    assert acknowledged.items() <= found.items()
+
+
+# --- the notebook ---------------------------------------------------------------------------------------------
+@pytest.fixture
+def student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("ZERO_COPY_CLASS", raising=False)
+    yield
+    join()
+
+
+def join_by_environment() -> None:
+    """As in the first cell of a kernel on a hub, where nobody types anything."""
+    students._joined = None
+
+
+def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(ValueError, match="isn't the address of a class"):
+        join("KQ4T")
+    with pytest.raises(ValueError, match="there is no class ZZZZ"):
+        join(room.address[:-4] + "ZZZZ")
+    guess = predict("01.touch", "?", choices=["1 byte", "64 bytes", "1 page", "16 pages"])
+    guess.keep("1 byte")
+    assert guess.status == "kept: 1 byte"
+    assert "Joined." in repr(join(room.address.replace(room.code, room.code.lower())))
+    assert guess.widget.children[-1].value == "<em>kept: 1 byte; on the wall, without your name</em>"
+    guess.keep("1 page")
+    quiz("02.counter").feedback("c")
+    quiz("02.counter").feedback("b")
+    (voter,) = [state.read("wall")["voter"][1]]
+    join(room.address)  # the kernel was restarted: still the same voter
+    guess.keep("16 pages")
+    monkeypatch.setenv("ZERO_COPY_CLASS", room.address)
+    join_by_environment()
+    guess.keep("64 bytes")
+    assert room.state() | {"joined": 1, "waiting": 1} == room.state()
+    room.press("ask", question="01.touch")
+    room.press("measured")
+    guess.keep("1 page")
+    assert guess.status.endswith("not on the wall: its measurement is shown there already")
+    guess.beside("1 page")
+    guess.keep("1 byte")
+    room.kill()
+    with sqlite3.connect(room.folder / "wall" / "wall.sqlite") as kept:
+        rows = kept.execute("select key, voter, answer from votes order by key").fetchall()
+    assert rows == [("01.touch", voter, '"64 bytes"'), ("02.quiz-counter", voter, '"c"')]
+
+
+def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Class):
+    with pytest.raises(ValueError, match="the key is wrong"):
+        join(room.address, key="WRONG")
+    join(room.address, key=room.key)
+    guess = predict("04.turned", "How many pages turn anonymous?", unit="pages")
+    guess.keep(3)
+    guess.beside(17)
+    room.press("ask", question="04.turned")
+    room.press("measured")
+    assert room.state()["answers"] == 0
+    assert "17 pages</strong>, in your teacher&#39;s notebook" in room.ask("GET", f"/{room.code}/projector")[1]
+
+
+def silent(line: socket.socket) -> None:
+    time.sleep(2)
+
+
+def garbage(line: socket.socket) -> None:
+    line.sendall(b"\x00\xff" * 5000)
+
+
+def endless(line: socket.socket) -> None:
+    line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n")
+    for _ in range(100):
+        line.sendall(bytes(10**6))
+
+
+def dripping(line: socket.socket) -> None:
+    for letter in b"HTTP/1.1 200 OK\r\n":
+        line.sendall(bytes([letter]))
+        time.sleep(0.1)
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("hostile", [silent, garbage, endless, dripping, None])
+def test_no_notebook_waits_for_a_wall_that_is_slow_hostile_or_gone(
+    student: None, hostile: Callable[[socket.socket], None] | None
+):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            while True:
+                try:
+                    line, _ = server.accept()
+                    with line:
+                        line.settimeout(3)
+                        line.recv(1000)
+                        hostile(line)
+                except OSError:
+                    if server.fileno() < 0:
+                        return
+
+        if hostile:
+            threading.Thread(target=serve, daemon=True).start()
+        else:
+            server.close()
+        began = time.monotonic()
+        join(f"http://127.0.0.1:{port}/KQ4T")
+        middle = time.monotonic()
+        predict("04.turned", "?", unit="pages").keep(secrets.randbelow(1000))
+        assert max(time.monotonic() - middle, middle - began) < students.WAIT_S + 0.2
+        assert predict("04.turned", "?", unit="pages").value is not None
+
+
+@pytest.mark.measured
+def test_what_a_slow_wall_missed_arrives_when_it_is_back(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+    join(room.address)
+    room.kill()
+    guess = predict("04.turned", "?", unit="pages")
+    for number in (1, 2, 64):
+        guess.keep(number)
+    assert guess.status.endswith(students.LATER)
+    monkeypatch.setenv("ZERO_COPY_CLASS", room.address)
+    join_by_environment()
+    guess.keep(65)
+    assert guess.status == "kept: 65 pages"  # on a hub there may be no wall, and nobody is to wonder
+    room.start()
+    assert until(lambda: students.said(guess.key) == "on the wall, without your name")
+    room.press("ask", question="04.turned")
+    assert room.state()["answers"] == 1
