@@ -21,8 +21,9 @@ import psutil
 import pytest
 from serving import raw, until
 
-from helpers.classroom import ballots, charts, lessons
+from helpers.classroom import charts, lessons
 from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
+from helpers.classroom.report import votes
 from helpers.classroom.wall import LARGEST, advice
 from helpers.folders import NOTEBOOKS, TEACHER
 from helpers.teach import join, predict, quiz, state
@@ -125,18 +126,13 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert not any(voter.encode() in on_disk for voter in of) and not box.all("select * from votes")
     assert box.about("code") != code and box.about("key") == key
-    (shown,) = ballots.votes("04", tmp_path.parent) if tmp_path.name == "wall" else ballots_of(tmp_path)
+    (tmp_path / "wall").mkdir()
+    (tmp_path / "wall" / kept.name).write_bytes(kept.read_bytes())
+    (shown,) = votes("04", tmp_path)
     assert "6 predictions" in shown.alt
     for voter in of:
         box.vote("04.turned", voter, 3, 1)
     assert box.end(keep=False) == [] and len([*tmp_path.glob("*.json")]) == 1
-
-
-def ballots_of(folder: Path) -> list:
-    (folder / "wall").mkdir()
-    for path in folder.glob("*.json"):
-        (folder / "wall" / path.name).write_bytes(path.read_bytes())
-    return ballots.votes("04", folder)
 
 
 def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):
@@ -335,7 +331,7 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
     for turn in range(5):
         of, over = voters(60), threading.Event()
 
-        def votes(mine: list[str], turn: int = turn, over: threading.Event = over) -> None:
+        def vote_all(mine: list[str], turn: int = turn, over: threading.Event = over) -> None:
             for voter in mine:
                 try:
                     if not over.is_set() and room.vote(voter, PEAKS | {"slurp": float(turn)}) == 200:
@@ -344,7 +340,7 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
                     return  # it has been killed
 
         with ThreadPoolExecutor(3) as pool:
-            running = [pool.submit(votes, of[at::3]) for at in range(3)]
+            running = [pool.submit(vote_all, of[at::3]) for at in range(3)]
             until(lambda least=20 * turn + 3 * turn: len(acknowledged) > least)
             room.kill()
             over.set()

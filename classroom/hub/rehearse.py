@@ -136,7 +136,7 @@ def hub() -> Iterator[dict[str, str]]:
 @contextmanager
 def wall(at: dict[str, str]) -> Iterator[None]:
     """The class's wall, started by the owner of the clone. The hub has its page."""
-    public, code = f"{at['HUB']}/services/wall", (INSTALLED / "class-code").read_text()
+    public, code = f"{at['HUB']}/services/wall", (INSTALLED / "class-code").read_text().strip()
     out, own = BUILD / "rehearsal", {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []}
     at["wall"] = f"{public}/{code}/state"
     command = [sys.executable, "-B", "-m", "helpers.classroom.wall", "--behind", public, "--code", code, "--out", out]

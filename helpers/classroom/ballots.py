@@ -7,7 +7,6 @@ import json
 import random
 import secrets
 import sqlite3
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -15,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..folders import free, lessons, write_whole
-from ..show.figure import Picture
-from ..teach.words import plain
-from .charts import MIN_ANSWERS, chart
+from .charts import MIN_ANSWERS
 from .lessons import Question, in_unit, lesson, question
 
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
@@ -185,7 +182,10 @@ class Ballots:
         if keep and (kept := self.kept()):
             path = free(self.folder / f"{date.today()}-{'-'.join(sorted({one['key'][:2] for one in kept}))}.json")
             write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-            write_whole(path.with_suffix(".csv"), table(kept))
+            lines = [(one["key"], *pair, one["asked"]["measured"]) for one in kept for pair in one["votes"]]
+            csv.writer(table := io.StringIO()).writerow(("key", "first", "second", "measured"))
+            csv.writer(table).writerows([(key, *map(json.dumps, values)) for key, *values in lines])
+            write_whole(path.with_suffix(".csv"), table.getvalue())
             files = [path, path.with_suffix(".csv")]
         key = self.about("key")
         self.close()
@@ -208,19 +208,6 @@ class Ballots:
         return found
 
 
-def votes(number: str, folder: Path) -> list[Picture]:
-    """Pictures of a lesson's votes that were kept below `folder`, the oldest first."""
-    pictures = []
-    for path in sorted((folder / FOLDER).glob("*.json")):
-        for kept in json.loads(path.read_text(encoding="utf-8")):
-            if kept["key"].startswith(number):
-                asked = question(kept["key"], kept["asked"])
-                both = [*zip(*kept["votes"], strict=True)][: 2 if kept["again"] else 1]
-                caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
-                pictures.append(chart(asked, *both, caption=caption))
-    return [picture for picture in pictures if picture]
-
-
 def checked(asked: Question, answer: Any) -> Any:
     """The answer, if it answers the question; else None."""
     if asked.kind == "quiz":
@@ -229,14 +216,3 @@ def checked(asked: Question, answer: Any) -> Any:
     with suppress(TypeError, ValueError, OverflowError, AttributeError):
         return asked.prediction.checked(answer)
     return None
-
-
-def table(kept: Iterable[dict[str, Any]]) -> str:
-    """CSV: a line for each voter and question."""
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(("key", "first", "second", "measured"))
-    for one in kept:
-        for first, second in one["votes"]:
-            lines.writerow((one["key"], *map(json.dumps, (first, second, one["asked"]["measured"]))))
-    return text.getvalue()

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import json
 import re
 import signal
 from collections import Counter, defaultdict
@@ -12,14 +13,15 @@ from pathlib import Path
 from statistics import median
 
 from .. import folders
+from ..show.figure import Picture
 from ..teach.words import plain, short
 from ..units import in_words
-from .ballots import votes
-from .charts import MIN_ANSWERS, OUTCOMES, outcomes, pictures
+from .ballots import FOLDER
+from .charts import MIN_ANSWERS, OUTCOMES, chart, outcomes, pictures
 from .course import Course
 from .grades import Grade
 from .grades import grades as joined
-from .lessons import exercise_title, lesson
+from .lessons import exercise_title, lesson, question
 from .pages import number, one_line, page, text
 from .store import HandIn, Store, Student
 
@@ -83,6 +85,19 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], fold
         "votes": [vote._repr_html_() for vote in votes(name, folder)],
         "too_few": ", ".join(too_few),
     }
+
+
+def votes(number: str, folder: Path) -> list[Picture]:
+    """Pictures of a lesson's votes that were kept below `folder`, the oldest first."""
+    drawn = []
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        for kept in json.loads(path.read_text(encoding="utf-8")):
+            if kept["key"].startswith(number):
+                asked = question(kept["key"], kept["asked"])
+                both = [*zip(*kept["votes"], strict=True)][: 2 if kept["again"] else 1]
+                caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
+                drawn.append(chart(asked, *both, caption=caption))
+    return [*filter(None, drawn)]
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:

@@ -98,7 +98,7 @@ class Prediction(Lasting):
         text = self._beside({"": shown[0]} if self.kind == "number" else measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
-        wall.measured(self.key, self.asked, measured)
+        wall.tell(self.key, self.asked, measured=measured)
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
         html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = f'data-predicted="{escape(self.key)}" data-measured="{escape(json.dumps(measured, default=float))}"'

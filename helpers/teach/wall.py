@@ -83,17 +83,15 @@ def said(question: str) -> str:
 
 def shown(question: str, asked: dict[str, Any], answer: Any) -> None:
     """A question is shown, with the answer that is kept for it: a student's is a vote."""
-    wall = _current()
-    if wall and wall.key:
-        _put(wall, f"questions/{quote(question, safe='')}", {"asked": asked})
-    elif wall and answer is not None:
+    tell(question, asked)
+    if answer is not None:
         vote(question, answer)
 
 
-def measured(question: str, asked: dict[str, Any], value: Any) -> None:
-    """What a teacher's notebook has measured; sizes in bytes."""
+def tell(question: str, asked: dict[str, Any], **measured: Any) -> None:
+    """From a teacher's notebook: what it asks, and what it has measured, with sizes in bytes."""
     if (wall := _current()) and wall.key:
-        _put(wall, f"questions/{quote(question, safe='')}", {"asked": asked, "measured": value})
+        _put(wall, f"questions/{quote(question, safe='')}", {"asked": asked, **measured})
 
 
 def _current() -> Wall | None:
