@@ -59,6 +59,11 @@ TRIES = tomllib.loads((HERE / "tries.toml").read_text(encoding="utf-8"))
 REFUSED = ("PermissionError", "HTTPError", "CalledProcessError", "FileNotFoundError", "MemoryError", "BlockingIOError")
 OWNER = pwd.getpwuid(ROOT.stat().st_uid)  # whose the clone is: that user makes the edition, and grades
 
+AS_OWNER = {
+    "user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": [], "cwd": ROOT,
+    "env": os.environ | {"HOME": OWNER.pw_dir, "USER": OWNER.pw_name, "LOGNAME": OWNER.pw_name},
+}  # fmt: skip
+
 
 # --- the machine: users, and the hub ---------------------------------------------------------------------------
 def clear() -> None:
@@ -101,10 +106,7 @@ def free_port() -> int:
 
 def as_owner(*command: str | Path) -> str:
     """Runs this in the clone as the user whose it is: nothing there becomes root's."""
-    own = {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []}
-    environment = os.environ | {"HOME": OWNER.pw_dir, "USER": OWNER.pw_name, "LOGNAME": OWNER.pw_name}
-    done = subprocess.run(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, check=True, **own)
-    return done.stdout
+    return subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True, **AS_OWNER).stdout
 
 
 @contextmanager
@@ -137,10 +139,10 @@ def hub() -> Iterator[dict[str, str]]:
 def wall(at: dict[str, str]) -> Iterator[None]:
     """The class's wall, started by the owner of the clone. The hub has its page."""
     public, code = f"{at['HUB']}/services/wall", (INSTALLED / "class-code").read_text().strip()
-    out, own = BUILD / "rehearsal", {"user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": []}
+    out = BUILD / "rehearsal"
     at["wall"] = f"{public}/{code}/state"
     command = [sys.executable, "-B", "-m", "helpers.classroom.wall", "--behind", public, "--code", code, "--out", out]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, **own)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **AS_OWNER)
     try:
         yield
     finally:

@@ -9,7 +9,6 @@ import secrets
 import sqlite3
 from contextlib import suppress
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ class Ballots:
     def __init__(self, folder: Path, code: str = "") -> None:
         self.folder, self.fixed = folder, code
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         self.open()
 
     def open(self) -> None:
@@ -74,12 +74,11 @@ class Ballots:
         self.all("insert or replace into about values (?, ?)", name, value)
 
     # --- questions ---
-    @cached_property
+    @property
     def known(self) -> dict[str, Question]:
         """Those of the lessons, by key, and those of the teacher's own notebook."""
-        asked = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         own = self.all("select key, own from questions where own is not null")
-        return asked | {key: question(key, json.loads(text)) for key, text in own}
+        return self.of_lessons | {key: question(key, json.loads(text)) for key, text in own}
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
         """What the teacher's notebook asks, and has measured, with sizes in bytes. Refused if it isn't a question."""
@@ -92,8 +91,6 @@ class Ballots:
         self.all("insert or ignore into questions (key) values (?)", key)
         self.all("update questions set own = ?, measured = coalesce(?, measured) where key = ?",
                  json.dumps(asked), measured, key)  # fmt: skip
-        with suppress(AttributeError):
-            del self.known
 
     def phase(self, key: str) -> str:
         return self.one("select phase from questions where key = ?", key) or ""

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -47,7 +47,7 @@ LARGEST = 4 * KiB  # bytes of a body
 PORT = 8765
 VOTER = re.compile("[0-9a-f]{32}")
 # In a second: of one voter, of all who are new, of all who try a key.
-MOST = {"voter": 20, "new": 250, "key": 5}
+MOST = {"voter": 20, "new": 250, "key": 10}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -67,7 +67,7 @@ class Wall:
         self.second, self.counts = 0, Counter()
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
-        self.drawn: dict[str, tuple[tuple, str]] = {}
+        self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
         here = "/{code}"
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
@@ -113,7 +113,7 @@ class Wall:
     async def joins(self, request: Request) -> Response:
         self.admit(request)
         if "Authorization" in request.headers:
-            self.only_teacher(request)
+            self.knows(request.headers["Authorization"])
         else:
             self.ballots.join(self.voter(request.path_params["voter"]))
         return JSONResponse({})
@@ -129,17 +129,14 @@ class Wall:
 
     async def define(self, request: Request) -> Response:
         self.admit(request)
-        self.only_teacher(request)
+        self.knows(request.headers.get("Authorization", ""))
         sent = plain_data(await body_of(request))
         self.ballots.define(request.path_params["key"], sent.get("asked"), sent.get("measured"))
         return JSONResponse({})
 
-    def only_teacher(self, request: Request) -> None:
-        self.knows(request.headers.get("Authorization", "").removeprefix("Bearer "))
-
     def knows(self, key: str) -> None:
         """Refused for any key but the teacher's."""
-        if not same(key.replace("-", "").upper(), self.ballots.about("key")):
+        if not same(key.removeprefix("Bearer ").replace("-", "").upper(), self.ballots.about("key")):
             self.limit("key", "")
             raise Refused(401, "that isn't the teacher's key, which is in the terminal")
 
@@ -188,13 +185,13 @@ class Wall:
         asked = replace(asked, measured=ballots.measured(key)[0] if phase == MEASURED else None)
         async with self.drawing:
             votes = sorted(map(json.dumps, ballots.rounds(key)))
-            made_of = (phase, both, votes)
-            if self.drawn.get(key, ((), ""))[0] != made_of:
+            made_of = (asked, both, votes)
+            if self.drawn[0] != made_of:
                 first, second = zip(*map(json.loads, votes), strict=True) if votes else ((), ())
                 shown = await asyncio.to_thread(chart, asked, *([first, second] if both else [first]))
                 html = await asyncio.to_thread(shown._repr_html_) if shown else ""
-                self.drawn = {key: (made_of, html)}
-            return self.drawn[key][1]
+                self.drawn = made_of, html
+            return self.drawn[1]
 
     async def phone(self, request: Request) -> Response:
         self.admit(request)
@@ -205,7 +202,7 @@ class Wall:
         if request.method == "POST":
             form = parse_qs((await body_of(request)).decode(errors="replace"), keep_blank_values=True)
             try:
-                if form.get("key") != [key]:
+                if not asked or form.get("key") != [key]:
                     raise ValueError("The class is at another question now.")
                 typed = form.get("answer", [])
                 answer = typed[0] if asked.kind == "quiz" and typed else asked.prediction.read(typed) if typed else None
@@ -224,29 +221,26 @@ class Wall:
         return page
 
     async def teacher(self, request: Request) -> Response:
-        key, error = request.cookies.get("teacher", ""), ""
+        key = request.cookies.get("teacher", "")
         if request.method == "POST":
             if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
                 raise Refused(403, "that came from another page")
             form = dict(parse_qsl((await body_of(request)).decode(errors="replace")))
-            if "key" in form:
-                key = form["key"].strip()
-            try:
-                self.knows(key)
-            except Refused as why:
-                error = why.args[1]
-            else:
-                self.act(form.get("do", ""), form)
-                done = RedirectResponse(f"{self.root}/teacher", 303)
-                done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
-                return done
-        if not same(key.replace("-", "").upper(), self.ballots.about("key")):
-            values = {"root": self.root, "error": error}
-            return HTMLResponse(filled("wall_key.html.j2", **values), 401 if error else 200, headers=HEADERS)
+            key = form.get("key", key).strip()
+        try:
+            self.knows(key)
+        except Refused as why:
+            error = why.args[1] if request.method == "POST" else ""
+            page = filled("wall_key.html.j2", root=self.root, error=error)
+            return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
+        if request.method == "POST":
+            self.act(form.get("do", ""), form)
+            done = RedirectResponse(f"{self.root}/teacher", 303)
+            done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
+            return done
         asked, known = self.ballots.about("asked"), self.ballots.known
         lessons = {number: list(of) for number, of in groupby(known.values(), lambda one: one.key[:2])}
-        keys = list(known)
-        following = keys[(keys.index(asked) + 1) % len(keys)] if asked in known else ""
+        following = dict(pairwise(known)).get(asked, "")
         return self.page(
             "wall_teacher.html.j2", lessons=lessons, offered=known.get(self.ballots.offered()[0]), next=following,
             advice=advice().get(asked, ""), worth=set(advice()), lately=self.lately,
