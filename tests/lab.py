@@ -41,7 +41,7 @@ def cell(lab: Page, name: str) -> Locator:
     lab.evaluate("index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index)
     # JupyterLab refuses to scroll here while it's scrolling by itself; all that matters is that the cell is there.
     lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start').catch(() => {})", index)
-    found = lab.locator(f"[data-windowed-list-index='{index}']")
+    found = lab.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) [data-windowed-list-index='{index}']")
     found.wait_for(state="attached")
     return found
 

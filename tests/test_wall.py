@@ -3,16 +3,13 @@
 import json
 import re
 import secrets
-import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,6 +17,7 @@ from urllib.parse import urlencode
 import psutil
 import pytest
 from serving import raw, until
+from walls import Class, voters
 
 from helpers.classroom import charts, lessons
 from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
@@ -41,10 +39,6 @@ def box(tmp_path: Path) -> Iterator[Ballots]:
     box = Ballots(tmp_path)
     yield box
     box.close()
-
-
-def voters(count: int) -> list[str]:
-    return [secrets.token_hex(16) for _ in range(count)]
 
 
 def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
@@ -168,51 +162,6 @@ def test_each_lesson_has_a_question_worth_a_second_vote():
 
 
 # --- the server -----------------------------------------------------------------------------------------------
-class Class:
-    """A wall that runs, and what one says to it."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "helpers.classroom.wall", "--port", str(self.port), "--out", str(self.folder)]
-        command += self.options
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        said = ""
-        while "join(" not in said:
-            said += self.process.stdout.readline() or pytest.fail(f"no wall: {said}")
-        self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
-        self.at, self.address = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}/{self.code}"
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stdout.close()
-
-    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
-        line = HTTPConnection(self.at, timeout=10)
-        try:
-            line.request(method, path, body, headers)
-            answer = line.getresponse()
-            return answer.status, answer.read().decode()
-        finally:
-            line.close()
-
-    def vote(self, voter: str, answer: Any, key: str = "02.three") -> int:
-        body = json.dumps({"answer": answer, "at": time.time_ns()})
-        return self.ask("PUT", f"/{self.code}/votes/{voter}/{key}", body)[0]
-
-    def press(self, what: str, **more: str) -> int:
-        return self.ask("POST", "/teacher", urlencode({"do": what, **more}), Cookie=f"teacher={self.key}")[0]
-
-    def state(self) -> dict:
-        return json.loads(self.ask("GET", f"/{self.code}/state")[1])
-
-
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Class]:
     room = Class(tmp_path)

@@ -1,0 +1,129 @@
+"""A class and its wall, from the first prediction to the measurement: three notebooks in JupyterLab, two phones, the
+projector and the teacher, and a wall that is killed in the middle."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab import cell, opened, outputs, run_all
+from nbformat import write
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Browser, Error, Page, expect
+from walls import Class
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.notebooks]
+
+JOIN = """import os
+os.environ["ZERO_COPY_STATE"] += "-{name}"  # another student
+from helpers.teach import join, predict
+join("{address}")"""
+PREDICT = """amounts = ["1 byte", "64 bytes", "1 page", "16 pages"]
+touched = predict("01.touch", "You read one byte. How much comes?", choices=amounts)
+touched"""
+STUDENTS = ("ada", "ben", "cleo")
+ON_IT = "on the wall, without your name"
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Class]:
+    room = Class(tmp_path)
+    yield room
+    room.kill()
+
+
+def page_of(browser: Browser, room: Class, path: str, width: int = 1280, height: int = 800) -> Page:
+    """A page in a browser of its own. What it loads from elsewhere, and what it complains about, is kept."""
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.strange = []
+    page.on("pageerror", lambda error: page.strange.append(str(error)))
+    page.on("request", lambda one: one.url.startswith((f"http://{room.at}/", "data:")) or page.strange.append(one.url))
+    page.goto(f"http://{room.at}{path}")
+    return page
+
+
+def is_accessible(*pages: Page) -> None:
+    for page in pages:
+        try:
+            found = Axe().run(page)
+        except Error:  # it has been loaded anew meanwhile
+            found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def answers(lab: Page, name: str, choice: str, told: str) -> None:
+    """Chooses in that student's notebook; the line below says `told`."""
+    opened(lab, f"{name}.ipynb")
+    cell(lab, "predict").get_by_label(choice, exact=True).click()
+    expect(cell(lab, "predict").get_by_text(f"kept: {choice}; {told}").first).to_be_visible()
+
+
+def press(teacher: Page, name: str) -> None:
+    teacher.get_by_role("button", name=name, exact=True).click()
+
+
+def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
+    lab: Page, home: Path, browser: Browser, room: Class
+):
+    for name in STUDENTS:
+        sources = {"join": JOIN.format(name=name, address=room.address), "predict": PREDICT}
+        cells = [new_code_cell(source, id=cell_id) for cell_id, source in sources.items()]
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "my_lessons" / f"{name}.ipynb")
+    projector = page_of(browser, room, f"/{room.code}/projector", 1024, 768)
+    phones = [page_of(browser, room, f"/{room.code}", 390, 800) for _ in range(2)]
+    teacher = page_of(browser, room, "/teacher")
+    is_accessible(projector, phones[0], teacher)
+    teacher.get_by_label("The key").fill(room.key)
+    press(teacher, "Open")
+    for name in STUDENTS:
+        opened(lab, f"{name}.ipynb")
+        run_all(lab)
+        expect(cell(lab, "join")).to_contain_text("Joined.")
+    expect(projector.locator("p.counts")).to_have_text("5 have joined")
+
+    teacher.get_by_label("Another question").select_option("01.touch")
+    press(teacher, "Ask")
+    answers(lab, "ada", "1 byte", ON_IT)
+    for phone, choice in zip(phones, ("16 pages", "64 bytes"), strict=True):
+        phone.get_by_label(choice, exact=True).check()  # the question has come by itself
+        phone.get_by_role("button", name="Vote").click()
+        expect(phone.get_by_role("status")).to_have_text(f"Your answer: {choice}")
+    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have answered")
+    answers(lab, "ben", "1 page", ON_IT)
+    answers(lab, "cleo", "1 page", ON_IT)
+    expect(projector.locator("p.counts")).to_contain_text("5 of 5 have answered")
+    expect(projector.locator("img")).to_have_count(0)
+    is_accessible(projector, phones[0], teacher)
+
+    press(teacher, "Reveal")
+    expect(projector.locator("img")).to_have_attribute("alt", re.compile("Predicted by 5. 1 byte: 1, .*1 page: 2"))
+    press(teacher, "Vote again")
+    expect(projector.locator("p.counts")).to_contain_text("0 of 5 have")
+    answers(lab, "ada", "1 page", ON_IT)
+    phones[0].get_by_label("1 page", exact=True).check()
+    phones[0].get_by_role("button", name="Vote again").click()
+    expect(projector.locator("p.counts")).to_contain_text("2 of 5 have")
+
+    room.kill()
+    expect(projector.get_by_role("alert")).to_have_text("The wall doesn’t answer. Still trying …")
+    answers(lab, "ben", "64 bytes", "not on the wall yet")
+    room.start()
+    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have")  # with what ben couldn't send
+    expect(projector.get_by_role("alert")).to_be_hidden()
+    press(teacher, "Reveal")
+    told = re.compile("1 byte: 1, then 0, 64 bytes: 1, then 2, 1 page: 2, then 3, 16 pages: 1, then 0")
+    expect(projector.locator("img")).to_have_attribute("alt", told)
+    is_accessible(projector, phones[0], teacher)
+
+    press(teacher, "Measured")
+    expect(projector.locator("p.measured")).to_contain_text("Measured: 1 page")
+    expect(projector.locator("img")).to_have_attribute("alt", re.compile("Measured: 1 page."))
+    expect(phones[1].get_by_text("The measurement is on the wall.")).to_be_visible()
+    answers(lab, "cleo", "16 pages", "not on the wall: its measurement is shown there already")
+    for name in STUDENTS:
+        opened(lab, f"{name}.ipynb")
+        assert not [one for one in outputs(lab) if one["output_type"] == "error" or one.get("name") == "stderr"]
+    is_accessible(projector, phones[1], teacher)
+    assert not sum((page.strange for page in (projector, teacher, *phones)), lab.complaints)
