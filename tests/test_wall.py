@@ -19,7 +19,7 @@ import pytest
 from serving import raw, until
 from walls import Class, voters
 
-from helpers.classroom import charts, lessons
+from helpers.classroom import ballots, charts, lessons
 from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
 from helpers.classroom.report import votes
 from helpers.classroom.wall import LARGEST, advice
@@ -127,6 +127,19 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     for voter in of:
         box.vote("04.turned", voter, 3, 1)
     assert box.end(keep=False) == [] and len([*tmp_path.glob("*.json")]) == 1
+
+
+def test_no_flood_of_voters_fills_the_box(box: Ballots, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ballots, "MOST_NEW", 3)
+    for voter in (of := voters(3)):
+        box.vote("04.turned", voter, 1, 1)
+    with pytest.raises(Refused, match="too many come at once"):
+        for voter in voters(4):  # at least four in one second
+            box.join(voter)
+    box.vote("04.turned", of[0], 2, 2)  # who is known may go on
+    monkeypatch.setattr(ballots, "MOST_VOTERS", 3)
+    with pytest.raises(Refused, match="3 have joined"):
+        box.join(*voters(1))
 
 
 def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):

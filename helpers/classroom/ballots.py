@@ -7,6 +7,7 @@ import json
 import random
 import secrets
 import sqlite3
+import time
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -18,7 +19,7 @@ from .lessons import Question, in_unit, lesson, question
 
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
-MOST_VOTERS = 1000
+MOST_VOTERS, MOST_NEW = 1000, 250  # in all, and in a second
 # What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
 ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
 TABLES = """
@@ -37,7 +38,7 @@ class Ballots:
     """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one."""
 
     def __init__(self, folder: Path, code: str = "") -> None:
-        self.folder, self.fixed = folder, code
+        self.folder, self.fixed, self.second, self.new = folder, code, 0, 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         self.open()
@@ -127,10 +128,16 @@ class Ballots:
 
     # --- votes ---
     def join(self, voter: str) -> None:
-        joined = self.one("select count(*) from voters")
-        if joined >= MOST_VOTERS and not self.one("select 1 from voters where voter = ?", voter):
+        if self.one("select 1 from voters where voter = ?", voter):
+            return
+        if self.one("select count(*) from voters") >= MOST_VOTERS:
             raise Refused(503, f"{MOST_VOTERS} have joined, and no more can")
-        self.all("insert or ignore into voters values (?)", voter)
+        if int(time.monotonic()) != self.second:
+            self.second, self.new = int(time.monotonic()), 0
+        self.new += 1
+        if self.new > MOST_NEW:
+            raise Refused(429, "too many come at once; try again in a second")
+        self.all("insert into voters values (?)", voter)
 
     def vote(self, key: str, voter: str, answer: Any, at: int) -> None:
         """Keeps an answer; None takes it back. Of two in one round, that with the later `at` counts, whichever comes
