@@ -5,11 +5,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 
-from helpers import moved
 from helpers.folders import ROOT
 
 HELPERS = ROOT / "helpers"
@@ -60,20 +58,12 @@ def test_a_room_imports_no_more_than_the_table_allows(room: str):
 
 
 @pytest.mark.parametrize("room", ["measure", "show"])
-def test_what_is_shared_is_few_and_what_has_moved_is_found(room: str):
-    package = import_module(f"helpers.{room}")
+def test_what_is_shared_is_few(room: str):
     statements = ast.parse((HELPERS / room / "__init__.py").read_text(encoding="utf-8")).body
     shared = [
         one.name for step in statements if isinstance(step, ast.ImportFrom) and step.level == 1 for one in step.names
     ]
     assert len(shared) <= 20
-    for name in " ".join(moved.NAMES.values()).split():
-        assert name not in shared and getattr(package, name) is not None
-    for old, new in moved.MODULES.items():
-        public = {name: value for name, value in vars(import_module(new)).items() if not name.startswith("_")}
-        assert public and public.items() <= vars(import_module(old)).items()
-    with pytest.raises(AttributeError, match=f"module 'helpers.{room}' has no attribute 'nothing'"):
-        package.nothing  # noqa: B018
 
 
 def test_no_lesson_imports_from_a_later_one():

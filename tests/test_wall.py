@@ -130,10 +130,10 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
 
 
 def test_no_flood_of_voters_fills_the_box(box: Ballots, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ballots, "MOST_NEW", 3)
+    monkeypatch.setitem(ballots.MOST, "new", 3)
     for voter in (of := voters(3)):
         box.vote("04.turned", voter, 1, 1)
-    with pytest.raises(Refused, match="too many come at once"):
+    with pytest.raises(Refused, match="too many requests"):
         for voter in voters(4):  # at least four in one second
             box.join(voter)
     box.vote("04.turned", of[0], 2, 2)  # who is known may go on
@@ -336,7 +336,7 @@ def join_by_environment() -> None:
 def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ValueError, match="isn't the address of a class"):
         join("KQ4T")
-    with pytest.raises(ValueError, match="there is no class ZZZZ"):
+    with pytest.raises(ValueError, match=r"there is no class .*/ZZZZ"):
         join(room.address[:-4] + "ZZZZ")
     guess = predict("01.touch", "?", choices=["1 byte", "64 bytes", "1 page", "16 pages"])
     guess.keep("1 byte")
@@ -366,7 +366,7 @@ def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monke
 
 
 def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Class):
-    with pytest.raises(ValueError, match="the key is wrong"):
+    with pytest.raises(ValueError, match="isn't the key of this wall"):
         join(room.address, key="WRONG")
     join(room.address, key=room.key)
     guess = predict("04.turned", "How many pages turn anonymous?", unit="pages")

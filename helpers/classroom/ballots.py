@@ -8,6 +8,7 @@ import random
 import secrets
 import sqlite3
 import time
+from collections import Counter
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -19,7 +20,8 @@ from .lessons import Question, in_unit, lesson, question
 
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
-MOST_VOTERS, MOST_NEW = 1000, 250  # in all, and in a second
+MOST_VOTERS = 1000
+MOST = {"new": 250, "voter": 20, "key": 10}  # in a second: new voters, requests of a voter, wrong keys
 # What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
 ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
 TABLES = """
@@ -38,7 +40,7 @@ class Ballots:
     """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one."""
 
     def __init__(self, folder: Path, code: str = "") -> None:
-        self.folder, self.fixed, self.second, self.new = folder, code, 0, 0
+        self.folder, self.fixed, self.second, self.requests = folder, code, 0, Counter()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         self.open()
@@ -127,16 +129,21 @@ class Ballots:
         return asked.measured, "" if asked.kind == "quiz" else where
 
     # --- votes ---
+    def limit(self, what: str, name: str = "") -> None:
+        """Refused if this has come too often within this second."""
+        if self.second != int(time.monotonic()):
+            self.second = int(time.monotonic())
+            self.requests.clear()
+        self.requests[what, name] += 1
+        if self.requests[what, name] > MOST[what]:
+            raise Refused(429, "too many requests; try again in a second")
+
     def join(self, voter: str) -> None:
         if self.one("select 1 from voters where voter = ?", voter):
             return
         if self.one("select count(*) from voters") >= MOST_VOTERS:
             raise Refused(503, f"{MOST_VOTERS} have joined, and no more can")
-        if int(time.monotonic()) != self.second:
-            self.second, self.new = int(time.monotonic()), 0
-        self.new += 1
-        if self.new > MOST_NEW:
-            raise Refused(429, "too many come at once; try again in a second")
+        self.limit("new")
         self.all("insert into voters values (?)", voter)
 
     def vote(self, key: str, voter: str, answer: Any, at: int) -> None:

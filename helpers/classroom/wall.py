@@ -19,8 +19,6 @@ import socket
 import sqlite3
 import sys
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -32,11 +30,12 @@ import segno
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from ..folders import TEACHER
 from ..serving_limits import TIMEOUT_S, LimitedProtocol
+from ..teach.wall import ADDRESS
 from ..units import KiB
 from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused
 from .charts import MIN_ANSWERS, chart
@@ -46,7 +45,6 @@ from .pages import filled, text
 LARGEST = 4 * KiB  # bytes of a body
 PORT = 8765
 VOTER = re.compile("[0-9a-f]{32}")
-MOST = {"voter": 20, "key": 10}  # in a second: of one voter, of all who try a key
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -54,8 +52,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-STATIC = {"wall.css": "text/css", "wall.js": "text/javascript"}
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Wall:
@@ -63,14 +59,13 @@ class Wall:
 
     def __init__(self, ballots: Ballots, public: str) -> None:
         self.ballots, self.public, self.root = ballots, public, urlsplit(public).path
-        self.second, self.counts = 0, Counter()
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
         self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
         here = "/{code}"
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
-            *(Route(f"/{name}", self.static) for name in STATIC),
+            *(Route(f"/{name}", FileResponse(TEMPLATES / name)) for name in ("wall.css", "wall.js")),
             Route(here, self.phone, methods=["GET", "POST"]),
             Route(f"{here}/projector", self.projector),
             Route(f"{here}/state", self.state),
@@ -90,20 +85,11 @@ class Wall:
         if not same(request.path_params["code"].upper(), self.ballots.about("code")):
             raise Refused(404, "there is no such class, or its lesson has ended")
 
-    def limit(self, what: str, name: str) -> None:
-        """Refused if this has been too often within this second."""
-        if self.second != int(time.monotonic()):
-            self.second = int(time.monotonic())
-            self.counts.clear()
-        self.counts[what, name] += 1
-        if self.counts[what, name] > MOST[what]:
-            raise Refused(429, "too many requests; try again in a second")
-
     def voter(self, voter: str) -> str:
         """Refused if that can't be a voter's number, or it comes too often."""
         if not VOTER.fullmatch(voter):
             raise Refused(404, "that's no voter's number")
-        self.limit("voter", voter)
+        self.ballots.limit("voter", voter)
         return voter
 
     # --- notebooks ---
@@ -117,7 +103,7 @@ class Wall:
 
     async def votes(self, request: Request) -> Response:
         self.admit(request)
-        voter, sent = self.voter(request.path_params["voter"]), plain_data(await body_of(request))
+        voter, sent = self.voter(request.path_params["voter"]), await plain_data(request)
         at = sent.get("at")
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**63:
             raise Refused(422, '"at" is a time in nanoseconds')
@@ -127,14 +113,14 @@ class Wall:
     async def define(self, request: Request) -> Response:
         self.admit(request)
         self.knows(request.headers.get("Authorization", ""))
-        sent = plain_data(await body_of(request))
+        sent = await plain_data(request)
         self.ballots.define(request.path_params["key"], sent.get("asked"), sent.get("measured"))
         return JSONResponse({})
 
     def knows(self, key: str) -> None:
         """Refused for any key but the teacher's."""
         if not same(key.removeprefix("Bearer ").replace("-", "").upper(), self.ballots.about("key")):
-            self.limit("key", "")
+            self.ballots.limit("key", "")
             raise Refused(401, "that isn't the teacher's key, which is in the terminal")
 
     # --- pages ---
@@ -162,17 +148,14 @@ class Wall:
         self.admit(request)
         return JSONResponse(self.live(), headers=HEADERS)
 
-    async def static(self, request: Request) -> Response:
-        name = request.url.path.rpartition("/")[2]
-        return Response((TEMPLATES / name).read_bytes(), media_type=STATIC[name])
-
     async def projector(self, request: Request) -> Response:
         self.admit(request)
         key = self.ballots.about("asked")
         picture = await self.picture(key) if self.ballots.phase(key) not in ("", ASKED) else ""
         measured, where = self.ballots.measured(key) if self.ballots.phase(key) == MEASURED else (None, "")
         told = in_words(self.ballots.known[key], measured) if measured is not None else ""
-        return self.page("wall_projector.html.j2", picture=picture, measured=told, where=where, qr=qr(self.address))
+        qr = segno.make(self.address, error="m").svg_inline(border=2, omitsize=True)
+        return self.page("wall_projector.html.j2", picture=picture, measured=told, where=where, qr=qr)
 
     async def picture(self, key: str) -> str:
         """As HTML; "" for too few answers. Drawn in a thread, one at a time, and again only when it has changed."""
@@ -266,14 +249,11 @@ async def body_of(request: Request) -> bytes:
     return body
 
 
-def plain_data(body: bytes) -> dict[str, Any]:
-    try:
-        sent = json.loads(body)
-    except (ValueError, RecursionError):
-        sent = None
-    if not isinstance(sent, dict):
-        raise Refused(400, "that isn't an object in JSON")
-    return sent
+async def plain_data(request: Request) -> dict[str, Any]:
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(sent := json.loads(await body_of(request)), dict):
+            return sent
+    raise Refused(400, "that isn't an object in JSON")
 
 
 def same(given: str, right: str) -> bool:
@@ -291,10 +271,6 @@ def in_words(asked: Any, answer: Any) -> str:
     if asked.kind == "quiz":
         return next((name for name in asked.names if name[1] == answer), str(answer))
     return asked.prediction.told(answer)
-
-
-def qr(address: str) -> str:
-    return segno.make(address, error="m").svg_inline(border=2, omitsize=True)
 
 
 @cache
@@ -322,12 +298,10 @@ def main() -> None:
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
     options = parser.parse_args()
-    if options.code and not re.fullmatch("[A-Za-z0-9]{4,16}", options.code):
-        parser.error(f"--code {options.code!r}: 4 to 16 letters and digits")
     host = own_address()
     public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
-    if not re.fullmatch(r"https?://[^/?#]+(/[\w.~-]+)*", public):
-        parser.error(f"--behind {options.behind!r}: an address like https://hub.example.org/services/wall")
+    if not ADDRESS.fullmatch(f"{public}/{options.code or 'KQ4T'}"):
+        parser.error(f"{public}/{options.code} isn't the address of a class: see --behind and --code in --help")
     try:
         line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=1024)
         ballots = Ballots(options.out / FOLDER, options.code.upper())

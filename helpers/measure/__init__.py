@@ -1,6 +1,5 @@
 """Measure what a function costs: `measure(f, *args) -> Recording`, `compare({name: f}, *args) -> Comparison`."""
 
-from .. import moved
 from .abilities import abilities
 from .advice import advise
 from .cache import drop_from_cache, page_cache
@@ -15,5 +14,3 @@ from .run import compare, measure, together
 from .twins import crate, twin
 from .whereabouts import where
 from .workers import workers
-
-__getattr__ = moved.names(__name__)

@@ -8,7 +8,6 @@ magic.py is `%measure`. Every chart draws under `@look()` and returns `picture(f
 alternative text, which `words.alt_text` puts together. What one lesson alone draws is in `lessons`.
 """
 
-from .. import moved
 from .curves import curves
 from .dial import dial
 from .explorer import page_explorer
@@ -19,5 +18,3 @@ from .meters import Table, bars, shared_table, table
 from .pages import page_film
 from .paths import copy_paths
 from .rust import rust
-
-__getattr__ = moved.names(__name__)

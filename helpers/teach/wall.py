@@ -9,14 +9,13 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
-from html import escape
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from . import state
-from .words import Said
+from .words import Said, paragraphs
 
 CLASS = "ZERO_COPY_CLASS"  # on a hub, the class that everybody has joined
 FILE = "wall"  # "voter": [address, number], so that a restarted kernel isn't a second voter
@@ -51,18 +50,20 @@ def join(address: str = "", key: str = "") -> Said:
     global _joined
     _joined, _ = None, _status.clear()
     os.environ.pop(CLASS, None)
-    if not address:
-        return _line("You have left the class. Predictions stay in your own folder.")
-    wall = _wall(address, key)
-    status = _put(wall, f"voters/{wall.voter}", {})
-    if status in (401, 404):
-        what = f"there is no class {wall.address[-4:]}" if status == 404 else "the key is wrong"
-        raise ValueError(f"{wall.address}: {what}; look at the {'projector' if status == 404 else 'terminal'} again")
-    _joined = wall
-    if status != 200:
-        return _line("The wall doesn't answer yet. What you predict is sent as soon as it does.")
-    own = "Joined as the teacher: what this notebook measures is on your page, to be shown."
-    return _line(own if key else "Joined. What you predict is on the wall, too, without your name.")
+    text = "You have left the class. Predictions stay in your own folder."
+    if address:
+        wall = _wall(address, key)
+        status = _put(wall, f"voters/{wall.voter}", {})
+        if status == 404:
+            raise ValueError(f"there is no class {wall.address}; look at the projector again")
+        if status == 401:
+            raise ValueError("that isn't the key of this wall; look at its terminal again")
+        _joined, text = wall, "Joined. What you predict is on the wall, too, without your name."
+        if status != 200:
+            text = "The wall doesn't answer yet. What you predict is sent as soon as it does."
+        elif key:
+            text = "Joined as the teacher: what this notebook measures is on your page, to be shown."
+    return Said(text, paragraphs(text))
 
 
 def vote(question: str, answer: Any) -> None:
@@ -156,7 +157,3 @@ def _ask(wall: Wall, path: str, content: str) -> int | None:
             return line.getresponse().status
     except (OSError, HTTPException, ValueError):
         return None
-
-
-def _line(text: str) -> Said:
-    return Said(text, f"<p>{escape(text)}</p>")

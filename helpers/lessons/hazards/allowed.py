@@ -2,13 +2,12 @@
 afterwards. Windows gives a different table: there a mapping protects its file, and stands in its way. macOS, by the
 rules of POSIX, gives the same table as Linux."""
 
-import json
 import mmap
 import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -16,13 +15,10 @@ from typing import Any
 
 from ... import folders
 from ...measure.machine import Machine, here
-from ...measure.plain import reading
 from ...measure.run import measure
 from ...measure.tables import NONE, html_table, text_table
 
-FORMAT, VERSION = "zero-copy allowed while mapped", 1
 DOCUMENTS = folders.DATA / "while_mapped.toml"
-RECORDED = folders.RECORDED / "10-windows.json"  # by `python -m helpers.lessons.hazards.record_windows`
 PAGES = 3
 OLD, NEW = b"o", b"n"
 CLOSED = "delete it, once the mapping is closed"
@@ -82,11 +78,10 @@ def documented(system: str) -> tuple[Trial, ...]:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a system allows: `allowed["delete it"]`. `windows`: what Windows allows, if this is another system."""
+    """What a system allows: `allowed["delete it"]`."""
 
     trials: tuple[Trial, ...]
     machine: Machine
-    windows: "Allowed | None" = None
 
     def __getitem__(self, operation: str) -> Trial:
         trials = {trial.operation: trial for trial in self}
@@ -101,8 +96,8 @@ class Allowed:
         header = ["while a view is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not self.machine.system.startswith("Windows"):
-            header += ["Windows, recorded" if self.windows else "Windows, not measured", "the view shows"]
-            windows = self.windows or Allowed(documented("windows"), self.machine)
+            header += ["Windows, not measured", "the view shows"]
+            windows = Allowed(documented("windows"), self.machine)
             for row in rows:
                 row += [windows[row[0]].answer, windows[row[0]].shows or NONE]
         if not self.machine.system.startswith("Darwin"):
@@ -114,11 +109,9 @@ class Allowed:
 
     @property
     def notes(self) -> list[str]:
-        """Where the columns come from: machines, or documents."""
+        """Where the columns of other systems come from."""
         notes = []
-        if self.windows:
-            notes.append(f"Windows, recorded on: {self.windows.machine}")
-        elif not self.machine.system.startswith("Windows"):
+        if not self.machine.system.startswith("Windows"):
             notes += _sources("Windows, not measured here: from its documentation", documented("windows"))
         if not self.machine.system.startswith("Darwin"):
             notes += _sources("macOS, not measured here: from the standard that it follows", documented("macos"))
@@ -131,23 +124,13 @@ class Allowed:
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         return html_table("What you may do to a file while it is mapped", *self.table()) + f"<ul>{notes}</ul>"
 
-    def to_json(self) -> dict:
-        trials = [asdict(trial) for trial in self]
-        return {"format": FORMAT, "version": VERSION, "machine": asdict(self.machine), "trials": trials}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Allowed":
-        with reading(plain, FORMAT, VERSION):
-            return cls(tuple(Trial(**trial) for trial in plain["trials"]), Machine(**plain["machine"]))
-
 
 def while_mapped() -> Allowed:
     """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view. Each
     runs in a fresh process, so that SIGBUS is a result. The file object is closed, which is fine after mmap(2);
     Python's mapping keeps a handle of its own.
 
-    On other systems, Windows' answers stand beside: recorded, if somebody has run record_windows.py there, else from
-    the documentation, labelled "not measured"."""
+    Other systems' answers stand beside, from their documentation, labelled "not measured"."""
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []
@@ -158,9 +141,7 @@ def while_mapped() -> Allowed:
             # Only looking at the view can end it by a signal.
             error, shows = run.value if run.ended == "returned" else ("", run.ended)
             trials.append(Trial(name, not error, error, shows))
-    elsewhere = not machine.system.startswith("Windows") and RECORDED.exists()
-    windows = Allowed.from_json(json.loads(RECORDED.read_text(encoding="utf-8"))) if elsewhere else None
-    return Allowed(tuple(trials), machine, windows)
+    return Allowed(tuple(trials), machine)
 
 
 def _try(name: str, folder: str) -> tuple[str, str]:
