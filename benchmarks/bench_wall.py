@@ -146,7 +146,7 @@ def alone(folder: str) -> None:
 
 def main() -> None:
     if subprocess.run([*GET, "locust", "--version"]).returncode:
-        sys.exit(f"uv can't get {LOCUST}: left out")
+        return print(f"uv can't get {LOCUST}: left out")
     for what in (alone, crowded, killed):
         with tempfile.TemporaryDirectory() as folder:
             what(folder)

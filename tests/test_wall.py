@@ -187,9 +187,11 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     assert room.press("ask", question="02.three") == 303
     assert [room.vote(voter, PEAKS) for voter in of[:4]] == [200] * 4
     room.press("revealed")
+    made_of = room.state()["projector"]
     projector = room.ask("GET", f"/{room.code}/projector")[1]
     assert "Fewer than 5 answers" in projector and "data:image" not in projector
     assert [room.vote(voter, PEAKS) for voter in of[4:]] == [200] * 4  # too late for the first vote
+    assert room.state()["projector"] == made_of  # so nothing is drawn again
     room.press("measured")
     assert "Measured: <strong>slurp 256 MiB" in room.ask("GET", f"/{room.code}/projector")[1]
     assert room.vote(of[0], PEAKS) == 409
@@ -259,6 +261,7 @@ BAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
     """Beside silent connections. The class votes meanwhile."""
     room.press("ask", question="02.three")
@@ -287,6 +290,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*"))
 
 
+@pytest.mark.slow
 def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
     room.press("ask", question="02.three")
     acknowledged: dict[str, float] = {}
@@ -398,6 +402,7 @@ def dripping(line: socket.socket) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 @pytest.mark.parametrize("hostile", [silent, garbage, endless, dripping, None])
 def test_no_notebook_waits_for_a_wall_that_is_slow_hostile_or_gone(

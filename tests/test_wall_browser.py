@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lab import cell, opened, outputs, run_all
+from lab import MINUTES, cell, opened, outputs, run_all
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Error, Page, expect
-from walls import Class
+from walls import Class, voters
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.notebooks]
 
@@ -24,6 +24,7 @@ touched = predict("01.touch", "You read one byte. How much comes?", choices=amou
 touched"""
 STUDENTS = ("ada", "ben", "cleo")
 ON_IT = "on the wall, without your name"
+REFUSED = "net::ERR_CONNECTION"  # what the browser says of a wall that is gone
 
 
 @pytest.fixture
@@ -36,8 +37,10 @@ def room(tmp_path: Path) -> Iterator[Class]:
 def page_of(browser: Browser, room: Class, path: str, width: int = 1280, height: int = 800) -> Page:
     """A page in a browser of its own. What it loads from elsewhere, and what it complains about, is kept."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(MINUTES)
     page.strange = []
     page.on("pageerror", lambda error: page.strange.append(str(error)))
+    page.on("console", lambda one: one.type == "error" and REFUSED not in one.text and page.strange.append(one.text))
     page.on("request", lambda one: one.url.startswith((f"http://{room.at}/", "data:")) or page.strange.append(one.url))
     page.goto(f"http://{room.at}{path}")
     return page
@@ -59,13 +62,11 @@ def answers(lab: Page, name: str, choice: str, told: str) -> None:
     expect(cell(lab, "predict").get_by_text(f"kept: {choice}; {told}").first).to_be_visible()
 
 
-def press(teacher: Page, name: str) -> None:
-    teacher.get_by_role("button", name=name, exact=True).click()
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
-    lab: Page, home: Path, browser: Browser, room: Class
-):
+def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browser: Browser, room: Class):
     for name in STUDENTS:
         sources = {"join": JOIN.format(name=name, address=room.address), "predict": PREDICT}
         cells = [new_code_cell(source, id=cell_id) for cell_id, source in sources.items()]
@@ -74,6 +75,7 @@ def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
     projector = page_of(browser, room, f"/{room.code}/projector", 1024, 768)
     phones = [page_of(browser, room, f"/{room.code}", 390, 800) for _ in range(2)]
     teacher = page_of(browser, room, "/teacher")
+    pages = (projector, *phones, teacher)
     is_accessible(projector, phones[0], teacher)
     teacher.get_by_label("The key").fill(room.key)
     press(teacher, "Open")
@@ -87,8 +89,9 @@ def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
     press(teacher, "Ask")
     answers(lab, "ada", "1 byte", ON_IT)
     for phone, choice in zip(phones, ("16 pages", "64 bytes"), strict=True):
-        phone.get_by_label(choice, exact=True).check()  # the question has come by itself
-        phone.get_by_role("button", name="Vote").click()
+        expect(phone.get_by_role("heading")).to_have_text("You read one byte. How much comes?")  # by itself
+        phone.get_by_label(choice, exact=True).check()
+        press(phone, "Vote")
         expect(phone.get_by_role("status")).to_have_text(f"Your answer: {choice}")
     expect(projector.locator("p.counts")).to_contain_text("3 of 5 have answered")
     answers(lab, "ben", "1 page", ON_IT)
@@ -99,19 +102,30 @@ def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
 
     press(teacher, "Reveal")
     expect(projector.locator("img")).to_have_attribute("alt", re.compile("Predicted by 5. 1 byte: 1, .*1 page: 2"))
+    is_accessible(projector, phones[0], teacher)
     press(teacher, "Vote again")
     expect(projector.locator("p.counts")).to_contain_text("0 of 5 have")
     answers(lab, "ada", "1 page", ON_IT)
     phones[0].get_by_label("1 page", exact=True).check()
-    phones[0].get_by_role("button", name="Vote again").click()
+    press(phones[0], "Vote again")
     expect(projector.locator("p.counts")).to_contain_text("2 of 5 have")
 
+    before = room.code, room.key
     room.kill()
-    expect(projector.get_by_role("alert")).to_have_text("The wall doesn’t answer. Still trying …")
-    answers(lab, "ben", "64 bytes", "not on the wall yet")
+    for page in pages:
+        expect(page.get_by_role("alert")).to_have_text("The wall doesn’t answer. Still trying …")
+    answers(lab, "ben", "64 bytes", "not on the wall yet: it's sent as soon as the wall answers")
+    phones[1].get_by_label("16 pages", exact=True).check()
+    press(phones[1], "Vote again")
+    is_accessible(projector, phones[1], teacher)
     room.start()
-    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have")  # with what ben couldn't send
-    expect(projector.get_by_role("alert")).to_be_hidden()
+    assert (room.code, room.key) == before
+    assert [room.state()[name] for name in ("joined", "answers")] == [5, 5]
+    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have", timeout=20_000)  # with what ben couldn't send
+    for page in pages:
+        expect(page.get_by_role("alert")).to_be_hidden()
+    expect(phones[1].get_by_label("16 pages", exact=True)).to_be_checked()  # not sent, and not lost
+    expect(cell(lab, "predict").get_by_text(f"kept: 64 bytes; {ON_IT}").first).to_be_visible()
     press(teacher, "Reveal")
     told = re.compile("1 byte: 1, then 0, 64 bytes: 1, then 2, 1 page: 2, then 3, 16 pages: 1, then 0")
     expect(projector.locator("img")).to_have_attribute("alt", told)
@@ -125,5 +139,9 @@ def test_a_class_predicts_sees_the_spread_votes_again_and_measures(
     for name in STUDENTS:
         opened(lab, f"{name}.ipynb")
         assert not [one for one in outputs(lab) if one["output_type"] == "error" or one.get("name") == "stderr"]
+    teacher.get_by_label("Another question").select_option("01.own")
+    room.vote(*voters(1), "1 MiB", "02.chunk")  # is offered, but not while the teacher chooses
+    expect(teacher.locator("p.counts")).to_contain_text("6 have joined")
+    expect(teacher.get_by_label("Another question")).to_have_value("01.own")
     is_accessible(projector, phones[1], teacher)
-    assert not sum((page.strange for page in (projector, teacher, *phones)), lab.complaints)
+    assert not sum((page.strange for page in pages), lab.complaints)

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
-
 
 def voters(count: int) -> list[str]:
     return [secrets.token_hex(16) for _ in range(count)]
@@ -36,7 +34,8 @@ class Class:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         said = ""
         while "join(" not in said:
-            said += self.process.stdout.readline() or pytest.fail(f"no wall: {said}")
+            said += (line := self.process.stdout.readline())
+            assert line, f"no wall: {said}"
         self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
         self.at, self.address = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}/{self.code}"
 

@@ -137,11 +137,13 @@ class Wall:
         ballots, key = self.ballots, self.ballots.about("asked")
         answers, again = ballots.counts(key)
         phase, (offered, waiting) = ballots.phase(key), ballots.offered()
-        page = f"{ballots.about('code')} {key} {phase}"
-        shown = 0 if phase == ASKED else (answers, again if phase in (COMPARED, MEASURED) else 0)
+        question = f"{ballots.about('code')} {key} {phase == MEASURED}"
+        page = f"{question} {phase}"
+        shown = again if phase == COMPARED else 0  # the first vote was over when it was revealed
         return {
             "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
-            "waiting": waiting, "phone": page, "projector": f"{page} {shown}", "teacher": f"{page} {offered}",
+            "waiting": waiting, "question": question, "phone": page,
+            "projector": f"{page} {shown}", "teacher": f"{page} {offered}",
         }  # fmt: skip
 
     async def state(self, request: Request) -> Response:
@@ -164,13 +166,12 @@ class Wall:
         asked = ballots.known[key]
         asked = replace(asked, measured=ballots.measured(key)[0] if phase == MEASURED else None)
         async with self.drawing:
-            votes = sorted(map(json.dumps, ballots.rounds(key)))
-            made_of = (asked, both, votes)
+            pairs = ballots.rounds(key)
+            votes = [*zip(*pairs, strict=True)] if both else [[first for first, _ in pairs if first is not None]]
+            made_of = (asked, [sorted(map(json.dumps, of)) for of in votes])
             if self.drawn[0] != made_of:
-                first, second = zip(*map(json.loads, votes), strict=True) if votes else ((), ())
-                shown = await asyncio.to_thread(chart, asked, *([first, second] if both else [first]))
-                html = await asyncio.to_thread(shown._repr_html_) if shown else ""
-                self.drawn = made_of, html
+                shown = await asyncio.to_thread(chart, asked, *votes) if pairs else None
+                self.drawn = made_of, await asyncio.to_thread(shown._repr_html_) if shown else ""
             return self.drawn[1]
 
     async def phone(self, request: Request) -> Response:
@@ -277,7 +278,7 @@ def in_words(asked: Any, answer: Any) -> str:
 def advice() -> dict[str, str]:
     """What teacher/votes.md says, by the key of a question."""
     parts = re.split(r"^### (\S+)\n", (TEACHER / "votes.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    texts = (re.split("^## ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2])
+    texts = (re.split("^## |^Measure ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2])
     return dict(zip(parts[1::2], texts, strict=True))
 
 

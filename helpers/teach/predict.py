@@ -133,16 +133,20 @@ class Prediction(Lasting):
     def widget(self) -> widgets.Widget:
         """Inputs, and a line that says what is kept; made once, so that every display shows the same state."""
         boxes = _inputs(self)
-        wall.shown(self.key, self.asked, None if self._after is not None else self.value)
-        line = widgets.HTML(f"<em>{escape(self.status)}</em>")
+        line = widgets.HTML()
+
+        def show(text: str = "") -> None:
+            line.value = f"<em>{escape(text or self.status)}</em>"
+
+        wall.shown(self.key, self.asked, None if self._after is not None else self.value, show)
+        show()
 
         def changed(_: Any) -> None:
             try:
                 self.keep(self.read([box.value for box in boxes]))
-                text = self.status
+                show()
             except ValueError as error:
-                text = f"{error} ({self.status})"
-            line.value = f"<em>{escape(text)}</em>"
+                show(f"{error} ({self.status})")
 
         for box in boxes:
             box.observe(changed, "value")

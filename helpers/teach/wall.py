@@ -7,6 +7,7 @@ import re
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -40,6 +41,7 @@ class Wall:
 
 _joined: Wall | None = None
 _status: dict[str, int | None] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
+_renew: dict[str, Callable[[], None]] = {}  # by the key of a question
 _newest: dict[str, object] = {}  # by path: what is being sent; anything older isn't tried again
 
 
@@ -82,8 +84,10 @@ def said(question: str) -> str:
     return LATER if question in _status and _joined and _joined.typed else ""
 
 
-def shown(question: str, asked: dict[str, Any], answer: Any) -> None:
-    """A question is shown, with the answer that is kept for it: a student's is a vote."""
+def shown(question: str, asked: dict[str, Any], answer: Any, renew: Callable[[], None]) -> None:
+    """A question is shown, with the answer that is kept for it: a student's is a vote. `renew` shows what is `said` of
+    a later try."""
+    _renew[question] = renew
     tell(question, asked)
     if answer is not None:
         vote(question, answer)
@@ -136,7 +140,7 @@ def _send(wall: Wall, path: str, content: dict[str, Any], question: str, answere
             _status[question] = status
         answered(status)
         if _is_final(status):
-            return
+            return _renew.get(question, int)()
         time.sleep(pause)
         if _newest[path] is not content or _joined not in (None, wall):
             return

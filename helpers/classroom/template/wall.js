@@ -1,14 +1,31 @@
-// Asks what has changed: writes the counts, and gets the page again when it is made of something else.
-const { state, madeOf } = document.body.dataset, page = document.body.className;
+// Asks what has changed: writes the counts, and takes a new page when it's made of something else. A form goes the same
+// way, so that a wall that doesn't answer loses nothing. What somebody has begun to fill in waits for the next question.
+const body = document.body, page = body.className, gone = document.getElementById("gone");
+let touched = false;
+async function take(asked) {
+  const answer = await asked, text = await answer.text(), now = new DOMParser().parseFromString(text, "text/html");
+  if (!now.body.dataset.state) return location.replace(location.pathname);  // the lesson has ended
+  document.querySelector("main").replaceWith(now.querySelector("main"));
+  Object.assign(body.dataset, now.body.dataset);
+  document.querySelector("[autofocus]")?.focus();
+  touched = false;
+}
 async function look() {
   try {
-    const answer = await fetch(state, { signal: AbortSignal.timeout(5000) });
-    const now = await answer.json().catch(() => ({}));
-    document.getElementById("gone").hidden = answer.status < 500;
-    if (answer.status === 404 || (answer.ok && now[page] !== madeOf)) return location.replace(location.href.split("#")[0]);
+    const answer = await fetch(body.dataset.state, { signal: AbortSignal.timeout(5000) });
+    const now = answer.ok ? await answer.json() : answer.status === 404 ? {} : undefined;
+    if (now && now[page] !== body.dataset.madeOf && !(touched && now.question === body.dataset.question))
+      await take(fetch(location.pathname));
     for (const place of document.querySelectorAll("[data-live]"))
-      if (answer.ok && place.textContent !== `${now[place.dataset.live]}`) place.textContent = now[place.dataset.live];
-  } catch { document.getElementById("gone").hidden = false; }
+      if (now && place.textContent !== `${now[place.dataset.live]}`) place.textContent = now[place.dataset.live];
+    gone.hidden = answer.status < 500;
+  } catch { gone.hidden = false; }
   setTimeout(look, page === "phone" ? 2000 : 1000);
 }
+addEventListener("input", () => { touched = true; });
+addEventListener("submit", (event) => {
+  event.preventDefault();
+  const sent = new URLSearchParams(new FormData(event.target, event.submitter));
+  take(fetch(location.pathname, { method: "POST", body: sent })).catch(() => { gone.hidden = false; });
+});
 setTimeout(look, 1000);
