@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import re
 import sqlite3
@@ -399,6 +400,18 @@ def test_the_report_counts_outcomes_and_mistakes(tmp_path: Path):
     assert "6 answers aren't right yet, 2 of them half right:" in text
     assert "The checks took 18 s in all: 2 s for the median answer, 2 s for the slowest." in text
     assert "1 hand-in: no cells" in text and "18 answers: this has not been graded yet." in text
+
+
+def test_the_report_shows_the_votes_that_a_class_has_kept(tmp_path: Path):
+    asked = {"question": "How many?", "kind": "number", "unit": "MiB", "names": [""], "measured": 64}
+    kept = [{"key": "02.x", "asked": asked, "again": True, "votes": [[1.0, 64.0]] * 6}]
+    (tmp_path / "wall").mkdir()
+    (tmp_path / "wall" / "2026-11-27-02.json").write_text(json.dumps(kept))
+    small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"))
+    page = report(tmp_path)
+    assert "What the class voted" in page.main.get_text() and "How many? (02.x, 2026-11-27)" in page.main.get_text()
+    alts = " ".join(one["alt"] for one in page.find_all("img"))
+    assert "6 predictions, median 1, " in alts and "then 64; measured 64" in alts
 
 
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
