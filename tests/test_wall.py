@@ -38,7 +38,7 @@ EACH = {"01.touch": "1 page", "02.three": PEAKS, "02.order": ["sendfile", "one b
 def box(tmp_path: Path) -> Iterator[Ballots]:
     box = Ballots(tmp_path)
     yield box
-    box.close()
+    box.connection.close()
 
 
 def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
@@ -195,9 +195,9 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     room.press("measured")
     assert "Measured: <strong>slurp 256 MiB" in room.ask("GET", f"/{room.code}/projector")[1]
     assert room.vote(of[0], PEAKS) == 409
-    assert "votes are kept" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    assert "Its votes are kept" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     assert room.press("end", keep="yes") == 303
-    assert "votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    assert "Its votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     assert room.vote(of[0], PEAKS) == 404  # the next class has another code
 
 

@@ -60,9 +60,6 @@ class Ballots:
         if self.fixed:
             self.note("code", self.fixed)
 
-    def close(self) -> None:
-        self.connection.close()
-
     def all(self, query: str, *values: Any) -> list[tuple]:
         return self.connection.execute(query, values).fetchall()
 
@@ -92,8 +89,8 @@ class Ballots:
         except (TypeError, KeyError, AttributeError):
             raise Refused(422, "that isn't a question") from None
         self.all("insert or ignore into questions (key) values (?)", key)
-        self.all("update questions set own = ?, measured = coalesce(?, measured) where key = ?",
-                 json.dumps(asked), measured, key)  # fmt: skip
+        change = "update questions set own = ?, measured = coalesce(?, measured) where key = ?"
+        self.all(change, json.dumps(asked), measured, key)
 
     def phase(self, key: str) -> str:
         return self.one("select phase from questions where key = ?", key) or ""
@@ -101,9 +98,8 @@ class Ballots:
     def move(self, phase: str) -> None:
         """The question that is asked goes on to this phase. The second picture is one of both votes."""
         key = self.about("asked")
-        if key:
-            second = phase == REVEALED and self.phase(key) in (AGAIN, COMPARED)
-            self.all("update questions set phase = ? where key = ?", COMPARED if second else phase, key)
+        second = phase == REVEALED and self.phase(key) in (AGAIN, COMPARED)
+        self.all("update questions set phase = ? where key = ?", COMPARED if second else phase, key)
 
     def ask(self, key: str) -> None:
         """Asks this question; one that was asked before is where it was."""
@@ -199,7 +195,7 @@ class Ballots:
             write_whole(path.with_suffix(".csv"), table.getvalue())
             files = [path, path.with_suffix(".csv")]
         key = self.about("key")
-        self.close()
+        self.connection.close()
         for path in self.folder.glob(f"{FILE}*"):
             path.unlink()
         self.open()
@@ -208,10 +204,9 @@ class Ballots:
 
     def kept(self) -> list[dict[str, Any]]:
         """The questions with enough answers: as they were asked, with the pairs of answers, and what was measured."""
-        keys = [key for (key,) in self.all("select distinct key from votes order by key")]
-        found = []
-        for one in (self.known[key] for key in keys if key in self.known):
-            pairs = self.rounds(one.key)
+        found, known = [], self.known
+        for (key,) in self.all("select distinct key from votes order by key"):
+            one, pairs = known[key], self.rounds(key)
             if len(pairs) >= MIN_ANSWERS:
                 values = {"question": one.text, "kind": one.kind, "unit": one.unit, "names": one.names}
                 values["measured"] = self.measured(one.key)[0]
@@ -222,8 +217,7 @@ class Ballots:
 def checked(asked: Question, answer: Any) -> Any:
     """The answer, if it answers the question; else None."""
     if asked.kind == "quiz":
-        letters = {name[1] for name in asked.names}
-        return answer if isinstance(answer, str) and answer in letters else None
+        return answer if answer in [name[1] for name in asked.names] else None
     with suppress(TypeError, ValueError, OverflowError, AttributeError):
         return asked.prediction.checked(answer)
     return None

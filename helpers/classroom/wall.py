@@ -43,13 +43,11 @@ from .course import GRADES, TEMPLATES
 from .pages import filled, text
 
 LARGEST = 4 * KiB  # bytes of a body
-PORT = 8765
 VOTER = re.compile("[0-9a-f]{32}")
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "frame-ancestors 'none'; base-uri 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
 
@@ -62,16 +60,15 @@ class Wall:
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
         self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
-        here = "/{code}"
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
             *(Route(f"/{name}", FileResponse(TEMPLATES / name)) for name in ("wall.css", "wall.js")),
-            Route(here, self.phone, methods=["GET", "POST"]),
-            Route(f"{here}/projector", self.projector),
-            Route(f"{here}/state", self.state),
-            Route(f"{here}/voters/{{voter}}", self.joins, methods=["PUT"]),
-            Route(f"{here}/votes/{{voter}}/{{key}}", self.votes, methods=["PUT"]),
-            Route(f"{here}/questions/{{key}}", self.define, methods=["PUT"]),
+            Route("/{code}", self.phone, methods=["GET", "POST"]),
+            Route("/{code}/projector", self.projector),
+            Route("/{code}/state", self.state),
+            Route("/{code}/voters/{voter}", self.joins, methods=["PUT"]),
+            Route("/{code}/votes/{voter}/{key}", self.votes, methods=["PUT"]),
+            Route("/{code}/questions/{key}", self.define, methods=["PUT"]),
         ]
         full = dict.fromkeys((Refused, sqlite3.OperationalError, ClientDisconnect), refused)
         self.app = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
@@ -139,11 +136,10 @@ class Wall:
         phase, (offered, waiting) = ballots.phase(key), ballots.offered()
         question = f"{ballots.about('code')} {key} {phase == MEASURED}"
         page = f"{question} {phase}"
-        shown = again if phase == COMPARED else 0  # the first vote was over when it was revealed
         return {
             "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
             "waiting": waiting, "question": question, "phone": page,
-            "projector": f"{page} {shown}", "teacher": f"{page} {offered}",
+            "projector": f"{page} {again if phase == COMPARED else ''}", "teacher": f"{page} {offered}",
         }  # fmt: skip
 
     async def state(self, request: Request) -> Response:
@@ -236,9 +232,8 @@ class Wall:
             self.ballots.move(what)
         elif what == "end" and form.get("keep") in ("yes", "no"):
             files = self.ballots.end(form["keep"] == "yes")
-            kept = f"kept in {files[0]}" if files else "deleted"
-            few = f" No question had {MIN_ANSWERS} answers." if form["keep"] == "yes" and not files else ""
-            self.lately = f"The lesson has ended, and its votes are {kept}.{few}"
+            none = f"deleted; {MIN_ANSWERS} answers to a question are the least that can be kept"
+            self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
 
 
 async def body_of(request: Request) -> bytes:
@@ -263,9 +258,8 @@ def same(given: str, right: str) -> bool:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    if isinstance(error, Refused):
-        return PlainTextResponse(f"{error.args[1]}\n", error.args[0], headers=HEADERS)
-    return PlainTextResponse(f"it can't be kept: {error}\n", 507, headers=HEADERS)
+    status, why = error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
+    return PlainTextResponse(f"{why}\n", status, headers=HEADERS)
 
 
 def in_words(asked: Any, answer: Any) -> str:
@@ -284,18 +278,16 @@ def advice() -> dict[str, str]:
 
 def own_address() -> str:
     """Of this machine, for others in its network. Nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-        try:
-            line.connect(("192.0.2.1", 9))
-            return line.getsockname()[0]
-        except OSError:
-            return "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line, contextlib.suppress(OSError):
+        line.connect(("192.0.2.1", 9))
+        return line.getsockname()[0]
+    return "127.0.0.1"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make wall", description="A class's predictions, on one page.")
     parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
-    parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
     options = parser.parse_args()
@@ -315,7 +307,7 @@ def main() -> None:
         wall.app, http=LimitedProtocol, ws="none", lifespan="off", log_level="error", access_log=False,
         server_header=False, proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S), timeout_graceful_shutdown=2,
     )  # fmt: skip
-    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots):
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
         uvicorn.Server(config).run(sockets=[line])
 
 
