@@ -121,7 +121,7 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     room.start()
     assert (room.code, room.key) == before
     assert [room.state()[name] for name in ("joined", "answers")] == [5, 5]
-    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have", timeout=20_000)  # with what ben couldn't send
+    expect(projector.locator("p.counts")).to_contain_text("3 of 5 have")  # with what ben couldn't send
     for page in pages:
         expect(page.get_by_role("alert")).to_be_hidden()
     expect(phones[1].get_by_label("16 pages", exact=True)).to_be_checked()  # not sent, and not lost
