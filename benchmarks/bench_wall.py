@@ -46,7 +46,7 @@ if "CLASS" in os.environ:  # this is what Locust reads: a student joins, votes o
 
 else:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from walls import Class, voters
+    from walls import Class, size_of, voters
 
 
 def students(room: "Class") -> dict[str, float]:
@@ -92,10 +92,6 @@ def malformed(room: "Class", turn: int) -> int:
         return room.ask(method, path, *rest[:1], **(rest[1] if rest[1:] else {}))[0]
     except (OSError, HTTPException):
         return 0  # cut off while it still sent
-
-
-def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*"))
 
 
 def crowded(folder: str) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import psutil
 import pytest
 from serving import raw, until
-from walls import Class, voters
+from walls import Class, size_of, voters
 
 from helpers.classroom import ballots, charts, lessons
 from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
@@ -284,10 +284,6 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
     assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
     assert process.memory_info().rss < before + 24 * MiB and size_of(room.folder) < on_disk + MiB
     assert room.state()["answers"] == 20 and not any(line.close() for line in silent)
-
-
-def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*"))
 
 
 @pytest.mark.slow

@@ -18,6 +18,10 @@ def voters(count: int) -> list[str]:
     return [secrets.token_hex(16) for _ in range(count)]
 
 
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*"))
+
+
 class Class:
     """A wall that runs, and what one says to it."""
 

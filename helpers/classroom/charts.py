@@ -31,12 +31,10 @@ OUTCOMES = (
 LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = 32, 20, 40, 14, 15, 200, 27  # pixels; LABEL is the widest, SCALE the axis
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
 MEASURED = {"color": INK, "linewidth": 2.4}
+AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
 MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
 LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
-
-
-AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
@@ -94,8 +92,9 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
         ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
     ends[-1] = [f"{end}  {came_out}" if name == measured else end for name, end in zip(counts, ends[-1], strict=True)]
-    first = [(name, {by: each[0]}) for name, each in counts.items()]
-    fig, ax = _bars(first, {by: {"fill": False, **PREDICTED}}, ends[0])
+    word, keys = (by, ()) if len(votes) == 1 else (f"first vote: {total}", [Patch(label="second vote", **AGAIN)])
+    first = [(name, {word: each[0]}) for name, each in counts.items()]
+    fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]
     if len(votes) > 1:  # to the right, on the same scale
         starts.append(1.6 * ax.get_xlim()[1])
@@ -104,8 +103,6 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         bars = ax.barh(range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN)
         for bar, end in zip(bars, ends[1], strict=True):
             _end(ax, bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height() / 2, end)
-        fig.legends[0].remove()
-        legend(fig, Patch(label=f"first vote: {total}", fill=False, **PREDICTED), Patch(label="second vote", **AGAIN))
     for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
         is_measured = name == measured
         label.set_weight("bold" if is_measured else "normal")
@@ -163,10 +160,10 @@ def _spread(
     for row, (name, of) in enumerate(zip(answers, votes, strict=True)):
         ground = row + tall / 2
         ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
-        bins = round(top / step) + 1, (-step / 2, top + step / 2)
-        highest = max(1, *(np.histogram(numbers, *bins)[0].max() for numbers in of))
-        for numbers, style in zip(of, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
-            counts, edges = np.histogram(numbers, *bins)
+        edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
+        counted = [np.histogram(numbers, edges)[0] for numbers in of]
+        highest = max(1, *(counts.max() for counts in counted))
+        for counts, style in zip(counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
             hills = np.where(counts, ground - tall * counts / highest, np.nan)
             ax.stairs(hills, edges, baseline=ground, clip_on=False, **style)
         low, median, high = map(float, np.quantile(of[0], (0.25, 0.5, 0.75)))
@@ -226,9 +223,13 @@ def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, 
 
 
 def _bars(
-    rows: Sequence[tuple[str, Mapping[str, int]]], styles: Mapping[str, Mapping[str, Any]], ends: Sequence[str]
+    rows: Sequence[tuple[str, Mapping[str, int]]],
+    styles: Mapping[str, Mapping[str, Any]],
+    ends: Sequence[str],
+    *keys: Patch,
 ) -> tuple[Figure, Axes]:
-    """One stacked bar per row, with a part for each of `styles` and the text of `ends` after it."""
+    """One stacked bar per row, with a part for each of `styles` and the text of `ends` after it. `keys`: for what comes
+    beside the bars."""
     most = max(sum(counts.values()) for _, counts in rows)
     fig, ax, tall = _rows([label for label, _ in rows], BAR)
     ax.set_xticks([])
@@ -244,7 +245,7 @@ def _bars(
         left += counts
     for row, (end, text) in enumerate(zip(left, ends, strict=True)):
         _end(ax, end, row, text)
-    legend(fig, *(Patch(label=word, **style) for word, style in styles.items()))
+    legend(fig, *(Patch(label=word, **style) for word, style in styles.items()), *keys)
     return fig, ax
 
 

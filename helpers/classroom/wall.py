@@ -117,7 +117,7 @@ class Wall:
     def knows(self, key: str) -> None:
         """Refused for any key but the teacher's."""
         if not same(key.removeprefix("Bearer ").replace("-", "").upper(), self.ballots.about("key")):
-            self.ballots.limit("key", "")
+            self.ballots.limit("key")
             raise Refused(401, "that isn't the teacher's key, which is in the terminal")
 
     # --- pages ---

@@ -140,7 +140,7 @@ def _send(wall: Wall, path: str, content: dict[str, Any], question: str, answere
             _status[question] = status
         answered(status)
         if _is_final(status):
-            return _renew.get(question, int)()
+            return _renew[question]() if question in _renew else None
         time.sleep(pause)
         if _newest[path] is not content or _joined not in (None, wall):
             return
