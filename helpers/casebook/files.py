@@ -1,7 +1,6 @@
 """Reads cases/: a folder for each case, with its text, broken.py and cured.py. cases/form.md describes the form.
 
-A file that breaks it raises Malformed, which names the file, the line and what would be right.
-"""
+A file that breaks it raises Malformed, which names the file, the line and what would be right."""
 
 import ast
 import re
@@ -39,8 +38,7 @@ SYSTEMS = ("linux", "macos", "windows")
 class Case:
     """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two programs, and don't
     with the two exchanged. `looks`: one about a `run` that holds for broken, and for no cured program of the book.
-    `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it has.
-    """
+    `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it has."""
 
     folder: Path
     title: str

@@ -1,8 +1,7 @@
 """`python -m helpers.measure script.py …`: what a script of one's own takes: a table, a picture, JSON.
 
 The script runs as `python script.py …` runs it, in a fresh process with an empty standard input. What it prints appears
-at once. Ctrl-C ends it, and the table has what was measured until then.
-"""
+at once. Ctrl-C ends it, and the table has what was measured until then."""
 
 import argparse
 import ast

@@ -36,8 +36,7 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     that owns the bytes. "dontneed" on a private mapping discards the edits: the next touch shows the file, or zeros.
 
     ValueError: no such advice, or a stretch outside the buffer. OSError, with the advice's name: the kernel refused;
-    an older kernel says EINVAL for advice that it doesn't know.
-    """
+    an older kernel says EINVAL for advice that it doesn't know."""
     number = number_of(advice)
     address, size = extent(buffer)
     start = operator.index(start)

@@ -35,8 +35,7 @@ class PageCache:
     why      what the kernel didn't tell, or (after `drop_from_cache`) what stayed and why; else ""
 
     Both counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages that the kernel
-    keeps together (a large folio) count together: one byte written can make 64 of them dirty.
-    """
+    keeps together (a large folio) count together: one byte written can make 64 of them dirty."""
 
     path: Path
     size: int
@@ -120,8 +119,7 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
     """Writes dirty pages to the disk, then asks the kernel to drop the file's pages: fsync(2), posix_fadvise(2).
 
     Returns what the page cache holds afterwards. Mapped pages stay, and so do files on tmpfs. That isn't an error;
-    `why` counts them and gives the reason ("" if none stayed). OSError as for opening the file.
-    """
+    `why` counts them and gives the reason ("" if none stayed). OSError as for opening the file."""
     until = time.monotonic() + TIMEOUT_S
     with regular_file(path) as file:
         os.fsync(file.fileno())

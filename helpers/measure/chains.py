@@ -47,8 +47,7 @@ class Roots:
 
     spaces  id of a dict of globals -> the module's name
     named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
-    all     the dicts and the objects
-    """
+    all     the dicts and the objects"""
 
     def __init__(self, asking: dict):
         self.spaces, self.named, self.all = {}, {}, []
@@ -103,8 +102,7 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
     """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
 
     They come in the order of the names. It follows arrays, and what the garbage collector sees. No path leads through a
-    wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive.
-    """
+    wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive."""
     parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
     results = {id(root): [root] for root in roots if id(root) in goals}
@@ -137,8 +135,7 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
 def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
     """Wanted objects that no path leads to, each in its container if that is known: [container, object] or [object].
 
-    What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
-    """
+    What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself."""
     known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
     tracked, alone, pairs = gc.get_objects(), {}, []
     for at in range(0, len(tracked), AT_ONCE):

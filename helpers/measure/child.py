@@ -11,8 +11,7 @@ The measured function may close descriptors, patch modules and builtins, or chan
 everything that it needs later before the call.
 
 For workers.py it forks: the payload then holds a second function, and each fork calls that with the first function's
-result, by the same protocol, on two descriptors of its own from options["forks"].
-"""
+result, by the same protocol, on two descriptors of its own from options["forks"]."""
 
 import builtins
 import gc
@@ -204,8 +203,7 @@ def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[i
     and keeps the result. Returns their pids.
 
     No process holds another's descriptors: the caller wouldn't see that other process end. No garbage is collected
-    before `use`: that would write to pages that a fork shares with its parent.
-    """
+    before `use`: that would write to pages that a fork shares with its parent."""
     forks, left = [], list(options["forks"])
     while left:
         mine = left.pop(0)
@@ -384,8 +382,7 @@ class Counters:
 def dump(value, file) -> None:
     """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away.
 
-    marshal keeps it. It needs the same Python at both ends, and both are sys.executable.
-    """
+    marshal keeps it. It needs the same Python at both ends, and both are sys.executable."""
     import cloudpickle
 
     of_code = {CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))}

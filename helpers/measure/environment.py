@@ -1,7 +1,6 @@
 """Measure a function in an environment made for it: a command sets it up, then becomes the interpreter (exec).
 
-A small disk is a tmpfs of the process's own. A memory limit is a control group's, as a container's is.
-"""
+A small disk is a tmpfs of the process's own. A memory limit is a control group's, as a container's is."""
 
 import os
 import secrets
@@ -38,8 +37,7 @@ def measured_in(
 ) -> Recording:
     """`measure(function, *args)` where `command` has prepared things. Its Machine has this file system and read-ahead.
 
-    NotMeasuredHere, with what the command says, where it doesn't work. `name` is what was to be made: "small disk".
-    """
+    NotMeasuredHere, with what the command says, where it doesn't work. `name` is what was to be made: "small disk"."""
     reason = f"it needs Linux, and this is {sys.platform}" if sys.platform != "linux" else why_no_start(command)
     if reason:
         raise NotMeasuredHere(f"no {name} can be made here: {reason}")
@@ -64,8 +62,7 @@ def on_small_disk(function: Callable, *args: Any, size: int | str = "1 MiB") -> 
     posix_fallocate(3) and write(2).
 
     ValueError for a size of 0, or more than the machine's memory, which would have to hold it.
-    NotMeasuredHere where there are no user namespaces: not Linux, or a container that forbids them.
-    """
+    NotMeasuredHere where there are no user namespaces: not Linux, or a container that forbids them."""
     length = in_bytes(size)
     if not length:
         raise ValueError("to tmpfs(5), a disk of 0 bytes has no limit; use at least a page")
@@ -89,8 +86,7 @@ def in_memory_limit(function: Callable, *args: Any, limit: int | str = "64 MiB")
     Linux Documentation: admin-guide/cgroup-v2.rst (memory.max, memory.swap.max), admin-guide/cgroup-v1/memory.rst.
     The interpreter and its imports count too. ValueError for a limit below 40 MiB, too little for them alone, or above
     the machine's memory. TypeError if the function can't be loaded because what it imports doesn't fit.
-    NotMeasuredHere where this user can't make a control group: not Linux, most containers.
-    """
+    NotMeasuredHere where this user can't make a control group: not Linux, most containers."""
     length = in_bytes(limit)
     if length < LEAST:
         least = in_words(LEAST, "bytes")
@@ -182,8 +178,7 @@ def _places(groups: str, mounts: str) -> Iterator[tuple[Path, tuple[str, str]]]:
     """Where a group could be made, and the files that hold its limits.
 
     In version 1 the place is below our own group. In version 2, a group with processes can't have limited groups below
-    it, so the place is beside our own group or further up: wherever "memory" is passed on to the groups below.
-    """
+    it, so the place is beside our own group or further up: wherever "memory" is passed on to the groups below."""
     for folders, files in _own_groups(groups, mounts):
         if files == VERSION_1:
             yield folders[0], files

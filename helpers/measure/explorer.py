@@ -2,8 +2,7 @@
 
 `Explorer` does one thing at a time (touch a page, write a page, drop, evict, fork). After each it reads what the
 process's page table holds, what the page cache holds, and what the action cost: a `Step`. All steps make a `Film`.
-The mapping lives in a process of its own, which runs explorer_child.py, because a notebook's kernel must not fork.
-"""
+The mapping lives in a process of its own, which runs explorer_child.py, because a notebook's kernel must not fork."""
 
 import operator
 import os
@@ -45,8 +44,7 @@ class Step:
     """What an action did. `mine` and `child` are page tables, `cache` is what the page cache holds of the file.
 
     minor, major, device_read_bytes: what the action cost the process that did it, getrusage(2) and proc_pid_io(5);
-    None where not measured. value: the byte that `touch` read, or a tuple of bytes.
-    """
+    None where not measured. value: the byte that `touch` read, or a tuple of bytes."""
 
     action: str
     mine: PageMap
@@ -143,8 +141,7 @@ class Explorer(AbstractContextManager):
 
     Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it with `close()`, or
     let `with`, the garbage collector or the end of the program do that. An action raises RuntimeError when the process
-    has ended, ValueError for pages that don't exist. OSError if there is no room for the file.
-    """
+    has ended, ValueError for pages that don't exist. OSError if there is no room for the file."""
 
     def __init__(self, pages: int = 16):
         self.pages = operator.index(pages)

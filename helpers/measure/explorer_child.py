@@ -3,8 +3,7 @@
 It maps the file that it inherits as a descriptor. Orders come in on a connection, and each answer says what that order
 alone cost this process. The child that it forks on order serves the same orders for itself.
 
-mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5).
-"""
+mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5)."""
 
 import ctypes
 import mmap
@@ -137,8 +136,7 @@ def cost_of(action) -> tuple[dict[str, int | None], object]:
     """Calls `action` and returns what that cost this process (faults, and bytes read from the device), and the result.
 
     After a fork, the first write to each of the interpreter's own pages costs a fault too. So the reading is rehearsed,
-    and each caller rehearses its action's steps on another mapping.
-    """
+    and each caller rehearses its action's steps on another mapping."""
     counters(), counters()
     before = counters()
     result = action()

@@ -1,7 +1,6 @@
 """`who_holds(x)`: which Python objects keep a file mapped or open, or an object or its bytes, and under which names.
 
-While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an array's memory stays.
-"""
+While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an array's memory stays."""
 
 import gc
 import mmap
@@ -58,8 +57,7 @@ class Holding:
     summary  how much of the file is mapped, and whether it's open; or what the object is a view of
     mapped   bytes of this process's addresses that show the file; None without /proc, and for an object
     chains   a path to each holder
-    notes    other processes that hold the file, as far as this user may know, and what the search can't see
-    """
+    notes    other processes that hold the file, as far as this user may know, and what the search can't see"""
 
     summary: str
     mapped: int | None
@@ -87,8 +85,7 @@ def who_holds(x: Any) -> Holding:
     A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
     handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
 
-    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5.
-    """
+    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5."""
     if is_a(x, (type(None), int, float, complex)):
         raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
     is_path, collects = is_a(x, str) or hasattr(type(x), "__fspath__"), gc.isenabled()

@@ -73,8 +73,7 @@ def summary(line: tuple) -> traceback.FrameSummary:
 class Imports:
     """Adds up what resident memory grows by while modules are imported, until `stop`. `resident()` tells it, in bytes.
 
-    What other threads take meanwhile counts too. Code of a library that is first used later doesn't.
-    """
+    What other threads take meanwhile counts too. Code of a library that is first used later doesn't."""
 
     def __init__(self, resident):
         self.bytes, self.taken, self.busy, self.modules = 0, {}, False, sys.modules
@@ -109,8 +108,7 @@ class Stack:
     """The Python stacks under which `high_water()`, bytes, rose. `trace` is for sys.settrace.
 
     What has been taken since the last look belongs to the line that has just ended. A look takes some 20 µs, so there
-    is none for four times as long after it.
-    """
+    is none for four times as long after it."""
 
     def __init__(self, clock, high_water):
         self.clock, self.high_water = clock, high_water

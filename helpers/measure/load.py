@@ -49,8 +49,7 @@ class Load(Tabled):
     seen     how often each answer came: (the version that it names, the digits, as text)
     refused  why requests failed, and how many for each reason: "503", "connection lost"
     right    for each version that was published, what it reads; filled in by whoever publishes
-    notes    what else is to be kept, as plain data
-    """
+    notes    what else is to be kept, as plain data"""
 
     machine: Machine = field(default_factory=here)
     ticks: list[Tick] = field(default_factory=list)

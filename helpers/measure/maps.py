@@ -28,8 +28,7 @@ class Region:
 
     permissions  four letters, "rw-p": read, write, execute, and p for private (writes are copied) or s for shared
     offset       bytes into the file at `path`, 0 if there is no file
-    path         as the kernel writes it, with " (deleted)" after a name that is gone; "" for anonymous memory
-    """
+    path         as the kernel writes it, with " (deleted)" after a name that is gone; "" for anonymous memory"""
 
     start: int
     end: int
@@ -65,16 +64,14 @@ class Region:
 def regions(pid: int | str = "self") -> tuple[Region, ...]:
     """Every mapping of a process, from the lowest address up.
 
-    ProcessLookupError if there is no such process (any more), PermissionError for another user's process.
-    """
+    ProcessLookupError if there is no such process (any more), PermissionError for another user's process."""
     return tuple(_region(line) for line in _read(pid, "maps").split("\n") if line)
 
 
 def files_in_memory(folder: Path, pid: int | str = "self") -> tuple[tuple[Region, dict[str, int]], ...]:
     """The mappings of files in a folder, deleted ones too, and what of each is in memory: {"Rss": bytes, "Pss": …}.
 
-    proc_pid_smaps(5). The kernel walks all pages of the process for that. Errors as for `regions`.
-    """
+    proc_pid_smaps(5). The kernel walks all pages of the process for that. Errors as for `regions`."""
     _, *pieces = HEAD.split(_read(pid, "smaps"))
     pairs = zip(pieces[::2], pieces[1::2], strict=True)
     return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)

@@ -1,8 +1,7 @@
 """`mark("decoded")`: a moment in measured code, with a name. The picture shows it, and the table has its memory.
 
 child.py loads this file by path, and puts it where code that has imported `mark` finds it: so nothing else of the
-package is imported there.
-"""
+package is imported there."""
 
 note = None  # in a measured process, what takes a mark
 

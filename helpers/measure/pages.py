@@ -1,7 +1,6 @@
 """What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
 
-It needs no root: the kernel hides where in the machine a page lies, but still tells what it is.
-"""
+It needs no root: the kernel hides where in the machine a page lies, but still tells what it is."""
 
 import mmap
 import os
@@ -24,8 +23,7 @@ class PageState(IntEnum):
     kept.
 
     FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. So is the kernel's
-    page of zeros, which stands in for anonymous memory that was read and never written.
-    """
+    page of zeros, which stands in for anonymous memory that was read and never written."""
 
     ABSENT = 0
     FILE = 1
@@ -53,8 +51,7 @@ class PageMap:
     states     (pages,) uint8, each a PageState; None where pages can't be read, and `why` says why
     address    of the first page's first byte, in the process that was looked at
     page_size  bytes
-    region     the mapping at the first page; None if nothing is mapped there, or this was read from JSON
-    """
+    region     the mapping at the first page; None if nothing is mapped there, or this was read from JSON"""
 
     states: np.ndarray | None
     address: int = 0
@@ -112,8 +109,7 @@ def page_map(
 
     An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours,
     give `pid`, `address` and `size` (bytes) instead. Looking brings no page in. ValueError: nothing is mapped there, or
-    nothing to look at. TypeError: not a buffer. ProcessLookupError, PermissionError: no such process, or not yours.
-    """
+    nothing to look at. TypeError: not a buffer. ProcessLookupError, PermissionError: no such process, or not yours."""
     if (buffer is None) == (address is None) or (address is None) != (size is None):
         raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")
     if buffer is not None and pid is not None:
@@ -134,8 +130,7 @@ def page_map(
 def extent(buffer: Any) -> tuple[int, int]:
     """Where a buffer of this process lies: its lowest address, and bytes up to the end of its highest element.
 
-    TypeError if it has no buffer, ValueError for a closed mapping, a released view or an empty buffer.
-    """
+    TypeError if it has no buffer, ValueError for a closed mapping, a released view or an empty buffer."""
     name = type(buffer).__name__
     if not isinstance(buffer, np.ndarray):
         try:

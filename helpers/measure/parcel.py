@@ -2,8 +2,7 @@
 
 A packed value is a letter for its type, then the length if the type has one, then the contents. A parcel is a packed
 value in pieces, each with its length in front, in 4 bytes; an empty piece ends it. child.py loads this file by path: it
-imports nothing of the package, and numpy only where there is an array.
-"""
+imports nothing of the package, and numpy only where there is an array."""
 
 import builtins
 import math

@@ -45,8 +45,7 @@ class Process:
     On Linux, watch.py starts it, and ends it with everything it started, even when this program is killed. Elsewhere
     psutil finds what it started, unless that has detached itself.
 
-    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`.
-    """
+    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`."""
 
     name: str
     largest: int = 0
@@ -65,8 +64,7 @@ class Process:
     ) -> None:
         """Starts a fresh interpreter, which inherits `descriptors`, and ends with everything it started.
 
-        `command` starts it, and must become it (exec) or end as a shell would (128 plus the signal).
-        """
+        `command` starts it, and must become it (exec) or end as a shell would (128 plus the signal)."""
         self.printed, self.has_command = printed, bool(command)
         command = [*command, sys.executable, str(CHILD)]
         with ExitStack() as childs_ends:
@@ -235,8 +233,7 @@ class Process:
 class Mail(threading.Thread):
     """Reads what the child sends, while the caller samples. Whatever comes is limited in size, and never run.
 
-    pid  of the process that said ready, from the kernel where it tells; None if none did
-    """
+    pid  of the process that said ready, from the kernel where it tells; None if none did"""
 
     def __init__(self, replies: "socket.socket | BinaryIO", largest: int):
         super().__init__(daemon=True)

@@ -1,7 +1,6 @@
 """Recording: what one run of a function cost. Comparison: several methods, one Recording each.
 
-`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON.
-"""
+`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -121,8 +120,7 @@ class Recording:
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
                "exited 3", or "lost contact" if it could no longer report
-    error      None, or text: the exception with its traceback, or why the value could not be sent back
-    """
+    error      None, or text: the exception with its traceback, or why the value could not be sent back"""
 
     name: str
     times: np.ndarray
@@ -229,8 +227,7 @@ class Comparison(Tabled, dict[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
     With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance makes a run slower,
-    never faster), and `runs` holds them all.
-    """
+    never faster), and `runs` holds them all."""
 
     title = "Growth during the call, one fresh process per method"
 

@@ -65,8 +65,7 @@ def measure(
 
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
-    ValueError if this machine can't keep the interval. Interrupting the call kills the process.
-    """
+    ValueError if this machine can't keep the interval. Interrupting the call kills the process."""
     chosen = _chosen(options, "measure", "heap", "stack", "name")
     return measured(function, args, chosen, heap=heap, stack=stack, name=name)
 
@@ -77,8 +76,7 @@ class Options:
 
     printed  the descriptor to which what the function prints goes at once
     command  starts the interpreter: must become it (exec), or end with its status, as a shell does
-    stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`
-    """
+    stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`"""
 
     interval: float = 0.001
     timeout: float = 60

@@ -28,8 +28,7 @@ class ProcStatus:
     Anonymous and shared memory of the processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
     /proc/<pid>/smaps_rollup, Linux 5.4, some 300 µs for each process. It counts every descendant of `above`, except the
     sandbox's own processes between `above` and the measured one, and looks for new ones when a process appears anywhere
-    on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms.
-    """
+    on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms."""
 
     def __init__(self, pid: int, above: int | None = None):
         self._pid, self._above, self._between = pid, above, []
@@ -107,8 +106,7 @@ def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
     None if the kernel doesn't tell.
 
     Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as theirs alone. So the
-    addresses, in the first line, say whose it is. After fork(2) they're the same too, but the pages are shared.
-    """
+    addresses, in the first line, say whose it is. After fork(2) they're the same too, but the pages are shared."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
         anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")

@@ -32,8 +32,7 @@ class Shares:
     uss            pages that are mapped only once (Private_Clean + _Dirty); anonymous ones are freed when it ends
     anonymous      of rss: its own pages, including those that it shares with a relative after a fork
     file           of rss: pages of files (rss less anonymous and shared memory)
-    private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)
-    """
+    private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)"""
 
     name: str
     pid: int | None
@@ -98,8 +97,7 @@ def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
     """What each of these processes has in memory now: `sharing({"worker 1": 4711, …})`, or numbers alone.
 
     The kernel walks all their pages for that, so use it for single, exact readings. ProcessLookupError for a process
-    that has ended, PermissionError for another user's.
-    """
+    that has ended, PermissionError for another user's."""
     if reason := maps.why_not():
         return Sharing((), why=reason)
     named = pids if isinstance(pids, Mapping) else {f"process {pid}": pid for pid in pids}

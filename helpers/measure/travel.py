@@ -2,8 +2,7 @@
 
 Pickle alone sends the elements of each array: a view would arrive as an array of its own. Here an array that doesn't
 own its bytes is sent as what it is: its owner's bytes, once, and the place in them. The libraries that it comes from
-rebuild it, so nothing of ours is imported there. What would arrive as something else is refused.
-"""
+rebuild it, so nothing of ours is imported there. What would arrive as something else is refused."""
 
 import array
 import functools
@@ -95,8 +94,7 @@ class Pickler(cloudpickle.Pickler):
     def block(self, view: np.ndarray) -> Any:
         """What is sent of what has the bytes: bytes as they are, an array with the axes in the order of its memory.
 
-        If the owner may lend its bytes to others as well, that is the last array on the way to it.
-        """
+        If the owner may lend its bytes to others as well, that is the last array on the way to it."""
         way = way_to_owner(view)
         if any(is_a(step, mmap.mmap) for step in way):
             raise CannotTravel(MAPPED)

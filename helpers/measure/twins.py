@@ -1,7 +1,6 @@
 """The Rust counterparts of the lessons: programs of notebooks/rust, and what they printed where `make record` ran them.
 
-twin("cow").figures["size_of"]["Cow<str>"]  # 24
-"""
+twin("cow").figures["size_of"]["Cow<str>"]  # 24"""
 
 import json
 import re
@@ -18,8 +17,7 @@ Figures = dict[str, dict[str, int | float | str]]
 class Program:
     """A program, and which compiler and machine gave the answer. `date` is ISO 8601. `crates`: version by crate.
 
-    `source` is the program's file, then the module that counts the heap, if it uses it.
-    """
+    `source` is the program's file, then the module that counts the heap, if it uses it."""
 
     name: str
     source: str
@@ -47,8 +45,7 @@ class Twin(Program):
     """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and 8-byte words are "0x…".
 
     `compilers`: figures by compiler version; an old compiler has only some sections. `others`: some sections by other
-    versions of a crate, as "tokio 1.43.1".
-    """
+    versions of a crate, as "tokio 1.43.1"."""
 
     figures: Figures
     compilers: dict[str, Figures] = field(default_factory=dict)

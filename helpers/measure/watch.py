@@ -3,8 +3,7 @@
 It starts the command, and says on the descriptor (a socket) how the command ended. When the other end is closed, by the
 caller or by the caller's death, it kills everything that the command has started, and ends. Any process that loses its
 parent, even a session's leader or a daemon, becomes this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. Without a
-PID namespace this is best effort: a process that kills watch.py first can escape.
-"""
+PID namespace this is best effort: a process that kills watch.py first can escape."""
 
 import _ctypes
 import _thread

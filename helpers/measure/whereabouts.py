@@ -34,8 +34,7 @@ class Whereabouts(Tabled):
     states            the pages that hold the bytes; the first and last page may hold other bytes too
     nbytes            of its elements alone: less than `size` if there are gaps, more if elements share bytes
     layout            type, shape, order, and the strides if there are gaps; "" for plain bytes
-    note              what its library says about it: "elements 10 to 20", or who else sees the bytes
-    """
+    note              what its library says about it: "elements 10 to 20", or who else sees the bytes"""
 
     memory: str
     address: int
@@ -123,8 +122,7 @@ def where(x: Any) -> Whereabouts | Parts:
     of your own is told in a function: `where.register`.
 
     Looking brings no page in, and copies nothing. TypeError if `x` has no buffer (a list's elements lie all over the
-    heap), ValueError for a closed mapping or an empty buffer, which lies nowhere.
-    """
+    heap), ValueError for a closed mapping or an empty buffer, which lies nowhere."""
     try:
         found = (lender_of(x) or of_buffer)(x)
     except (TypeError, ValueError):

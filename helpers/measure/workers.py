@@ -1,8 +1,7 @@
 """`workers`: several processes use the same data at once: what each of them costs, and all of them together.
 
 A notebook's kernel is never forked. Either every worker is a fresh interpreter, or a fresh interpreter makes the data
-and is then forked. child.py is what runs there.
-"""
+and is then forked. child.py is what runs there."""
 
 import operator
 import os
@@ -45,8 +44,7 @@ def workers(
     in a Recording (`timeout` is in seconds, for `make` and for `use` each). A worker that timed out has the figures of
     that moment, a worker that died has none. If `make` fails, "parent" is the only row. Functions travel as in
     `measure`, with the same `modules` and the same TypeError. Where the memory of other processes can't be read,
-    nothing runs and the result says why.
-    """
+    nothing runs and the result says why."""
     return at_work(use, args, count, Options(timeout=timeout, modules=modules), make)
 
 
@@ -140,8 +138,7 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     The forks share its anonymous pages, so every row subtracts them: `pss` in equal parts, `rss` and `anonymous` in
     full, `uss` and `private_dirty` not at all, because after a fork a process has a page to itself only once it has
     written to it, or once the others no longer have it. fork(2) copies the page table of anonymous memory only; the
-    child maps a file's pages again when it touches them.
-    """
+    child maps a file's pages again when it touches them."""
     if family <= 1:
         return before
     own = before.anonymous

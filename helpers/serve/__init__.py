@@ -23,8 +23,7 @@ promise that
 - the disk has room for uploads that nobody finishes: the next upload removes those of more than a day ago.
 
 >>> with serve("models", workers=4, memory="64 MiB") as server:
-...     print(server.address)
-"""
+...     print(server.address)"""
 
 import os
 import subprocess

@@ -1,8 +1,7 @@
 """What a client says to the server: a request, a file, the same pictures again and again.
 
 >>> for load in asking(server.address, "m", pictures, looks=20):
-...     print(load.answers, load.failed)
-"""
+...     print(load.answers, load.failed)"""
 
 import json
 import os

@@ -30,8 +30,7 @@ def curves(
     `predicted` is the peak of anonymous memory that the reader expects, bytes by method: a bar at the panel's right, in
     the look of that kind. None for no prediction yet, ValueError for an unknown method. If this machine can't tell the
     kinds apart, a panel shows all resident memory in grey and says so. A dotted line stands where the function has
-    called `mark`; with `stays`, a dot where the call ended, with what stayed.
-    """
+    called `mark`; with `stays`, a dot where the call ended, with what stayed."""
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
     longest = max(max(r.times.max(initial=0), r.wall or 0) for r in methods.values())

@@ -33,8 +33,7 @@ def dial(
     order; texts keep theirs. Positions are equally far apart. `meters` are names in METERS, or {name: unit}: "bytes",
     "count", "seconds", or a text such as "ns"; panels with the same unit have the same scale. On paper it's the picture
     of the `first` position (default: the lowest). ValueError for an unknown position, for an unknown meter, and if
-    there are fewer than two positions.
-    """
+    there are fewer than two positions."""
     texts = any(isinstance(position, str) for position in results)
     words = {each: each if isinstance(each, str) else digits(each) for each in (results if texts else sorted(results))}
     positions = {word: results[position] for position, word in words.items()}

@@ -22,8 +22,7 @@ def page_explorer(explorer: Explorer) -> Interactive:
     On paper, the film of the explorer's last 12 steps; in a notebook that is opened again, the grids after the last
     click. Every button calls the method of the same name, so `explorer.film` has your clicks too. If a method refuses,
     the reason appears below the buttons. You may show an explorer twice; *Look again* shows what happened to it
-    elsewhere.
-    """
+    elsewhere."""
     return _Panel(explorer).interactive
 
 

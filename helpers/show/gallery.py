@@ -23,8 +23,7 @@ def gallery(
     words   a short text or a number for each picture
     wrong   indices of pictures, or n bools, such as `read != labels`
 
-    ValueError for other shapes, or numbers that are negative or not finite; IndexError for a wrong index.
-    """
+    ValueError for other shapes, or numbers that are negative or not finite; IndexError for a wrong index."""
     images = np.asarray(images)
     if images.ndim != 3 or not images.size or len(images) > MOST:
         raise ValueError(f"images of shape {images.shape}; a gallery takes (n, height, width), n from 1 to {MOST}")

@@ -1,8 +1,7 @@
 """`%measure f(x)` and `%%measure`: the curves and the meters of your own code, used as `%memit` is.
 
 `%load_ext helpers` brings them. The line, or the cell, becomes one function, and `compare` runs that in a fresh
-process. What it uses of the notebook travels by value, as it is now, and is there before anything is measured.
-"""
+process. What it uses of the notebook travels by value, as it is now, and is there before anything is measured."""
 
 import ast
 import dis
@@ -90,8 +89,7 @@ class Measuring(Magics):
         notebook don't. Of processes that it starts, memory of their own counts (%memit asks a -c for that), and once
         they have ended, their calls and bytes. Interrupting ends them all.
 
-        `mark("decoded")`, from this package's `measure`, marks a moment inside: the picture and the table show it.
-        """
+        `mark("decoded")`, from this package's `measure`, marks a moment inside: the picture and the table show it."""
         words = arg_split(line, strict=False)
         options = Measuring.measure.parser.parse_args(words)
         code = line.split(None, len(words) - len(options.code))[-1] if options.code else ""

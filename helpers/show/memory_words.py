@@ -25,8 +25,7 @@ def memory_words(
 
     A word is eight bytes: a name, and an int from 0 to 2**64 - 1. Its place in the row gives its offset. `at` has the
     addresses of rows: a word with that value gets an arrow to the row. ValueError for a row without words, or a value
-    that isn't a word.
-    """
+    that isn't a word."""
     at = at or {}
     if not rows or not all(rows.values()):
         raise ValueError("nothing to show: pass at least one row, each with pairs of a name and a value")

@@ -42,8 +42,7 @@ def page_film(
 
     Outlines mark what a step changed. Instead of steps, you may pass a mapping of names to page maps or page caches:
     one grid per row, with outlines for what changed since `before`, an earlier mapping of the same names. ValueError
-    if there's nothing to show.
-    """
+    if there's nothing to show."""
     if isinstance(steps, Mapping):
         rows, earlier = _named(steps), {row.title: row for row in _named(before or {})}
         lasts = [earlier.get(row.title) for row in rows]

@@ -45,8 +45,7 @@ def copy_paths(
 
     If a file is only read (`destination=None`), the way ends in user memory, and the moves are "read/write" (the bytes
     are copied there) and "map" (the pages are lent, at the cost of faults, minor and major together).
-    ValueError for a move that there isn't, and for a method without one.
-    """
+    ValueError for a move that there isn't, and for a method without one."""
     methods, reads = by_name(comparison), destination is None
     words, places = (READS, READ_PLACES) if reads else (MOVES, PLACES)
     if unknown := moves.keys() - words:

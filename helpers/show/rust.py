@@ -67,8 +67,7 @@ def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = Non
 
     `sections` selects and orders the table's sections; default: all; no table with (). Sections with the same figures
     become rows of one table. For a program that rustc refuses, its message takes the table's place. ValueError for an
-    unknown part or section.
-    """
+    unknown part or section."""
     source = "\n".join(map(twin.part, parts))
     if isinstance(twin, Refusal):
         return Rust(source, None if sections == () else twin.message, twin.made)

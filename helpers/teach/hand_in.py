@@ -40,8 +40,7 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     The notebook is `file`; or else the one that calls this, if it has an exercise of the lesson; or else, of the
     student's copies with an answer, the one saved last. Beside it lies `predictions.json`, {"02.chunk": 256.0, …}, with
     the answers to quizzes, "02.quiz-counter": "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be
-    read, NotSaved if this kernel ran another answer than it holds.
-    """
+    read, NotSaved if this kernel ran another answer than it holds."""
     original, mine, folder = folders.lesson(lesson), kernel.notebook(), folders.work()
     lesson = original.name[:2]
     its_exercises = [one for one in exercises() if one.key.startswith(f"{lesson}.")]

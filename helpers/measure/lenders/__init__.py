@@ -2,8 +2,7 @@
 
 A lender is a function of an object; in these modules, it's named as the object's class. For each part it gives a name,
 and the part: something with a buffer, an object that has parts itself, or a line that says what it is instead; and a
-note, if there is more to say. It copies nothing, reads no file, and computes nothing.
-"""
+note, if there is more to say. It copies nothing, reads no file, and computes nothing."""
 
 from collections.abc import Callable
 from importlib import import_module
