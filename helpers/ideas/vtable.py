@@ -104,15 +104,9 @@ class DynBackend:
             raise ValueError("this backend was dropped: its pointer leads to bytes nobody owns; make a new backend")
 
 
-def words_of(what: ctypes.Structure | int, count: int | None = None) -> list[tuple[str, int]]:
-    """The 8-byte words of a structure, or `count` words from an address: (field's name, or "+8"; the word as an int). A
-    double appears as the int with the same bits. An address isn't checked: if nothing is mapped there, SIGSEGV."""
-    if isinstance(what, ctypes.Structure):
-        start, count = ctypes.addressof(what), ctypes.sizeof(what) // WORD
-        names = {getattr(type(what), name).offset: name for name, *_ in what._fields_}
-    elif isinstance(what, int) and what > 0 and count is not None:
-        start, names = what, {}
-    else:
-        raise TypeError(f"no words at {what!r} with count={count}: pass a structure, or an address and a count")
-    offsets = range(0, count * WORD, WORD)
+def words_of(what: ctypes.Structure) -> list[tuple[str, int]]:
+    """The 8-byte words of a structure: (field's name, or "+8"; the word as an int). A double appears as the int with
+    the same bits."""
+    names = {getattr(type(what), name).offset: name for name, *_ in what._fields_}
+    start, offsets = ctypes.addressof(what), range(0, ctypes.sizeof(what) // WORD * WORD, WORD)
     return [(names.get(at, f"+{at}"), ctypes.c_size_t.from_address(start + at).value) for at in offsets]
