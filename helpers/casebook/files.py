@@ -18,19 +18,9 @@ from ..teach.exercise_files import python, read_text, refuse
 CASES = ROOT / "cases"
 SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
 MOST_LINES = 25
-FRONT: dict[str, tuple[type, bool]] = {  # the type of a key's value, and whether a case must have it
-    "title": (str, True),
-    "see": (list, True),
-    "says": (list, False),
-    "libraries": (list, False),
-    "systems": (list, False),
-    "lessons": (list, False),
-    "reports": (dict, True),
-    "asserts": (list, False),
-    "looks": (str, False),
-    "timeout": (int, False),
-    "not_run": (str, False),
-}
+NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}  # the types of the keys that every case has
+LISTS = ("says", "libraries", "systems", "lessons", "asserts")
+FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"looks": str, "timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")
 
 
@@ -127,9 +117,9 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
     for key, value in front.items():
         if key not in FRONT:
             return key, f"no such key; there are: {', '.join(FRONT)}"
-        if not isinstance(value, FRONT[key][0]) or not value:
-            return key, f"wanted: a {FRONT[key][0].__name__} that isn't empty, not {value!r}"
-    if missing := next((key for key, (_, needed) in FRONT.items() if needed and key not in front), None):
+        if not isinstance(value, FRONT[key]) or not value:
+            return key, f"wanted: a {FRONT[key].__name__} that isn't empty, not {value!r}"
+    if missing := next((key for key in NEEDED if key not in front), None):
         return missing, "it is missing"
     if unknown := set(front["see"]) - known.keys():
         return "see", f"{min(unknown)!r} is no family of families.toml: {', '.join(known)}"

@@ -12,6 +12,7 @@ from ..folders import RECORDED, room
 from ..measure import Comparison, Recording, compare
 from ..teach import recorded
 from ..teach.recorded import read
+from ..teach.source import imported
 from .files import Case
 
 kept: list[dict] = []
@@ -77,11 +78,5 @@ def _wanted(case: Case) -> frozenset[str]:
 
 def _imported(case: Case) -> list[str]:
     """What the programs import at their top, so that it doesn't count."""
-    found = set()
-    for path in case.programs.values():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Import):
-                found |= {name.name for name in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                found.add(node.module)
-    return sorted(found)
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in case.programs.values())
+    return sorted({module for tree in trees for node in tree.body for module in imported(node)})

@@ -264,7 +264,7 @@ def source_of(
         if not by and need in in_kernel and need != name:
             raise NotCarried(NO_CELL.format(need))
         for one in by:
-            result, modules = getattr(one.node, "value", None), _imported(one.node)
+            result, modules = getattr(one.node, "value", None), imported(one.node)
             alias = isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"  # h = g, but not n = _
             runs = not (alias or isinstance(one.node, DEFINES))
             if own := next((module for module in modules if not _is_installed(module)), ""):
@@ -280,12 +280,12 @@ def source_of(
     carry(name, "")
     if not steps:
         return None
-    imported = {module for one in steps.values() for part in ast.walk(one.node) for module in _imported(part)}
+    found = {module for one in steps.values() for part in ast.walk(one.node) for module in imported(part)}
     return Source(
         name,
         steps=tuple(one.step for one in steps.values()),
         texts={one.step.co_filename: one.text for one in steps.values()},
-        modules=tuple(sorted(filter(_is_installed, imported))),
+        modules=tuple(sorted(filter(_is_installed, found))),
         code=next((code for one in reversed(steps.values()) if (code := one.code(name))), None),
     )
 
@@ -321,7 +321,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
-def _imported(node: ast.AST) -> list[str]:
+def imported(node: ast.AST) -> list[str]:
     """The modules that it imports, if it's an import, and names that may be modules in them."""
     if isinstance(node, ast.ImportFrom):
         return [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
