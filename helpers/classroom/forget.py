@@ -37,19 +37,14 @@ def forget(student: str, folder: Path) -> str:
             keys += [lower[name] for name in get_close_matches(student.casefold(), lower, n=3, cutoff=0.5)]
             near = " or ".join(_called(key, names[key]) for key in dict.fromkeys(keys))
             raise ValueError(f"there is no data on {student!r}{f'; did you mean {near}?' if near else ''}")
-        files = [hand_in.file for hand_in in records.all(HandIn) if hand_in.student == student]
+        files = [one_line(hand_in.file) for hand_in in records.all(HandIn) if hand_in.student == student]
         before = written(folder)
         counts = [*_from_toml(student, folder), (FILE, records.forget(student))]
         deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
         write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
-        return text(
-            "forgotten.txt.j2",
-            who=_called(student, names[student]),
-            deleted=deleted,
-            mentions=list(_mentions([student, names[student]], folder)),
-            files=[one_line(file) for file in files],
-        )
+        who, mentions = _called(student, names[student]), list(_mentions([student, names[student]], folder))
+        return text("forgotten.txt.j2", who=who, deleted=deleted, mentions=mentions, files=files)
 
 
 def _called(key: str, name: str) -> str:

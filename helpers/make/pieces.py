@@ -56,12 +56,9 @@ def make(file: Made, by: str) -> None:
         if is_made(file):
             return
         if not (target.is_relative_to(generated()) or _begins_alike(file)):
-            raise FileExistsError(
-                errno.EEXIST,
-                f"a file that {by} didn't make is in the way, and was left as it is; "
-                "choose another name, or move or delete it",
-                str(target),
-            )
+            remedy = "choose another name, or move or delete it"
+            why = f"a file that {by} didn't make is in the way, and was left as it is; {remedy}"
+            raise FileExistsError(errno.EEXIST, why, str(target))
     with whole_file(file.path, file.size) as out:
         with suppress(AttributeError, OSError):  # reserved, the space can't run out on the way, and is written faster
             os.posix_fallocate(out.fileno(), 0, file.size)

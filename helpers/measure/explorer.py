@@ -94,18 +94,12 @@ class Film(Tabled, Sequence[Step]):
         forked = any(step.child is not None for step in self)
         header = ("action", "my page table", *(["the child's"] if forked else []), "page cache",
                   "minor faults", "major faults", "read from the device")  # fmt: skip
-        rows = [
-            (
-                step.action,
-                _summary(step.mine),
-                *([_summary(step.child)] if forked else []),
-                "not measured here" if step.cache.cached is None else f"{step.cache.count:,} of {len(step.cache):,}",
-                in_words(step.minor, "count"),
-                in_words(step.major, "count"),
-                in_words(step.device_read_bytes, "bytes"),
-            )
-            for step in self
-        ]
+        rows = []
+        for step in self:
+            tables = map(_summary, (step.mine, step.child) if forked else (step.mine,))
+            cache, costs = step.cache, [in_words(faults, "count") for faults in (step.minor, step.major)]
+            cached = "not measured here" if cache.cached is None else f"{cache.count:,} of {len(cache):,}"
+            rows.append((step.action, *tables, cached, *costs, in_words(step.device_read_bytes, "bytes")))
         return header, rows
 
     def to_json(self) -> dict:

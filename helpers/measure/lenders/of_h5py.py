@@ -10,16 +10,13 @@ def Dataset(x) -> list[tuple]:
         return Group(x)
     begin, cache = x.id.get_offset(), x.id.get_access_plist().get_chunk_cache()[1]
     where = f"from byte {begin:,} on, as they are: np.memmap lends them" if begin else "in a form of HDF5's own"
+    held = "none: it isn't in chunks"
     if x.chunks:
         where = f"in chunks of {x.chunks}, {x.compression or 'not compressed'}"
+        held = f"HDF5's own, at most {in_words(cache, 'bytes')} for each open dataset"
     stored, size = in_words(x.id.get_storage_size(), "bytes"), in_words(x.nbytes, "bytes")
     return [
-        (
-            "chunk cache",
-            f"HDF5's own, at most {in_words(cache, 'bytes')} for each open dataset"
-            if x.chunks
-            else "none: it isn't in chunks",
-        ),
+        ("chunk cache", held),
         ("elements", f"in the file {Path(x.file.filename).name}: {x.dtype} {x.shape}, {stored} there, {where}"),
         ("in memory", f"nothing to look at: x[...] reads {size} into an array, where(x[...])"),
     ]
