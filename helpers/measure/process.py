@@ -23,7 +23,7 @@ from ..units import KiB, MiB
 from . import marks
 from .child import LOST, NOT_MARKED, shortened
 from .parcel import receive, unpacked
-from .travel import dump
+from .travel import Pickler
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX, POSIX = sys.platform == "linux", os.name == "posix"
@@ -305,7 +305,7 @@ def named(function: Callable) -> str:
 def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> bytes:
     try:
         with io.BytesIO() as file:
-            dump((function, args, *more), file)
+            Pickler(file).dump((function, args, *more))
             return file.getvalue()
     except Exception as error:
         inside = "Open files, mappings and locks inside the function, and pass it paths and plain data"

@@ -1,4 +1,4 @@
-"""`dump`: a pickle in which memory that several names show is sent once, and a view arrives as the view it was.
+"""`Pickler`: a pickle in which memory that several names show is sent once, and a view arrives as the view it was.
 
 Pickle alone sends the elements of each array: a view would arrive as an array of its own. Here an array that doesn't
 own its bytes is sent as what it is: its owner's bytes, once, and the place in them. The libraries that it comes from
@@ -36,14 +36,10 @@ class CannotTravel(TypeError):
     """Why a value would not arrive as it is."""
 
 
-def dump(value: Any, file: Any) -> None:
-    """Writes the pickle. CannotTravel if something in it would arrive as something else; and what pickle raises."""
-    Pickler(file).dump(value)
-
-
 class Pickler(cloudpickle.Pickler):
-    """Code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away. marshal keeps it; it needs the same
-    Python at both ends, and both are sys.executable."""
+    """CannotTravel if something would arrive as something else; and what pickle raises. Code keeps its file's name, for
+    tracebacks: cloudpickle 3.1.3 takes it away. marshal keeps it; it needs the same Python at both ends, and both are
+    sys.executable."""
 
     def __init__(self, file: Any, **options: Any):
         super().__init__(file, protocol=5, **options)
