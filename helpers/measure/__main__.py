@@ -64,15 +64,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, lambda *_: asked_to_stop.append("interrupted"))
     arguments, name = (options.script, options.arguments), Path(options.script).name
     try:
-        how = Options(
-            interval=options.interval,
-            timeout=options.timeout,
-            modules=modules,
-            calls=options.function,
-            printed=sys.stdout.fileno(),
-            stop=lambda: asked_to_stop[0] if asked_to_stop else None,
-        )
-        run = measured(as_main, arguments, how, heap=options.heap, stack=options.stack, name=name)
+        told = {name: getattr(options, name) for name in ("interval", "timeout", "heap", "stack")}
+        told |= {"modules": modules, "calls": options.function, "printed": sys.stdout.fileno()}
+        how = Options(**told, stop=lambda: asked_to_stop[0] if asked_to_stop else None)
+        run = measured(as_main, arguments, how, name)
     except (TypeError, ValueError, TimeoutError) as error:
         parser.error(str(error))
     tell(run, options)

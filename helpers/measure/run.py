@@ -33,9 +33,7 @@ SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's 
 KINDS = ("anonymous", "file", "shared", "resident")
 
 
-def measure(
-    function: Callable, *args: Any, heap: bool = False, stack: bool = False, name: str | None = None, **options: Any
-) -> Recording:
+def measure(function: Callable, *args: Any, name: str | None = None, **options: Any) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
     A function defined in a notebook travels by value, a function of an imported module by name. Open files and
@@ -66,8 +64,7 @@ def measure(
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
     ValueError if this machine can't keep the interval. Interrupting the call kills the process."""
-    chosen = _chosen(options, "measure", "heap", "stack", "name")
-    return measured(function, args, chosen, heap=heap, stack=stack, name=name)
+    return measured(function, args, _chosen(options, "measure", "name"), name)
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,8 @@ class Options:
     command  starts the interpreter: must become it (exec), or end with its status, as a shell does
     stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`"""
 
+    heap: bool = False
+    stack: bool = False
     interval: float = 0.001
     timeout: float = 60
     memory_limit: int | str | None = None
@@ -111,14 +110,7 @@ def _chosen(options: Mapping[str, Any], of: str, *more: str) -> Options:
 
 
 def measured(
-    function: Callable,
-    args: tuple,
-    options: Options = Options(),
-    *,
-    heap: bool = False,
-    stack: bool = False,
-    name: str | None = None,
-    before: Callable[[], Any] = lambda: None,
+    function: Callable, args: tuple, options: Options, name: str | None = None, before: Callable = lambda: None
 ) -> Recording:
     """`measure`, for internal callers. `before()` is called here before each run."""
     if not callable(function):
@@ -131,7 +123,7 @@ def measured(
     run = _Watch(label, payload, options).recording(machine)
     more = options.limit and 4 * options.limit + 64 * MiB
     slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-    for traced in ["heap"] * heap + ["stack"] * stack:
+    for traced in ["heap"] * options.heap + ["stack"] * options.stack:
         if run.ended in ("returned", "raised"):
             before()
             again = _Watch(label, payload, slow, traced).process
@@ -144,8 +136,6 @@ def compare(
     functions: Mapping[str, Callable],
     *args: Any,
     repeat: int = 1,
-    heap: bool = False,
-    stack: bool = False,
     before: Callable[..., Any] | None = None,
     check: Callable[..., bool] | None = None,
     **options: Any,
@@ -163,7 +153,7 @@ def compare(
     if not isinstance(functions, Mapping):
         kind = type(functions).__name__
         raise TypeError(f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}')
-    chosen = _chosen(options, "compare", "repeat", "before", "check", "heap", "stack")
+    chosen = _chosen(options, "compare", "repeat", "before", "check")
     if not functions or repeat < 1:
         raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
@@ -173,8 +163,8 @@ def compare(
             for name, function in functions.items():
                 bar.set_description(name, refresh=False)
                 first = not runs[name]
-                traced = {"heap": heap and first, "stack": stack and first}
-                run = measured(function, args, chosen, name=name, before=prepare, **traced)
+                how = replace(chosen, heap=chosen.heap and first, stack=chosen.stack and first)
+                run = measured(function, args, how, name, prepare)
                 if not first:
                     run = replace(run, **{found: getattr(runs[name][0], found) for found in chain(*TRACED.values())})
                 if check and run.ended == "returned" and not check(*args):
@@ -304,11 +294,8 @@ class _Watch:
             samples += [(finished, s) for _, s in self.later if self._own(s) > most]
             samples.append((finished, self.last))
         samples = samples or [(began, base)]
-        growth = {
-            kind: np.array([getattr(s, kind) - getattr(base, kind) for _, s in samples], np.int64)
-            for kind in KINDS
-            if getattr(base, kind) is not None
-        }
+        kinds = [kind for kind in KINDS if getattr(base, kind) is not None]
+        growth = {k: np.array([getattr(s, k) - getattr(base, k) for _, s in samples], np.int64) for k in kinds}
         virtual = [s.virtual - base.virtual for _, s in samples if s.virtual is not None]
         count = message.get("counters", {}).get
         value, refused = self.process.value

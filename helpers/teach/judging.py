@@ -127,9 +127,8 @@ class Attempt:
         source imports is loaded before anything is measured, and so are `modules`. `look` is called with the process's
         pid when the function has returned, before what it returned is sent; `shared`: what the function may open
         besides its folder."""
-        how = self._how(modules, shared, memory_limit=memory_limit, inspect=look)
-        heap, name = not kinds_are_told_apart(), self.source.name
-        run = measured(self.started(runner), args, how, heap=heap, name=name)
+        how = self._how(modules, shared, memory_limit=memory_limit, inspect=look, heap=not kinds_are_told_apart())
+        run = measured(self.started(runner), args, how, self.source.name)
         self.recording = replace(run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None)
         return self.recording
 
