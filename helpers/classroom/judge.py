@@ -22,7 +22,7 @@ import psutil
 
 from ..edition import git
 from ..folders import ROOT
-from ..measure.child import tie_to_the_parent
+from ..measure.child import resource, tie_to_the_parent  # None on Windows: judged without a sandbox, or not at all
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import Cell, NotCarried, answer, not_python
@@ -30,11 +30,6 @@ from ..teach.words import short
 from ..units import GiB
 from . import sandbox
 from .reading import CannotBeGraded
-
-try:
-    import resource
-except ImportError:  # Windows, where answers are judged without a sandbox, or not at all
-    resource = None
 
 CODE_LENGTH, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
 READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook

@@ -20,15 +20,10 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import regular_file
+from ..whole import fcntl, regular_file  # None on Windows, where the lessons show this module but nobody serves
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
-
-try:
-    import fcntl
-except ImportError:  # Windows, where the lessons show this module but nobody serves
-    fcntl = None
 
 LOCK_TIMEOUT_S = 15.0  # longer than lesson 02's client waits: it hangs up first, and asks again
 STALE_S = 24 * 3600  # an unfinished file that nobody has added to for so long is removed
