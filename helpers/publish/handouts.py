@@ -72,7 +72,6 @@ def handouts(
     exercise: Callable[[str], Exercise],
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
-    news: Path = NEWS,
     cases: Iterable[Case] = (),
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or not at all.
@@ -110,7 +109,7 @@ def handouts(
             values["cases"] = [case for case in casebook["cases"] if lesson.number in case.lessons]
             values["body"] = _linked(tree, lessons, terms)
             pages[f"{edition}/{lesson.page}"] = filled("lesson.html.j2", **values)
-        index = {"index.html": _index(lessons, sections, news)}
+        index = {"index.html": _index(lessons, sections)}
         for name, values in (common | index).items():
             template = "appendix.html.j2" if name in APPENDICES.values() else f"{name}.j2"
             pages[f"{edition}/{name}"] = filled(template, page=name, **seal, **values)
@@ -235,7 +234,7 @@ def _linked(tree: BeautifulSoup, lessons: Sequence[Lesson], terms: Sequence[Term
     return str(tree)
 
 
-def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]], news: Path) -> dict[str, Any]:
+def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]]) -> dict[str, Any]:
     """What the index says: each lesson with its minutes, a short path, and what is new."""
     exercises = {page: sum(section.exercises for section in each) for page, each in sections.items()}
     path = []
@@ -244,7 +243,7 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]],
             named = (section for section in sections[f"{name}.html"] if section.anchor == anchor)
             path.append((f"{name}.html", next(named, Section(anchor, anchor, 0))))  # a dead link stops the build
     about = {"title": "Lessons", "running": "", "lessons": lessons}
-    return about | {"path": path, "exercises": exercises, "news": _news(news)}
+    return about | {"path": path, "exercises": exercises, "news": _news(NEWS)}
 
 
 def _news(path: Path) -> tuple[str, str] | None:
