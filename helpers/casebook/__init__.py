@@ -5,5 +5,3 @@ from helpers.casebook import case, cases
 cases("killed") lists, `case("workers-grow")` shows one and measures it here. The cases are files in cases/."""
 
 from .shown import case, cases
-
-__all__ = ["case", "cases"]

@@ -70,10 +70,8 @@ def _side(run: Recording) -> SimpleNamespace:
 def _wanted(case: Case) -> frozenset[str]:
     """The programs' own names that are asserted about: `size`, `broken.kept`."""
     nodes = [node for text in case.asserts for node in ast.walk(ast.parse(text))]
-    return frozenset(
-        [node.id for node in nodes if isinstance(node, ast.Name)]
-        + [node.attr for node in nodes if isinstance(node, ast.Attribute)]
-    )
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return frozenset(names | {node.attr for node in nodes if isinstance(node, ast.Attribute)})
 
 
 def _imported(case: Case) -> list[str]:

@@ -149,10 +149,8 @@ def extent(buffer: Any) -> tuple[int, int]:
 
 
 # Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which it is.
-MEANING_OF_FILE_BIT = {
-    "shared memory": PageState.SHARED,
-    **dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED),
-}
+MEANING_OF_FILE_BIT = dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED)
+MEANING_OF_FILE_BIT["shared memory"] = PageState.SHARED
 
 
 def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Region]:

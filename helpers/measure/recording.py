@@ -194,11 +194,8 @@ class Recording:
         return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
-        rows = [
-            (meter.title, in_words(meter.read(self), meter.unit))
-            for name, meter in METERS.items()
-            if name != "heap" or self.heap_peak is not None
-        ]
+        shown = [meter for name, meter in METERS.items() if name != "heap" or self.heap_peak is not None]
+        rows = [(meter.title, in_words(meter.read(self), meter.unit)) for meter in shown]
         note = "The heap peak comes from a second run, under tracemalloc." if self.heap_peak is not None else ""
         text = f"{self.name}: {self.ending}. Growth during the call. {note}"
         return html_table(text.strip(), ("meter", "measured"), rows)

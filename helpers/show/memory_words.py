@@ -34,12 +34,8 @@ def memory_words(
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 ** (8 * WORD):
                 raise ValueError(f"{name!r} of {row!r} is {value!r}; a word is an int from 0 to 2**64 - 1")
     row_at = {address: row for row, address in at.items()}
-    pointers = {
-        (row, index): row_at[value]
-        for row, words in rows.items()
-        for index, (_, value) in enumerate(words)
-        if value in row_at
-    }
+    values = {(row, index): value for row, words in rows.items() for index, (_, value) in enumerate(words)}
+    pointers = {place: row_at[value] for place, value in values.items() if value in row_at}
     # Arrows leave words at the foot and enter rows at the head; those that don't lead to the next line go around at the
     # right. The fewest arrows cross if those to the next line leave and enter first.
     lines = [(row, first) for row, words in rows.items() for first in range(0, len(words), EACH)]
