@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 
 import psutil
@@ -163,11 +164,8 @@ def lesson(number: str) -> Path:
 
 def free(path: Path) -> Path:
     """This path, or the first of path-2, path-3, … that is free."""
-    number, candidate = 1, path
-    while os.path.lexists(candidate):
-        number += 1
-        candidate = path.with_stem(f"{path.stem}-{number}")
-    return candidate
+    more = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return next(candidate for candidate in chain([path], more) if not os.path.lexists(candidate))
 
 
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:

@@ -1,17 +1,20 @@
-"""Limits on slow and silent clients, for a server on uvicorn: `Config(app, http=LimitedProtocol)`.
+"""Limits on slow and silent clients, for a server on uvicorn: `Server(limited(app, grace_s=2))`.
 
 A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
 SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
 408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
 another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
-of a body is sent in all."""
+of a body is sent in all, unless `body_of` reads it."""
 
 import asyncio
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 
 import h11
-from starlette.types import Message, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .units import KiB
@@ -104,3 +107,21 @@ class LimitedProtocol(H11Protocol):
         # What is still on its way is read and dropped: closing now would reset the connection, and lose the answer.
         self.flow.resume_reading()
         self.loop.call_later(LINGER_S, self.transport.close)
+
+
+def limited(app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: int) -> Config:
+    """A configuration with these limits. When the server ends, requests have `grace_s` seconds to be answered."""
+    return Config(
+        app, http=http, ws="none", lifespan="off", log_level="error", access_log=False, server_header=False,
+        proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S), timeout_graceful_shutdown=int(grace_s), **more,
+    )  # fmt: skip
+
+
+async def body_of(request: Request, largest: int, refused: Callable[[int, str], Exception]) -> bytes:
+    """All of the body. As soon as it's longer than `largest` bytes, raises `refused(413, why)`."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > largest:
+            raise refused(413, f"a body has at most {largest:,} bytes")
+    return bytes(body)

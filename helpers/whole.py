@@ -50,11 +50,15 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(file.name, path)
     with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -46,10 +46,8 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
         path = Path(at.format_path(at.source_directory, ".", lesson.stem), lesson.name)
         texts[path] = _marked(lesson, course)
         if path.exists() and path.read_text(encoding="utf-8") != texts[path]:
-            raise NotReady(
-                f"{path} is there already, and not as this edition and class.toml would make it. It may be your work: "
-                f"move the folder {path.parent} away, or delete it, and run this again"
-            )
+            remedy = f"It may be your work: move the folder {path.parent} away, or delete it, and run this again"
+            raise NotReady(f"{path} is there, and not as this edition and class.toml would make it. {remedy}")
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
@@ -166,10 +164,8 @@ def _settings(folder: Path) -> Any:
     wanted = (TEMPLATES / CONFIG).read_text(encoding="utf-8").splitlines()
     missing = tuple(start for start, is_in_force in in_force.items() if not is_in_force)
     if lines := [line for line in wanted if line.startswith(missing)]:
-        raise NotReady(
-            f"With its settings for {folder}, nbgrader would run students' code with your rights, or change their "
-            f"notebooks. Add to {folder / CONFIG}:\n  " + "\n  ".join(lines)
-        )
+        why = "nbgrader would run students' code with your rights, or change their notebooks"
+        raise NotReady("\n  ".join([f"With its settings for {folder}, {why}. Add to {folder / CONFIG}:", *lines]))
     return app
 
 
@@ -204,15 +200,11 @@ def _check_cell(book: Any, key: str, course: Course) -> None:
     from nbgrader.api import MissingEntry
 
     name = assignment(key.partition(".")[0])
+    remedy = f"run `make class NBGRADER=…`, then in the course's folder `nbgrader generate_assignment {name} --force`"
     try:
         cell = book.find_grade_cell(grade_id(key), name, name)
     except MissingEntry as error:
-        raise NotReady(
-            f"the gradebook has no {key} ({error}); run `make class NBGRADER=…`, then "
-            f"`nbgrader generate_assignment {name} --force` in the course's folder"
-        ) from None
+        raise NotReady(f"the gradebook has no {key} ({error}); {remedy}") from None
     if cell.max_score != course.worth(key):
-        raise NotReady(
-            f"{key} is worth {course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook. Delete "
-            f"source/{name}, run `make class NBGRADER=…`, then `nbgrader generate_assignment {name} --force`"
-        )
+        worth = f"{course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook"
+        raise NotReady(f"{key} is worth {worth}. Delete source/{name}; {remedy}")

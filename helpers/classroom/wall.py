@@ -27,14 +27,14 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import segno
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
+from uvicorn import Server
 
 from ..folders import TEACHER
-from ..serving_limits import TIMEOUT_S, LimitedProtocol
+from ..serving_limits import body_of, limited
 from ..teach.wall import ADDRESS
 from ..units import KiB
 from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused
@@ -177,7 +177,7 @@ class Wall:
         key = self.ballots.about("asked")
         asked = self.ballots.known.get(key)
         if request.method == "POST":
-            form = parse_qs((await body_of(request)).decode(errors="replace"), keep_blank_values=True)
+            form = parse_qs((await body_of(request, LARGEST, Refused)).decode(errors="replace"), keep_blank_values=True)
             try:
                 if not asked or form.get("key") != [key]:
                     raise ValueError("The class is at another question now.")
@@ -202,7 +202,7 @@ class Wall:
         if request.method == "POST":
             if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
                 raise Refused(403, "that came from another page")
-            form = dict(parse_qsl((await body_of(request)).decode(errors="replace")))
+            form = dict(parse_qsl((await body_of(request, LARGEST, Refused)).decode(errors="replace")))
             key = form.get("key", key).strip()
         try:
             self.knows(key)
@@ -236,18 +236,9 @@ class Wall:
             self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
 
 
-async def body_of(request: Request) -> bytes:
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LARGEST:
-            raise Refused(413, f"more than {LARGEST:,} bytes")
-    return body
-
-
 async def plain_data(request: Request) -> dict[str, Any]:
     with contextlib.suppress(ValueError, RecursionError):
-        if isinstance(sent := json.loads(await body_of(request)), dict):
+        if isinstance(sent := json.loads(await body_of(request, LARGEST, Refused)), dict):
             return sent
     raise Refused(400, "that isn't an object in JSON")
 
@@ -303,12 +294,8 @@ def main() -> None:
     wall, key = Wall(ballots, public), "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
     print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)
-    config = uvicorn.Config(
-        wall.app, http=LimitedProtocol, ws="none", lifespan="off", log_level="error", access_log=False,
-        server_header=False, proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S), timeout_graceful_shutdown=2,
-    )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
-        uvicorn.Server(config).run(sockets=[line])
+        Server(limited(wall.app, grace_s=2)).run(sockets=[line])
 
 
 if __name__ == "__main__":

@@ -102,7 +102,5 @@ class YokeCache(Closing, Generic[K]):
         return key in self._kept
 
     def __repr__(self) -> str:
-        full = f"{in_words(self.size, 'bytes')} of {in_words(self.capacity, 'bytes')}"
-        return (
-            f"YokeCache({len(self)} yokes, {full}; {self.hits} hits, {self.misses} misses, {self.evictions} evictions)"
-        )
+        full = f"{len(self)} yokes, {in_words(self.size, 'bytes')} of {in_words(self.capacity, 'bytes')}"
+        return f"YokeCache({full}; {self.hits} hits, {self.misses} misses, {self.evictions} evictions)"

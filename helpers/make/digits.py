@@ -1,5 +1,5 @@
-"""A model that reads handwritten digits, and pictures it has never seen. data/samples says where they come from.
-`helpers.make.train_digits` made both files."""
+"""A model that reads handwritten digits, and pictures it has never seen. data/samples says where they come from,
+and has the program that made both files."""
 
 import os
 from pathlib import Path

@@ -47,10 +47,8 @@ def records(
     each of these as two bytes."""
     path, seed, payload = place(path), checked_seed(seed), units.size(payload)
     if kind not in KINDS or not 0 <= escaped <= 1 or not 0 <= count < 2**32 or payload > MOST:
-        raise ValueError(
-            f"kind is one of {', '.join(KINDS)}, escaped 0 to 1, count 0 to 4294967295, payload 0 to {MOST} bytes; "
-            f"not {kind!r}, {escaped}, {count}, {payload}"
-        )
+        rules = f"kind is one of {', '.join(KINDS)}, escaped 0 to 1, count 0 to 4294967295, payload 0 to {MOST} bytes"
+        raise ValueError(f"{rules}; not {kind!r}, {escaped}, {count}, {payload}")
 
     def pieces() -> Iterator[Callable[[], bytes]]:
         for i in range(-(-count // BLOCK)):

@@ -52,10 +52,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
     # Where the mmap ends that owns these bytes, the rest of its last page is nobody's.
     at_the_end = high == end or (mapping is not None and end == sum(extent(mapping)))
     if advice in DISCARDING and (low != first or not at_the_end):
-        raise ValueError(
-            f"{advice!r} throws away whole pages of {page} bytes, and {length} bytes from byte {start} share a page "
-            f"with others: begin and end with a page"
-        )
+        why = f"{length} bytes from byte {start} share a page with others: begin and end with a page"
+        raise ValueError(f"{advice!r} throws away whole pages of {page} bytes, and {why}")
     where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
     libc.call("madvise", where, length, number, about=f"madvise {advice!r}")
 

@@ -27,9 +27,8 @@ class Box:
 
     def room_for(self, size: int) -> None:
         if self.size + size > self.most:
-            raise Refused(
-                f"is larger than {self.most // 2**20} MiB; return what you need to know of it: a size, a sum, a digest"
-            )
+            instead = "return what you need to know of it: a size, a sum, a digest"
+            raise Refused(f"is larger than {self.most // 2**20} MiB; {instead}")
 
     def write(self, part) -> int:
         part = memoryview(part).cast("B")

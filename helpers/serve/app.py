@@ -27,11 +27,12 @@ from ..ideas.safetensors import SafetensorsError
 from ..measure.maps import files_in_memory
 from ..measure.process import ended_by
 from ..measure.sharing import sharing
+from ..serving_limits import body_of
 from ..units import GiB, MiB
 from ..whole import whole_file
 from .digits import BACKENDS, check_own, pictures_in
 from .uploads import collected, parts_of, published, receive
-from .validation import Refused, body_of, digest_in, name_of, part_in, refused, room_on_disk
+from .validation import Refused, digest_in, name_of, part_in, refused, room_on_disk
 from .versions import Versions, version_at
 from .wire import FileAnswer
 
@@ -128,7 +129,7 @@ class Service:
             raise Refused(404, f"no backend {backend[:100]!r}; there are {', '.join(BACKENDS)}")
         tenant = request.query_params.get("tenant")
         own = None if tenant is None else self.own(path.name, tenant)
-        pictures = pictures_in(await body_of(request, LARGEST_BODY))
+        pictures = pictures_in(await body_of(request, LARGEST_BODY, Refused))
         version, yoke = await self.versions.lend(path, backend, own)
 
         def read() -> np.ndarray:
@@ -146,7 +147,7 @@ class Service:
 
     async def change(self, request: Request) -> Response:
         path = self.path(request)
-        own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY)
+        own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY, Refused)
         _, yoke = await self.versions.lend(path, "mapped")
         try:
             check_own(body, {name: array.size for name, array in yoke.get().weights.items()})

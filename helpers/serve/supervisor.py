@@ -30,11 +30,11 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import numpy as np
-from uvicorn import Config, Server
+from uvicorn import Server
 
 from ..libc import libc
 from ..measure.plain import fields
-from ..serving_limits import TIMEOUT_S
+from ..serving_limits import limited
 from ..units import KiB, MiB
 from .app import Scoreboard, Service
 from .wire import Protocol
@@ -156,18 +156,7 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
         libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
         taken = fields(Path("/proc/self/status").read_text())["VmData"]
         resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
-    config = Config(
-        service.app,
-        http=Protocol,
-        ws="none",
-        lifespan="off",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        h11_max_incomplete_event_size=LONGEST_HEADERS,
-        timeout_keep_alive=int(TIMEOUT_S),
-        timeout_graceful_shutdown=int(GRACE_S),
-    )
+    config = limited(service.app, GRACE_S, Protocol, h11_max_incomplete_event_size=LONGEST_HEADERS)
 
     async def sweep() -> None:  # lets go of old versions in a worker that no request wakes
         while True:

@@ -20,7 +20,11 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import fcntl, regular_file  # None on Windows, where the lessons show this module but nobody serves
+from ..whole import (
+    fcntl,
+    regular_file,
+    sync_folder,
+)  # None on Windows, where the lessons show this module but nobody serves
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -78,11 +82,7 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
     version = version_of(os.fstat(file))
     os.fsync(file)
     os.rename(parts, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
     return version
 
 

@@ -59,16 +59,6 @@ def digest_in(request: Request) -> bytes:
     return b64decode(header[1])
 
 
-async def body_of(request: Request, largest: int) -> bytes:
-    """All of the body; refused as soon as it's too long."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > largest:
-            raise Refused(413, f"a body has at most {largest:,} bytes")
-    return bytes(body)
-
-
 def part_in(request: Request, largest: int) -> Part:
     """Which part a PUT brings. Without Content-Range it's the whole file."""
     content_length, content_range = request.headers.get("Content-Length", ""), request.headers.get("Content-Range")

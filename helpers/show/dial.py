@@ -49,9 +49,8 @@ def _figure(label: str, results: Mapping[str, Measured], meters: Meters, chosen:
     if chosen not in results:
         raise ValueError(f"{label} has no position {chosen}; there are: {', '.join(results)}")
     if unknown := [meter for meter in meters if meter not in METERS and not isinstance(meters, Mapping)]:
-        raise ValueError(
-            f"no meter {unknown[0]!r}; say its unit, as in {{'a call': 'ns'}}, or take: {', '.join(METERS)}"
-        )
+        known = f"say its unit, as in {{'a call': 'ns'}}, or take: {', '.join(METERS)}"
+        raise ValueError(f"no meter {unknown[0]!r}; {known}")
     if not 1 <= len(meters) <= 3:
         raise ValueError(f"a picture has room for 1 to 3 meters, not {len(meters)}")
     units = meters if isinstance(meters, Mapping) else {meter: METERS[meter].unit for meter in meters}

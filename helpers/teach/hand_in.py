@@ -85,11 +85,9 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     for copy in copies:
         later = "later, " * (_saved(copy) > _saved(path))
         if copy != path and (later or answered[copy]):
-            by_file = folders.typed(f"hand-in LESSON={lesson} FILE={copy}")
-            lines.append(
-                f"Another copy isn't in it: `{copy.name}`, saved {later}{_when(copy)}, {answered[copy]} answered. To "
-                f"hand in that one, call `hand_in` in it, or run `{by_file}`."
-            )
+            about = f"`{copy.name}`, saved {later}{_when(copy)}, {answered[copy]} answered"
+            instead = f"call `hand_in` in it, or run `{folders.typed(f'hand-in LESSON={lesson} FILE={copy}')}`"
+            lines.append(f"Another copy isn't in it: {about}. To hand in that one, {instead}.")
     text = "\n\n".join(lines)
     link = quote(Path(os.path.relpath(made, (mine or path).parent)).as_posix())
     return Said(plain(text), f'{paragraphs(text)}<p><a href="{link}" download>Download {made.name}</a></p>')
@@ -124,10 +122,8 @@ def _is_saved(texts: Collection[str], lesson: str) -> None:
     ran = {key: cell.strip() for cell in cells for key in checked_in(cell)}
     for key, text in ran.items():
         if key.startswith(f"{lesson}.") and text not in texts:
-            raise NotSaved(
-                f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). Save the notebook "
-                "(Ctrl+S, or Cmd+S) and hand in again; if you've changed that cell since, run it first"
-            )
+            remedy = "Save the notebook (Ctrl+S or Cmd+S) and hand in again; if you've changed that cell, run it first"
+            raise NotSaved(f"the notebook's file doesn't hold what you ran last for exercise(\"{key}\"). {remedy}")
 
 
 def _saved(path: Path) -> float:

@@ -91,10 +91,8 @@ class Work:
             return ""
         if any(path.is_relative_to(used) for used in in_use()):
             stop = STOP_ON_A_HUB if "JUPYTERHUB_USER" in os.environ else "shut JupyterLab down (File > Shut Down)"
-            return (
-                f"{lesson.name} is open in JupyterLab, so what is new in it waits. Save your notebooks, {stop} and "
-                "start it again."
-            )
+            waits = f"{lesson.name} is open in JupyterLab, so what is new in it waits"
+            return f"{waits}. Save your notebooks, {stop} and start it again."
         return self._merge(lesson, path, was)
 
     def _merge(self, lesson: Path, path: Path, was: bytes) -> str:
@@ -215,10 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         work = Work(folders.work(), folders.NOTEBOOKS, edition())
         if work.folder.is_relative_to(work.lessons):
-            raise ValueError(
-                "ZERO_COPY_WORK names the lessons themselves; name a folder of your own. "
-                "`make lab-sources` opens the lessons themselves."
-            )
+            instead = "name a folder of your own. `make lab-sources` opens the lessons themselves."
+            raise ValueError(f"ZERO_COPY_WORK names the lessons themselves; {instead}")
         if options.fresh is not None:
             print("A fresh copy:", work.fresh(folders.lesson(options.fresh)))
         else:

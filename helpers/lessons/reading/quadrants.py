@@ -27,10 +27,8 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
     pairs = [(row, column) for row in rows for column in columns]
     missing = [pair for pair in pairs if not comparisons.get(pair)]
     if (len(rows), len(columns)) != (2, 2) or missing:
-        raise ValueError(
-            f"quadrants takes two rows and two columns of comparisons, not the rows {rows} and the columns {columns}"
-            + (f", with nothing for {missing[0]}" if missing else "")
-        )
+        nothing = f", with nothing for {missing[0]}" if missing else ""
+        raise ValueError(f"quadrants takes comparisons in 2 rows and 2 columns, not in {rows} and {columns}{nothing}")
     methods = list(dict.fromkeys(name for runs in comparisons.values() for name in runs))
     labels = [textwrap.fill(name, 16) for name in methods]
     left = 18 + max(width(line) for label in labels for line in label.splitlines())

@@ -1,12 +1,12 @@
-"""`python -m helpers.make.train_digits` makes the files for `helpers.make.digits`. It needs scikit-learn. A multilayer
-perceptron: 64 pixels, 128 hidden units with ReLU, 10 digits. It learns by gradient descent with momentum on the cross
-entropy, in batches of 32, until that stops falling: about 60 epochs, in seconds."""
+"""Makes the two files beside it, for `helpers.make.digits`. It needs scikit-learn. A multilayer perceptron: 64 pixels,
+128 hidden units with ReLU, 10 digits. It learns by gradient descent with momentum on the cross entropy, in batches of
+32, until that stops falling: about 60 epochs, in seconds."""
 
 import numpy as np
 
-from ..ideas.safetensors import save
-from .digits import DIGITS, IMAGES
-from .pieces import random_bytes
+from helpers.ideas.safetensors import save
+from helpers.make.digits import DIGITS, IMAGES
+from helpers.make.pieces import random_bytes
 
 HELD_OUT = 450  # of 1797 pictures: a quarter
 SEED = 0
@@ -14,7 +14,7 @@ ORIGIN = {
     "source": "Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak, 1998, "
     "UCI Machine Learning Repository, https://doi.org/10.24432/C50P49",
     "licence": "CC BY 4.0, https://creativecommons.org/licenses/by/4.0/",
-    "made by": "python -m helpers.make.train_digits",
+    "made by": "python data/samples/train_digits.py",
 }
 
 
@@ -38,7 +38,6 @@ def main() -> None:
     weights = {"hidden.weight": hidden.T, "hidden.bias": hidden_bias, "out.weight": out.T, "out.bias": out_bias}
     right = int((model.predict(_pixels(unseen)) == answers).sum())
     result = f"{right} of {len(unseen)} held-out pictures right"
-    DIGITS.parent.mkdir(exist_ok=True)
     facts = ORIGIN | {"trained on": f"{len(images)} of the pictures", "result": result}
     save({name: np.ascontiguousarray(weight) for name, weight in weights.items()}, DIGITS, facts)
     save({"images": unseen, "labels": answers}, IMAGES, ORIGIN | {"holds": f"{len(unseen)} held-out pictures"})
