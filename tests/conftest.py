@@ -176,8 +176,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A student's folder, with copies of the lessons in my_lessons, and nothing that belongs to the person who runs the
     tests."""
     folder = tmp_path_factory.mktemp("student")
-    work = folder / "my_lessons"
-    environment = os.environ | {"ZERO_COPY_WORK": str(work)}
+    environment = os.environ | {"ZERO_COPY_WORK": str(folder / "my_lessons")}
     subprocess.run([sys.executable, "-m", "helpers.teach.work"], env=environment, check=True)
     return folder
 
@@ -209,10 +208,9 @@ def environment(home: Path, data: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(home: Path, environment: dict[str, str]) -> Iterator[str]:
     """JupyterLab with the options of `make lab`, on a free port."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (options,) = re.findall(
         r'^\t.*\$\(BIN\)/jupyter lab --notebook-dir="\$\(WORK\)" (.*) \$\(NO_DISPLAY\) \$\(AS_ROOT\) \$\(LABARGS\)$',
-        makefile,
+        (ROOT / "Makefile").read_text(encoding="utf-8"),
         re.M,
     )
     command = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={home / 'my_lessons'}", *options.split(),

@@ -62,10 +62,9 @@ def differing(python: Path) -> list[str]:
     """What is installed in other versions than are locked: a line for each."""
     versions = locked("requirements.lock") | locked("requirements-dev.lock")
     said = subprocess.check_output([UV, "pip", "freeze", "-q", "--exclude-editable", "--python", python], text=True)
-    there = [line.split("==") for line in said.splitlines()]
     return [
         f"{name} {number} (locked: {' or '.join(versions.get(name, ['nothing']))})"
-        for name, number in there
+        for name, number in [line.split("==") for line in said.splitlines()]
         if number not in versions.get(name, ())
     ]
 

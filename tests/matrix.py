@@ -126,8 +126,7 @@ def inside(numbers: Sequence[str]) -> None:
                 claims = re.findall(r"claim '([\w-]+)' does not hold", kept.read_text() if kept.exists() else "")
                 failed.append(claims[0] if claims else repr(error)[:200])
         result = {"lesson": lesson.name[:2], "seconds": time.monotonic() - began, "failed": failed}
-        recorded = IN_MEMORY in shown or LIMITED in shown
-        print(json.dumps(result | {"recorded": recorded}), flush=True)
+        print(json.dumps(result | {"recorded": IN_MEMORY in shown or LIMITED in shown}), flush=True)
 
 
 @contextmanager

@@ -131,8 +131,7 @@ def test_every_byte_of_the_header_counts(path: Path):
     data = made(path)
     for i in range(SIZE):
         error = refused(path, data[:i] + bytes([data[i] ^ 0x80]) + data[i + 1 :])
-        expected = StaleSnapshot if 12 <= i < 16 else SnapshotError
-        assert type(error) is expected, i
+        assert type(error) is (StaleSnapshot if 12 <= i < 16 else SnapshotError), i
 
 
 def test_a_file_that_was_cut_short_or_made_longer(path: Path):

@@ -39,8 +39,7 @@ def test_only_a_python_of_that_version_that_runs_is_taken(tmp_path: Path, monkey
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / folder / name).chmod(0o755)
-    stand_ins = [str(tmp_path / folder) for folder in scripts]
-    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", *stand_ins]))
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", *(str(tmp_path / folder) for folder in scripts)]))
     assert list(call_costs(rounds=1)) == [THIS]
     report = {"python": OTHER, "implementation": "cpython", "costs": dict.fromkeys(CASES, 1e-8)}
     (tmp_path / "another" / name).write_text(f"#!/bin/sh\necho '{json.dumps(report)}'\n")  # as such a Python would

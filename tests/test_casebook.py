@@ -52,8 +52,7 @@ def told_apart(one: files.Case, runs: Comparison) -> None:
 
 
 def test_every_case_is_in_the_form_and_every_family_has_one():
-    seen = {family for one in ALL.values() for family in one.see}
-    assert seen == files.families().keys()
+    assert {family for one in ALL.values() for family in one.see} == files.families().keys()
 
 
 def test_the_table_names_every_case_and_nothing_names_another():

@@ -27,5 +27,4 @@ def test_recorded_loaders_need_every_word_and_one_leaks_unseen():
 def test_live_loaders_are_judged_like_the_recorded_ones(data: Path):
     if here(data).file_system == "tmpfs":
         pytest.skip("a file on a tmpfs is shared memory")
-    live = report.live_loaders(Attempt(None, 0, 20, data))
-    assert report.grown(live) == report.grown(report.recorded())
+    assert report.grown(report.live_loaders(Attempt(None, 0, 20, data))) == report.grown(report.recorded())

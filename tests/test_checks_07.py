@@ -20,8 +20,7 @@ def checked(key: str, source: str) -> Verdict:
 
 def test_a_finalizer_that_cannot_close_prints_no_traceback(capfd: pytest.CaptureFixture[str]):
     wrong = next(answer for answer in exercise("07.cart").wrong if answer.name == "closes_at_once")
-    source = wrong.source.replace("self.memory.close()", "self.memory = None")
-    assert checked("07.cart", source).outcome == "not yet"
+    assert checked("07.cart", wrong.source.replace("self.memory.close()", "self.memory = None")).outcome == "not yet"
     assert "Traceback" not in "".join(capfd.readouterr())
 
 

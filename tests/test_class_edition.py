@@ -86,8 +86,7 @@ def test_a_commit_makes_the_same_bytes_everywhere(tmp_path: Path):
         assert names == sorted(names)
         assert all(opened.read(name) == (folder.parent / name).read_bytes() for name in names)
         assert {one.external_attr >> 16 for one in opened.infolist()} == {0o100644}
-    files = {path.relative_to(folder.parent).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert files == set(names)
+    assert {path.relative_to(folder.parent).as_posix() for path in folder.rglob("*") if path.is_file()} == set(names)
 
 
 @in_a_checkout
@@ -173,8 +172,7 @@ print(len(exercises()), quiz("10.del").question)
 
 def test_whatever_is_imported_is_there(student: Path, tmp_path: Path):
     """By lessons, exercises, and the helpers themselves."""
-    code = Path(__file__).with_name("sample_imports.txt").read_text(encoding="utf-8")
-    done = in_it(student, code, tmp_path)
+    done = in_it(student, Path(__file__).with_name("sample_imports.txt").read_text(encoding="utf-8"), tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100
 

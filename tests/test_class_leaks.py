@@ -38,8 +38,7 @@ def bodies(text: str) -> Iterator[str]:
     with suppress(SyntaxError):
         for node in ast.walk(ast.parse(re.sub("^[%!].*", "", text, flags=re.MULTILINE))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                lines = "\n".join(map(ast.unparse, body))
+                lines = "\n".join(map(ast.unparse, node.body[1:] if ast.get_docstring(node) else node.body))
                 if lines.count("\n") >= 3:
                     yield lines
 

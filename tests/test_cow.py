@@ -129,8 +129,7 @@ def test_clones_by_type():
     assert [type(Cow.borrowed(one).into_owned()) for one in lent] == [np.ndarray, *[bytearray] * 4, dict, dict, list]
     text = "größer"
     assert Cow.borrowed(text).into_owned() is text
-    columns = np.asfortranarray(np.eye(3))
-    assert Cow.borrowed(columns).into_owned().flags.f_contiguous
+    assert Cow.borrowed(np.asfortranarray(np.eye(3))).into_owned().flags.f_contiguous
 
 
 @pytest.mark.parametrize("source", [np.zeros(3), bytearray(3), mapped(b"abc"), memoryview(bytearray(3)), {0: 1}, (1,)])
@@ -204,8 +203,7 @@ def test_another_type_is_taught_in_one_place():
 def test_a_cow_that_was_used_up():
     cow = Cow.borrowed(np.zeros(2))
     cow.into_owned()
-    uses = [lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned]
-    for use in uses:
+    for use in (lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned):
         with pytest.raises(ValueError, match=r"into_owned\(\) used up this Cow"):
             use()
     assert repr(cow) == "Cow(used up)"

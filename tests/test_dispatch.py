@@ -150,8 +150,7 @@ def test_one_backend_maps_and_one_copies(path: Path):
     there = where(mapped.weights)
     assert (there.memory, there.path, there.offset) == ("file", path, 0) and not there.writable
     assert where(copied.weights).memory != "file" and copied.weights.flags.writeable
-    inside = [region for region in maps.regions("self") if region.path == str(path)]
-    assert len(inside) == 1
+    assert len([region for region in maps.regions("self") if region.path == str(path)]) == 1
     del mapped
     assert not [region for region in maps.regions("self") if region.path == str(path)]
     assert len(os.listdir("/proc/self/fd")) == descriptors

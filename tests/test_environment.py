@@ -47,8 +47,7 @@ DIRECT = STUDENTS | EXTRAS["dev"]
 def locked(file: str) -> dict[str, list[str]]:
     """The versions in a lock file: one for each name, or one for each platform."""
     versions = defaultdict(list)
-    text = (ROOT / file).read_text(encoding="utf-8")
-    for name, number in re.findall(r"^([\w.-]+)==([^ ;\\]+)", text, re.MULTILINE):
+    for name, number in re.findall(r"^([\w.-]+)==([^ ;\\]+)", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE):
         versions[canonicalize_name(name)].append(number)
     return versions
 

@@ -135,10 +135,8 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
 
 # --- shared and private ------------------------------------------------------------------------------------
 def test_a_shared_mapping_writes_to_the_file(explorer: Explorer):
-    shared = explorer.remap(shared=True)
-    assert shared.mine.present == 0
-    written = explorer.write(5, 77)
-    assert which(written.mine, *MINE) == []
+    assert explorer.remap(shared=True).mine.present == 0
+    assert which(explorer.write(5, 77).mine, *MINE) == []
     assert explorer.path.read_bytes()[5 * PAGE] == 77
     explorer.fork()
     explorer.child_write(6, 78)

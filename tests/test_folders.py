@@ -107,9 +107,8 @@ def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: 
     device.symlink_to("/dev/null")
     with ThreadPoolExecutor() as pool:
         for path in (pipe, device):
-            job = pool.submit(READERS[reader], path)
             try:
-                error = job.exception(timeout=10)
+                error = pool.submit(READERS[reader], path).exception(timeout=10)
             finally:
                 os.close(os.open(pipe, os.O_RDWR))  # releases a reader that waits for a writer
             assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(error)

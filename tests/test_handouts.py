@@ -61,8 +61,7 @@ SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample")
     (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-    notebooks = sample_lessons.write(folder)
-    sample_lessons.handouts(notebooks, folder / "handouts", claims=folder / "claims.toml")
+    sample_lessons.handouts(sample_lessons.write(folder), folder / "handouts", claims=folder / "claims.toml")
     return folder / "handouts"
 
 
@@ -108,9 +107,8 @@ def each(sample: list[str], real: list[str]) -> pytest.MarkDecorator:
 def handout(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """Loaded once for all tests of this handout; each test says how it's shown."""
     kind, name = request.param
-    path = request.getfixturevalue(kind) / name
     with lone_page(browser) as page:
-        page.goto(path.as_uri())
+        page.goto((request.getfixturevalue(kind) / name).as_uri())
         yield page
 
 
@@ -210,8 +208,7 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
 
 def is_dark(page: Page) -> bool:
     """Is it written in a light colour? Whether it can be read on its paper, axe says."""
-    text = page.evaluate("getComputedStyle(document.body).color")
-    return sum(map(int, re.findall(r"\d+", text))) > 3 * 128
+    return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color")))) > 3 * 128
 
 
 def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page, sample: Path):
@@ -274,8 +271,7 @@ def test_a_tap_on_a_figure_shows_its_full_size_on_a_phone(page: Page, sample: Pa
     show(page, PHONE)
     page.goto((sample / "student/02_copy_all.html").as_uri())
     image = page.locator(".zc-figure img")
-    fits = image.bounding_box()["width"]
-    for width in (6.8 * 96, fits):  # as it was drawn, 6.8 inches wide; and as before
+    for width in (6.8 * 96, image.bounding_box()["width"]):  # as it was drawn, 6.8 inches wide; and as before
         image.click()
         assert round(image.bounding_box()["width"]) == round(width)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

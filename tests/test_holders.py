@@ -238,8 +238,7 @@ def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path)
 
 def test_a_descriptor_that_no_object_has(quick: None, path: Path) -> None:
     number = os.open(path, os.O_RDONLY)
-    alone = who_holds(path)
-    assert alone.chains == ((f"descriptor {number}", "", holders.NO_OBJECT),)
+    assert who_holds(path).chains == ((f"descriptor {number}", "", holders.NO_OBJECT),)
     mapped = np.memmap(path, mode="r")  # which has a descriptor of its own
     beside = who_holds(path)
     os.close(number)

@@ -72,7 +72,6 @@ def test_a_trick_is_not_right_and_leaves_nothing(path: Path, monkeypatch: pytest
 def test_nothing_of_the_student_s_is_executed_or_unpickled_by_the_caller(tmp_path: Path):
     log = tmp_path / "log"
     text = (FOLDER / "everywhere.txt").read_text(encoding="utf-8").replace("LOG", repr(str(log)))
-    verdict = checked(exercise("02.report"), text, "<cell>")
-    assert verdict.outcome == "not yet"
+    assert checked(exercise("02.report"), text, "<cell>").outcome == "not yet"
     pids = set(map(int, log.read_text().split()))
     assert pids and os.getpid() not in pids

@@ -134,8 +134,7 @@ def test_marks_have_their_time_and_the_memory_then():
     assert (begun.name, later.name) == ("begun", "in a thread")
     assert begun.anonymous < MiB and later.anonymous == pytest.approx(16 * MiB, rel=0.1)
     assert begun.time < 0.05 <= later.time <= run.wall
-    again = Recording.from_json(json.loads(json.dumps(run.to_json())))
-    assert again.marks == run.marks
+    assert Recording.from_json(json.loads(json.dumps(run.to_json()))).marks == run.marks
 
 
 def test_code_that_imports_only_mark_may_ask_for_more():
@@ -168,8 +167,7 @@ def test_of_many_marks_the_highest_and_the_rare_are_kept():
 
 def test_of_marks_of_one_name_the_table_has_the_highest():
     marks = [Mark("decoded", 0.1 * n, n * MiB, 0, 0) for n in (1, 3, 2)]
-    cells = dict(rows([recording(marks=tuple(marks))]))
-    assert cells["“decoded”"] == "3 MiB anonymous after 0.3 s (the highest of 3)"
+    assert dict(rows([recording(marks=tuple(marks))]))["“decoded”"] == "3 MiB anonymous after 0.3 s (the highest of 3)"
 
 
 @pytest.mark.measured

@@ -65,8 +65,7 @@ def test_a_file_that_could_be_somebody_s_is_not_replaced(tmp_path):
 
 @pytest.mark.parametrize("make", [lambda path: dna(path, 1), lambda path: dna(path, 0), lambda path: records(path, 0)])
 def test_a_file_of_few_bytes_claims_nobody_s(tmp_path, make):
-    made = make(tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(made + b"ATTACA, my thesis")
+    (tmp_path / "a").write_bytes(make(tmp_path / "a").read_bytes() + b"ATTACA, my thesis")
     with pytest.raises(FileExistsError):
         make(tmp_path / "a")
 
@@ -290,8 +289,7 @@ def test_the_part_that_must_be_escaped(tmp_path, escaped):
     before, after = (np.fromfile(path, record(0)) for path in (plain, other))
     odd = [bool(re.search(rb'["\\\n]', name)) for name in after["name"].tolist()]
     assert abs(np.mean(odd) - escaped) < 0.03 and (escaped in odd or 0 < escaped < 1)
-    back = [re.sub(rb'["\\\n]', b" ", name) for name in after["name"].tolist()]
-    assert back == before["name"].tolist()
+    assert [re.sub(rb'["\\\n]', b" ", name) for name in after["name"].tolist()] == before["name"].tolist()
     assert all(np.array_equal(before[field], after[field]) for field in ("id", "lat", "lon"))
     if escaped:
         assert {char for name in after["name"].tolist() for char in name} >= set(b'"\\\n')

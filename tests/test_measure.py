@@ -116,8 +116,7 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
     def flash():
         np.full(64 * MiB // 8, 1.0)
 
-    run = measure(flash, interval=5)
-    assert run.peak.resident == pytest.approx(64 * MiB, rel=0.02)
+    assert measure(flash, interval=5).peak.resident == pytest.approx(64 * MiB, rel=0.02)
 
 
 @pytest.mark.measured
@@ -859,8 +858,7 @@ def test_a_comparison_checks_the_work(tmp_path):
     def right():
         (tmp_path / "done").touch()
 
-    both = compare({"right": right, "raising": raising}, check=(tmp_path / "done").exists)
-    assert both["raising"].ended == "raised"
+    assert compare({"right": right, "raising": raising}, check=(tmp_path / "done").exists)["raising"].ended == "raised"
     with pytest.raises(ValueError, match="lazy did not do its work"):
         compare({"lazy": os.getpid}, check=(tmp_path / "never").exists)
 
@@ -873,8 +871,7 @@ def test_a_comparison_prepares_every_run(tmp_path):
             out.write(f"{os.getpid()}\n")
 
     compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
-    here = [int(pid) == os.getpid() for pid in log.read_text().split()]
-    assert here == [True, False] * 6  # two of them traced
+    assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [True, False] * 6  # two of them traced
 
 
 @pytest.mark.measured

@@ -57,8 +57,7 @@ def lines(code: str) -> list[str]:
 
 def words(markdown: str) -> int:
     """How many words are read, without fenced code, link addresses, tags and marks."""
-    text = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))
-    return len(re.findall(r"[^\W_](?:[\w'’.,-]*\w)?", text))
+    return len(re.findall(r"[^\W_](?:[\w'’.,-]*\w)?", re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))))
 
 
 def has_a_title(notebook: Notebook) -> Iterator[str]:

@@ -173,7 +173,6 @@ def test_shared_memory_is_told_from_files(file):
 
 def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
     whole = np.frombuffer(bare, np.uint8)
-    start = whole.ctypes.data // PAGE
     for view, first, pages in (
         (whole[PAGE - 1 : PAGE + 1], 0, 2),
         (whole[PAGE : 2 * PAGE], 1, 1),
@@ -184,7 +183,7 @@ def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
         (whole.view(np.float64)[512:513], 512 * 8 // PAGE, 1),
     ):
         seen = page_map(view)
-        assert (seen.address // PAGE - start, len(seen)) == (first, pages)
+        assert (seen.address // PAGE - whole.ctypes.data // PAGE, len(seen)) == (first, pages)
     assert len(page_map(b"abc")) <= 2 and page_map(bytearray(b"abc")).count(ANONYMOUS) >= 1
     del whole, view  # or the mapping can't be closed
 

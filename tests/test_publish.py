@@ -257,8 +257,7 @@ def test_edition_and_commit_stand_on_every_page(build, monkeypatch: pytest.Monke
 def test_an_edition_for_a_class_has_no_pages_for_instructors(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "CLASS_EDITION", tmp_path / "class-edition.toml")
     (tmp_path / "class-edition.toml").touch()
-    without = replace(sample_lessons.EXERCISE, solution_source=None)
-    monkeypatch.setattr(sample_lessons, "exercise", lambda key: without)
+    monkeypatch.setattr(sample_lessons, "exercise", lambda key: replace(sample_lessons.EXERCISE, solution_source=None))
     pages = build(n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first())
     assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
 
@@ -283,8 +282,7 @@ def test_the_minutes_of_sections_follow_their_work_and_add_up():
 def test_a_page_lists_its_sections_in_each_edition(pages):
     for edition in ("student", "instructor"):
         page = pages[f"{edition}/02_copy_all.html"]
-        links = [link["href"] for link in page.select(".contents a")]
-        assert links == ["#text", "#Run-it", "#Why", "#Recap"], edition
+        assert [link["href"] for link in page.select(".contents a")] == ["#text", "#Run-it", "#Why", "#Recap"], edition
         minutes = [re.match(r"(\d+|under 1)\xa0min", found.get_text())[1] for found in page.select(".minutes")]
         assert sum(int(found) for found in minutes if found != "under 1") == 50
         assert page.select_one(".minutes:-soup-contains('exercises 10')")
@@ -313,8 +311,7 @@ def test_only_our_script_may_be_in_a_page_and_only_as_it_is():
 def test_the_index_offers_a_short_path_whose_sections_are_there(build, monkeypatch: pytest.MonkeyPatch):
     lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
     monkeypatch.setattr(module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it")))
-    index = build(**lessons)["student/index.html"]
-    links = [link["href"] for link in index.select("#short-path ~ ol a")]
+    links = [link["href"] for link in build(**lessons)["student/index.html"].select("#short-path ~ ol a")]
     assert links == ["00_look_first.html#text", "02_copy_all.html#Run-it"]
     monkeypatch.setattr(module, "SHORT_PATH", (("02_copy_all", "Renamed"),))
     with pytest.raises(HandoutError, match=r"student/index.html: link to '02_copy_all.html#Renamed'"):
@@ -425,15 +422,13 @@ def test_a_page_names_no_home_but_may_name_the_root(tmp_path: Path, monkeypatch:
     ],
 )  # fmt: skip
 def test_outputs_nobody_should_meet_are_named(build, output, words: str):
-    cell = new_code_cell("x", id="look-here", outputs=[output])
     with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
-        build(n02_x=sample_lessons.lesson(cell))
+        build(n02_x=sample_lessons.lesson(new_code_cell("x", id="look-here", outputs=[output])))
     assert str(refusal.value).startswith("02_x.ipynb, cell look-here: ")
 
 
 def test_an_empty_output_is_left_out(build):
-    ended = {"text/html": ""}  # a progress bar
-    cell = new_code_cell("x", id="look-here", outputs=[new_output("display_data", ended)])
+    cell = new_code_cell("x", id="look-here", outputs=[new_output("display_data", {"text/html": ""})])  # a progress bar
     page = build(n02_x=sample_lessons.lesson(cell))["student/02_x.html"]
     assert page.select_one("[data-cell=look-here] pre.code") and not page.select("[data-cell=look-here] .output")
 

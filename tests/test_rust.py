@@ -111,8 +111,7 @@ def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
 
 def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
     figures = made("swap")
-    threads = [figures[name] for name in ("thread 1", "thread 2")]
-    assert all(one["answers"] > 0 and one["torn"] == 0 for one in threads)
+    assert all(figures[name]["answers"] > 0 and figures[name]["torn"] == 0 for name in ("thread 1", "thread 2"))
     after = {"current version": 10, "version of the slow request": 0, "owners of that version": 1}
     assert figures["after the swaps"] == after
     assert figures["models mapped"] == {"during the slow request": 2, "when that has ended": 1}
@@ -255,7 +254,6 @@ def test_the_appendix_compiles(tmp_path: Path):
 @pytest.mark.parametrize("name, theirs", [("copy", "source"), ("swap", "model")])
 def test_no_file_of_anybody_s_is_touched(program: Callable, name: str, theirs: str, tmp_path: Path):
     (tmp_path / theirs).write_text("mine")
-    command = [program("", name), tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([program("", name), tmp_path], capture_output=True, text=True)
     assert done.returncode and "name an empty folder" in done.stderr, done
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(theirs, "mine")]

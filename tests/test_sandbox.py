@@ -57,8 +57,7 @@ def test_it_sees_python_and_its_folder_and_nothing_else(folder: Path, tmp_path: 
 
     (tmp_path / "gradebook.csv").touch()
     paths = [EXERCISES, ROOT / "tests", ROOT / "teacher", ROOT / ".git", tmp_path, "/root", "/var", "/sys"]
-    run = inside(looks, list(map(str, paths)), folder=folder)
-    here, seen, processes = run.value
+    here, seen, processes = inside(looks, list(map(str, paths)), folder=folder).value
     assert Path(here) == folder and (folder / "made.txt").read_text() == "here"
     assert seen == [False] * len(paths) and processes == [1]
 

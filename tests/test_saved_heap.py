@@ -54,8 +54,7 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
 
 def test_a_new_heap_that_cannot_be_mapped_leaves_the_path_as_it_is(tmp_path: Path):
     first = build(tmp_path / "old")
-    there_already = pytest.raises(FileExistsError, match="something is there already")
-    with SavedHeap.create(tmp_path / "other", 4096), there_already:
+    with SavedHeap.create(tmp_path / "other", 4096), pytest.raises(FileExistsError, match="something is there already"):
         SavedHeap.create(tmp_path / "old", 4096)
     assert read(tmp_path / "old", first) == [1, 2, 3]
     with pytest.raises(ValueError, match="0x5 isn't an address where a page begins"):

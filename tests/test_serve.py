@@ -51,8 +51,7 @@ def at(server: Running) -> str:
 def test_a_whole_file_is_published_and_answers(at: str, tmp_path: Path):
     done = put(at, model(tmp_path, 3))
     assert done.status == 201 and done.headers["upload-complete"] == "?1"
-    said = read(at)
-    assert said.json == {"version": done.json["version"], "digits": expected(3)}
+    assert read(at).json == {"version": done.json["version"], "digits": expected(3)}
 
 
 @pytest.mark.measured
@@ -152,8 +151,7 @@ def test_the_client_of_lesson_02_tells_of_a_refusal(at: str, tmp_path: Path):
 
 
 def anonymous(pid: int) -> int:
-    text = Path(f"/proc/{pid}/status").read_text()
-    return 1024 * int(text.partition("RssAnon:")[2].split()[0])
+    return 1024 * int(Path(f"/proc/{pid}/status").read_text().partition("RssAnon:")[2].split()[0])
 
 
 @pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
@@ -241,8 +239,7 @@ def test_after_a_swap_no_worker_answers_from_an_older_version(at: str, tmp_path:
     """That no answer is lost or torn meanwhile, a claim of lesson 11 asserts."""
     for turn in range(5):
         version = put(at, model(tmp_path, turn)).json["version"]
-        said = [read(at).json for _ in range(8)]
-        assert said == [{"version": version, "digits": expected(turn)}] * 8
+        assert [read(at).json for _ in range(8)] == [{"version": version, "digits": expected(turn)}] * 8
 
 
 def test_a_worker_can_be_told_to_end_while_it_is_forked():

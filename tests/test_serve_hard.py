@@ -114,8 +114,7 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
     with serve(disk, workers=2, command=(*OWN_DISK, str(disk))) as small:
         at = small.address
         assert put(at, model(tmp_path, 1)).status == 201
-        large = model(tmp_path, 2, hidden=3_000)
-        assert put(at, large + bytes(1 << 20)).status == 507, "more than is free"
+        assert put(at, model(tmp_path, 2, hidden=3_000) + bytes(1 << 20)).status == 507, "more than is free"
         second = model(tmp_path, 3, hidden=1_900)
         line = begun(at, "m", second, 1000)  # there's room when it begins …
         time.sleep(0.2)

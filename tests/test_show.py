@@ -224,8 +224,7 @@ def test_a_predicted_bar_has_the_look_of_its_memory():
 def test_long_words_never_squeeze_the_bars():
     long = comparison(*(recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153) for i in range(3)))
     shown = bars(long, "anonymous", "file", "shared", "wall", "minor faults", predicted=dict.fromkeys(long, 123 * MiB))
-    width = shown.figure.get_figwidth()
-    assert all(ax.get_position().width * width >= 0.49 for ax in shown.figure.axes)
+    assert all(ax.get_position().width * shown.figure.get_figwidth() >= 0.49 for ax in shown.figure.axes)
     assert_fits(shown)
 
 

@@ -40,8 +40,7 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     path = tmp_path / "model.safetensors"
     save({"weight": np.zeros((16, 16), "f4"), "bias": np.zeros(16, "f4"), "empty": np.zeros((0, 3), "f4")}, path)
     shown = file_layout(path, "A model.")
-    start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
-    text = path.read_bytes()[8:start]
+    text = path.read_bytes()[8 : 8 + int.from_bytes(path.read_bytes()[:8], "little")]
     end = 8 + len(text.rstrip())
     assert f"header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: " in shown.alt
     with TensorFile(path) as file:

@@ -186,8 +186,7 @@ def test_films_of_all_sizes_stay_on_the_page(count: int, steps: int):
 
 
 def test_a_film_from_elsewhere_says_what_is_missing():
-    missing = PageCache(Path("weights.bin"), 65536, None, "no cache map either")
-    shown = page_film([Step("touch 3", NONE, missing)])
+    shown = page_film([Step("touch 3", NONE, PageCache(Path("weights.bin"), 65536, None, "no cache map either"))])
     assert "the page cache not measured here: no cache map either; faults not measured here." in shown.alt
 
 

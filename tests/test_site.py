@@ -61,8 +61,7 @@ def test_with_an_address_there_is_a_sitemap_and_each_page_names_its_own(build: P
     own = [f"https://example.org/zero-copy/{page.name.replace('index.html', '')}" for page in pages]
     links = [BeautifulSoup(page.read_bytes(), "html.parser").select_one("head > [rel=canonical]") for page in pages]
     assert [link["href"] for link in links] == own
-    listed = ElementTree.parse(build / "site" / "sitemap.xml")
-    assert [place.text for place in listed.findall(".//{*}loc")] == own
+    assert [place.text for place in ElementTree.parse(build / "site" / "sitemap.xml").findall(".//{*}loc")] == own
 
 
 def test_what_is_missing_or_no_address_is_said_and_the_old_site_stays(tmp_path: Path):

@@ -368,8 +368,7 @@ def overlapping() -> bytes:
     one = zipped({LESSON: bytes(30 * MiB)})
     start, end = one.index(b"PK\x01\x02"), one.rindex(b"PK\x05\x06")
     listed = one[start:end] * 900
-    ending = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 900, 900, len(listed), start, 0)
-    return one[:start] + listed + ending
+    return one[:start] + listed + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 900, 900, len(listed), start, 0)
 
 
 def endless() -> bytes:
@@ -518,8 +517,7 @@ def test_a_notebook_is_not_parsed_here(tmp_path: Path, data: bytes):
 def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
     files = {"ada/" + "a/" * 10_000 + LESSON: GOOD, "bo/" + LESSON: GOOD}
     assert set(reasons(as_zip(tmp_path / "class", files)).values()) == {""}
-    short = reasons(as_zip(tmp_path / "alone", {"a/" * 10_000 + LESSON: GOOD}))
-    assert short == {("a", "02"): ""}
+    assert reasons(as_zip(tmp_path / "alone", {"a/" * 10_000 + LESSON: GOOD})) == {("a", "02"): ""}
 
 
 # --- names ------------------------------------------------------------------------------------------------------
@@ -604,8 +602,7 @@ def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path / "here")
-    files = {f"{n}/02_x.zip": make() for n, (make, _) in enumerate(ZIPS.values())}
-    collected = as_folder(tmp_path / "class", files)
+    collected = as_folder(tmp_path / "class", {f"{n}/02_x.zip": make() for n, (make, _) in enumerate(ZIPS.values())})
     before = {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
     reasons(collected)
     assert {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")} == before

@@ -295,8 +295,7 @@ def test_a_check_answers_whatever_the_code_does(body: str, said: str):
 
 def test_a_message_names_no_folder_of_this_machine():
     """A word may be cut in the middle, but a folder's name goes first."""
-    places = (folders.ROOT, Path.home(), sys.prefix, sys.base_prefix, os.environ["ZERO_COPY_DATA"])
-    for place in places:
+    for place in (folders.ROOT, Path.home(), sys.prefix, sys.base_prefix, os.environ["ZERO_COPY_DATA"]):
         said = short(f"cannot import name 'x' from 'y' ({place}/lib/y.py, {'z' * 60})", 60)
         assert "(…/" in said and len(said) < 70
 
@@ -400,8 +399,7 @@ def test_what_is_no_function_is_said(a_student: Path):
 def test_a_check_leaves_no_process_and_no_file(tmp_path: Path):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     body = "    import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
-    verdict = exercise("02.chunks").check(function(body), size=MiB, timeout=1)
-    assert "still running after 1 s" in verdict.because
+    assert "still running after 1 s" in exercise("02.chunks").check(function(body), size=MiB, timeout=1).because
     assert {child.pid for child in psutil.Process().children(recursive=True)} == before
     assert not list((tmp_path / "data").iterdir())
 

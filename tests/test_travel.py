@@ -112,8 +112,7 @@ def test_a_view_of_bytes_has_its_owner(owner: Any):
         (v.format, v.shape, v.readonly, v.tolist()) for v in given[2:]
     ]
     assert all(np.shares_memory(np.asarray(view), np.frombuffer(same, np.uint8)) for view in (pairs, row, words, table))
-    read_only = memoryview(same).toreadonly()
-    assert carried(same, read_only)[1].readonly
+    assert carried(same, memoryview(same).toreadonly())[1].readonly
 
 
 def test_a_measured_function_sees_who_shares_what():

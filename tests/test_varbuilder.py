@@ -80,8 +80,7 @@ def test_another_dtype_is_copied_and_says_so(model: Path):
             "layers.10.weight": "copied: float64 to float32",
             "step": "copied: int64 to float32",
         }
-        again = weights.get((3, 4), "layers.1.weight")
-        assert not np.shares_memory(again, arrays[1])
+        assert not np.shares_memory(weights.get((3, 4), "layers.1.weight"), arrays[1])
 
 
 def test_bfloat16(folder: Path):

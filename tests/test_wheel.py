@@ -52,5 +52,4 @@ print(helpers.mine, run.peak.anonymous > 30 * 2**20, where(bytes(9)).memory, cur
 @pytest.mark.slow
 def test_the_magic_runs_in_a_shell(project: Path):
     lines = "%load_ext zero_copy_measured\nfrom helpers import load\n%measure -o load(32 * 2**20)"
-    said = run(project, project / "env/bin/ipython", "--no-banner", "-c", lines)
-    assert "returned, peak 32 MiB anonymous" in said
+    assert "returned, peak 32 MiB anonymous" in run(project, project / "env/bin/ipython", "--no-banner", "-c", lines)

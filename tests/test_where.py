@@ -180,5 +180,4 @@ def test_what_shows_no_bytes_is_refused_with_a_way_on(thing, way_on: str, shell:
 
 
 def test_lines_alone_make_a_table_of_two_columns():
-    lines = Parts("Dataset", {"cache": "at most 1 MiB"})
-    assert repr(lines) == "part   what it is\ncache  at most 1 MiB"
+    assert repr(Parts("Dataset", {"cache": "at most 1 MiB"})) == "part   what it is\ncache  at most 1 MiB"

@@ -39,18 +39,16 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
         assert "copy-on-write: another frame, series or index sees it too" in shared.note
     series.iloc[0] = 5
     assert where(series)["values"].address != base.ctypes.data and "copy-on-write" not in repr(where(series))
-    wide = where(pd.DataFrame(np.zeros((3, 100))))
-    assert list(wide) == ["0, 1, 2, 3 and 96 more", "index"]
+    assert list(where(pd.DataFrame(np.zeros((3, 100))))) == ["0, 1, 2, 3 and 96 more", "index"]
 
 
 def test_arrays_of_pandas_own_show_what_they_keep():
     pd = pytest.importorskip("pandas")
-    dates = pd.date_range("2024-01-01", periods=3)
     frame = pd.DataFrame(
         {
             "masked": pd.array([1, None, 3], "Int64"),
             "kind": pd.Categorical(["a", "b", "a"]),
-            "when": dates,
+            "when": pd.date_range("2024-01-01", periods=3),
             "thin": pd.arrays.SparseArray([0, 0, 7]),
             "range": pd.interval_range(0, 3),
             "any": pd.Series([[], {}, ()], dtype=object),
@@ -123,8 +121,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_buffer_of_an_array_has_its_role(kind: str):
-    pa = pytest.importorskip("pyarrow")
-    array = arrow_arrays(pa)[kind]
+    array = arrow_arrays(pytest.importorskip("pyarrow"))[kind]
     for shown in (array, array[1:]):
         parts = where(shown)
         assert list(parts) == KINDS[kind]
@@ -317,5 +314,4 @@ def test_pillow_lends_its_pixels_to_arrow(tmp_path: Path):
 def test_nothing_is_imported_for_a_value():
     code = "import sys; from helpers.measure import where; import numpy; where(numpy.zeros(3)); print(len(sys.argv))"
     code += "; print(sorted({'pandas', 'pyarrow', 'polars', 'torch', 'h5py', 'zarr', 'PIL'} & set(sys.modules)))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
-    assert out.split("\n")[1] == "[]"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split("\n")[1] == "[]"

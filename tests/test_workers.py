@@ -140,8 +140,7 @@ def test_a_fork_never_comes_back_into_the_code_of_its_parent():
             sys.stdout.close()
 
     for use in (closes, closes_its_pipe, forks):
-        crew = workers(use, make=lambda: 1, count=2)
-        assert [row.ended for row in crew.rows] == ["returned"] * 3
+        assert [row.ended for row in workers(use, make=lambda: 1, count=2).rows] == ["returned"] * 3
 
 
 @pytest.mark.parametrize(
@@ -155,10 +154,9 @@ def test_without_data_there_are_no_workers(make, how):
 @pytest.mark.slow
 def test_no_process_descriptor_or_thread_is_left(descendants):
     workers(len, "ab", count=1)
-    here = psutil.Process()
 
     def now():
-        return here.num_fds(), threading.active_count(), descendants()
+        return psutil.Process().num_fds(), threading.active_count(), descendants()
 
     before = now()
     for use in (fails, dies, hangs):

@@ -210,8 +210,7 @@ def test_used_up_and_released(folder: Path):
 def test_owned():
     yoke = Yoke.owned([1, 2])
     assert yoke.get() == [1, 2] and repr(yoke) == "Yoke(owned: no cart)" and yoke.size == sys.getsizeof([1, 2])
-    summed = yoke.clone().map_project(sum)
-    assert summed.get() == 3
+    assert yoke.clone().map_project(sum).get() == 3
     with yoke as value:
         assert value == [1, 2]
     with pytest.raises(ValueError, match="released"):
