@@ -14,10 +14,10 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import hypothesis
 import nbformat
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -45,10 +45,8 @@ ONE_BY_ONE = ("test_exercises", "test_hostile")
 MEASUREMENTS = 3
 
 # No deadline: it would be a limit on time. Derandomized: the same cases for everybody, at every run.
-hypothesis.settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("steady")
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 
 def pytest_configure() -> None:

@@ -74,9 +74,7 @@ def compare(data: bytes) -> str:
         assert str(error) and (expected is None or error.rule in DIFFERENCES), f"{error}\n{data!r}"
         return "refused" if expected is None else error.rule
     ends = [header.size, *(entry.end for entry in header.entries.values())]
-    assert all(0 <= entry.begin <= entry.end <= len(data) for entry in header.entries.values()) and ends[-1] == len(
-        data
-    )
+    assert all(0 <= one.begin <= one.end <= len(data) for one in header.entries.values()) and ends[-1] == len(data)
     if expected is None:
         assert LENIENT["-0"][1].search(data), data
         return "-0"

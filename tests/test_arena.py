@@ -115,14 +115,12 @@ def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
 MASKED = np.ma.masked_array([1, 2], [False, True])
 
 
-@pytest.mark.parametrize(
-    "pointers", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"]
-)
-def test_pointers_are_not_placed(path: Path, pointers: object):
-    if type(pointers) is str:  # no pointers, but .npy would lose the dtype
-        pointers = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
+@pytest.mark.parametrize("value", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"])
+def test_pointers_are_not_placed(path: Path, value: object):
+    if type(value) is str:  # no pointers, but .npy would lose the dtype
+        value = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
     with pytest.raises(TypeError, match="an arena can't hold"), Arena.create(path, "test") as builder:
-        builder.place(pointers)
+        builder.place(value)
     assert not path.exists()
 
 

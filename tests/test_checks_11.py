@@ -23,9 +23,8 @@ from helpers.units import MiB
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
-cache, publish, report, resume = (
-    check(exercise(f"11.{name}").folder) for name in ("cache", "publish", "report", "resume")
-)
+CHECKED = ("cache", "publish", "report", "resume")
+cache, publish, report, resume = (check(exercise(f"11.{name}").folder) for name in CHECKED)
 linux = pytest.mark.skipif(sys.platform != "linux" or bool(maps.why_not()), reason="no /proc here")
 posix = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")
 

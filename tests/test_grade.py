@@ -203,10 +203,8 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_pa
     assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")
 
 
-def test_of_an_nbgrader_course_only_what_was_submitted_is_graded(
-    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """Its folder also holds the grades, those of the last time and class.toml, which are nobody's hand-in."""
+def test_of_an_nbgrader_course_what_was_submitted_is_graded(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nothing else: its folder also holds the grades, those of the last time and class.toml, which nobody hands in."""
     course = tmp_path / "course"
     (course / "submitted" / "ada").mkdir(parents=True)
     (collected(ada=RIGHT) / "ada").rename(course / "submitted" / "ada" / "02_copy_a_big_file")

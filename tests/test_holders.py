@@ -204,9 +204,7 @@ def test_other_processes(path: Path) -> None:
     assert (found.mapped, found.chains) == (0, ())
 
 
-def test_without_proc_it_knows_those_that_keep_the_name(
-    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_proc_it_knows_who_keeps_the_name(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holders, "_regions", lambda *_: None)  # as if there were no /proc
     lesson["file"], lesson["plain"] = MappedFile(path), np.memmap(path, mode="r")[3:]
     found = who_holds(path)

@@ -261,9 +261,8 @@ def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     done = run_script(tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32")
     assert done.returncode == 3 and not done.stderr
     assert done.stdout.startswith("argument 32 False\n") and "heap, at the end" in done.stdout
-    assert re.search(r" MiB:\n  File .*script.py\", line \d+, in <module>\n    data = main\(\)", done.stdout), (
-        done.stdout
-    )
+    frame = r' MiB:\n  File .*script.py", line \d+, in <module>\n    data = main\(\)'
+    assert re.search(frame, done.stdout), done.stdout
     run = Recording.from_json(json.loads(kept.read_text()))
     assert run.imported > 4 * MiB, "its numpy counts: no other was there before"
     assert run.marks[0].name == "taken" and 32 * MiB < run.marks[0].anonymous <= run.peak.resident

@@ -79,9 +79,8 @@ def test_a_load_counts():
 
 
 def test_a_load_keeps_pace_or_not():
-    load = Load(
-        here(None), ticks=[Tick(0.1 * n, 0.1, n * n, 0, 0.01 * n * n) for n in range(1, 10)], marks=[(0.35, "swap")]
-    )
+    ticks = [Tick(0.1 * n, 0.1, n * n, 0, 0.01 * n * n) for n in range(1, 10)]
+    load = Load(here(None), ticks=ticks, marks=[(0.35, "swap")])
     assert load.pace(marked=True) == pytest.approx((190 / 0.5, 0.36)), "ticks 4 to 8"
     assert load.pace(marked=False) == pytest.approx((81 / 0.1, 0.81)), "tick 9; 1 to 3 were before it began"
     load.ticks[4:6] = [Tick(0.5, 0.1, 5, 1, None), Tick(0.6, 0.1, 4, 0, 0.9)]

@@ -184,9 +184,7 @@ def test_what_only_looks_abandoned_stays(tmp_path):
 
 
 # --- folders that vanish ----------------------------------------------------------------------------------
-SCRATCH = (
-    "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.write_text('x'); print(p, flush=True)"
-)
+SCRATCH = "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.touch(); print(p, flush=True)"
 ROOM = (
     "from helpers.folders import room; import sys\n"
     "with room('check') as folder:\n    (folder / 'big').touch(); print(folder / 'big', flush=True); sys.stdin.read()"

@@ -154,9 +154,7 @@ def test_what_the_kernel_killed_at_a_limit_is_counted(tmp_path):
     assert run.value == (signal.SIGKILL, 1)
 
 
-@pytest.mark.parametrize(
-    ("limit", "message"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")]
-)
-def test_a_limit_below_the_interpreter_or_above_the_machine_is_refused(limit: int | str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("limit", "says"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")])
+def test_a_limit_below_the_interpreter_or_above_the_machine_is_refused(limit: int | str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
         in_memory_limit(own, 1, limit=limit)

@@ -274,10 +274,8 @@ def test_pages_that_are_mapped_stay_and_it_is_said_who_has_them(file):
         advise(mapping, "populate_read")
         seen = drop_from_cache(file)
         assert seen.count == PAGES and f"{PAGES} pages stay: mapped by this process" in seen.why
-        ready = subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        with ready:
+        command = [sys.executable, "-c", HOLD, str(file)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ready:
             ready.stdout.readline()
             assert f"({ready.pid})" in drop_from_cache(file).why
             ready.stdin.close()

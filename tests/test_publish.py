@@ -193,10 +193,9 @@ def test_index_claims_and_glossary(pages):
 def test_each_edition_has_every_page(pages):
     stems = ("00_look_first", "02_copy_all")
     lessons = {f"{stem}.html" for stem in stems}
-    sheets = {f"worksheet/{name}" for name in {"index.html", *lessons}} | {
-        f"instructor/{x}_answers.html" for x in stems
-    }
-    assert pages.keys() == sheets | {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
+    sheets = {f"worksheet/{name}" for name in ("index.html", *lessons)}
+    answers = {f"instructor/{stem}_answers.html" for stem in stems}
+    assert pages.keys() == sheets | answers | {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
 
 
 def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
@@ -475,12 +474,10 @@ def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
     (executed_copy,) = [path for path in sample_lessons.write(tmp_path) if path.name.startswith("02")]
     cell = next(cell.id for cell in nbformat.read(executed_copy, 4).cells if cell.cell_type == "code")
     note = tmp_path / f"{executed_copy.stem}.md"
-    note.write_text(
-        f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed-right?\n\n## Of it all\n\nWords.\n", "utf-8"
-    )
+    note.write_text(f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed?\n\n## Of it all\n\nWords.\n", "utf-8")
     lesson = read(executed_copy, tmp_path)
     after = lesson.notebook.cells[[c.id for c in lesson.notebook.cells].index(cell) + 1]
-    assert after.source == "**Ask:** who-guessed-right?" and "who-guessed" not in str(body(lesson, "student", None))
+    assert after.source == "**Ask:** who-guessed?" and "who-guessed" not in str(body(lesson, "student", None))
     assert lesson.notebook.cells[-1].source == "## Of it all\n\nWords.", "what is no cell's ends the lesson"
     assert not body(lesson, "student", None).select(".teacher")
     note.write_text("## no-such-cell\n\nText.\n", encoding="utf-8")

@@ -466,9 +466,7 @@ some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 @pytest.mark.slow
 @some
-@given(
-    tensors=st.dictionaries(names, arrays, max_size=6), metadata=st.none() | st.dictionaries(names, names, max_size=1)
-)
+@given(st.dictionaries(names, arrays, max_size=6), st.none() | st.dictionaries(names, names, max_size=1))
 def test_written_as_the_reference_writes_and_read_as_it_reads(path: Path, tensors: dict, metadata: dict | None):
     reference = pytest.importorskip("safetensors.numpy")
     save(tensors, path, metadata)

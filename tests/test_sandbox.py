@@ -64,7 +64,7 @@ def test_it_sees_python_and_its_folder_and_nothing_else(folder: Path, tmp_path: 
 
 @needed
 @pytest.mark.parametrize(
-    "path", [ROOT / "helpers" / "units.py", Path(sys.prefix) / "pyvenv.cfg", Path("/usr/lib/os-release")]
+    "path", [ROOT / "helpers/units.py", Path(sys.prefix, "pyvenv.cfg"), Path("/usr/lib/os-release")]
 )
 def test_what_it_reads_it_cannot_write(folder: Path, path: Path):
     if not path.exists():
@@ -169,7 +169,6 @@ def test_processes_and_threads_are_counted(folder: Path):
 @needed
 def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
     def takes(size, times):
-
         held = [bytearray(b"1") * size for _ in range(times)]
         time.sleep(0.05)
         return len(held)
@@ -186,7 +185,6 @@ def test_who_fills_the_disk_is_stopped(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sandbox, "MAX_FILES", 50)
 
     def writes(many, size):
-
         for i in range(many):
             with open(f"{i}.bin", "wb") as file:
                 file.write(b"1" * size)
@@ -222,9 +220,8 @@ def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
     def takes(size):
         import ctypes
 
-        ctypes.CDLL(None).fallocate64(
-            2, 1, ctypes.c_int64(0), ctypes.c_int64(size)
-        )  # 1: the file keeps the length that it has
+        keeps_its_length = 1
+        ctypes.CDLL(None).fallocate64(2, keeps_its_length, ctypes.c_int64(0), ctypes.c_int64(size))
         time.sleep(5)
 
     assert inside(takes, 128 * MiB, folder=folder).ended == "printed too much"

@@ -128,9 +128,7 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("call", "time"), [("rename", 1), ("fsync", 2)])
-def test_full_disk_at_the_last_moment_leaves_one_whole_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, time: int
-):
+def test_full_disk_at_the_end_leaves_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, time: int):
     old, new, path = model(tmp_path, 1), model(tmp_path, 2), tmp_path / "models" / "m"
     path.parent.mkdir()
     path.write_bytes(old)

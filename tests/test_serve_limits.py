@@ -206,7 +206,6 @@ def test_slow_sender_is_cut_off(hasty: str, begin: bytes, statuses: list[bytes])
 @pytest.mark.measured
 @pytest.mark.parametrize("query", ["", "?through=user"])
 def test_slow_reader_is_cut_off(hasty: str, query: str):
-
     def sending() -> bool:
         return any(file.path.endswith("/large") for file in psutil.Process(workers(hasty)[0]["pid"]).open_files())
 
@@ -294,9 +293,7 @@ def test_upload_that_waits_too_long_for_another_gets_409(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_file_published_before_it_was_locked_is_not_written_to(
-    tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_file_published_before_its_lock_stays(tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch):
     collecting, lock = tmp_path / ".m.0.part", fcntl.flock
 
     def published_first(file: int, how: int) -> None:

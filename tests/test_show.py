@@ -293,9 +293,8 @@ def test_quadrants_say_every_figure_and_mark_the_fastest(four):
     shown = quadrants(four, "Two questions.")
     assert "sequential, cold, map: 0.3 s, the fastest, from device 9 MiB, 4,113 faults, 1 call." in shown.alt
     assert shown.alt.count("the fastest") == " ".join(texts(shown)).count("· fastest") == 4
-    assert [[bar.get_width() for bar in ax.patches] for ax in shown.figure.axes] == [
-        [run.wall for run in methods.values()] for methods in four.values()
-    ]
+    walls = [[run.wall for run in methods.values()] for methods in four.values()]
+    assert [[bar.get_width() for bar in ax.patches] for ax in shown.figure.axes] == walls
     assert [ax.get_xlim() for ax in shown.figure.axes] == [(0, pytest.approx(1.6 * w)) for w in (0.4, 0.2, 30, 0.5)]
     assert "each with its own scale" in shown.alt and shown.caption == f"Two questions. Measured on {HERE}."
     assert_fits(shown)
@@ -335,9 +334,8 @@ def test_copy_paths_say_what_was_counted(copied):
 def test_user_memory_is_filled_by_what_it_held(copied):
     boxes = [box for box in rectangles(copy_paths(copied, MOVES)) if box.get_x() == 388]
     assert [box.get_width() / 84 for box in boxes[1::2]] == pytest.approx([1, 1 / 256, 1, 0])
-    assert [to_hex(box.get_facecolor()) for box in boxes[1::2]] == [
-        kind.face for kind in (ANONYMOUS, ANONYMOUS, FILE, ANONYMOUS)
-    ]
+    faces = [kind.face for kind in (ANONYMOUS, ANONYMOUS, FILE, ANONYMOUS)]
+    assert [to_hex(box.get_facecolor()) for box in boxes[1::2]] == faces
 
 
 def test_missing_counters_are_question_marks(copied):

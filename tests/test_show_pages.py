@@ -76,9 +76,8 @@ def test_cells_stand_in_the_order_of_the_pages():
 
 def test_the_words_give_counts_and_pages():
     shown = page_film({"after write 5": pages(16, FILE=slice(0, 4), ANONYMOUS=[5], FORKED=[7, 9, 10])})
-    assert shown.alt == (
-        "after write 5: 1 anonymous (page 5), 3 anonymous, still shared (7, 9 to 10), 4 file-backed (0 to 3), 8 absent."
-    )
+    counts = "1 anonymous (page 5), 3 anonymous, still shared (7, 9 to 10), 4 file-backed (0 to 3), 8 absent"
+    assert shown.alt == f"after write 5: {counts}."
     assert {"after write 5", "anonymous, still shared"} <= set(texts(shown))
 
 
@@ -87,10 +86,9 @@ def test_a_page_cache_has_its_own_words_and_dirty_pages_a_mark():
     shown = page_film({"mine": dirty})
     assert shown.alt == "mine: 16 cached (0 to 15), 48 not cached, 3 dirty (2 to 3, 9)."
     (marks,) = [line for line in shown.figure.axes[0].lines if line.get_marker() == "o"]
-    inside = [
-        (one[:2] < spot).all() and (spot < one[2:]).all() for spot in marks.get_xydata() for one in cells(shown, FILE)
-    ]
-    assert sum(inside) == 3 and "dirty: not on the disk yet" in texts(shown)
+    spots = [(spot, one) for spot in marks.get_xydata() for one in cells(shown, FILE)]
+    assert sum((one[:2] < spot).all() and (spot < one[2:]).all() for spot, one in spots) == 3
+    assert "dirty: not on the disk yet" in texts(shown)
     assert page_film({"mine": replace(dirty, dirty_pages=None)}).alt.endswith("3 dirty.")
 
 

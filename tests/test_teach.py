@@ -276,13 +276,11 @@ def test_an_empty_body_is_no_attempt(body: str):
     assert not exercise("02.chunks").is_attempt(function(body).__code__)
 
 
-@pytest.mark.parametrize(
-    "body", ["    return 5", "    return a", "    a.b()", "    while True: pass", '    return "Doc."']
-)
+@pytest.mark.parametrize("body", ["return 5", "return a", "a.b()", "while True: pass", 'return "Doc."'])
 def test_anything_else_is_an_attempt(body: str):
-    asked = exercise("02.chunks")
-    assert asked.is_attempt(function(body).__code__)
-    assert not replace(asked, starter=f"def copy_small(a, b):\n{body}").is_attempt(function(body).__code__)
+    asked, code = exercise("02.chunks"), function(f"    {body}").__code__
+    assert asked.is_attempt(code)
+    assert not replace(asked, starter=f"def copy_small(a, b):\n    {body}").is_attempt(code)
 
 
 # --- exercises: nothing a student does breaks a check -----------------------------------------------------------
@@ -378,9 +376,8 @@ def test_a_type_is_told_by_more_than_its_name():
     posing = Liar("bytearray", (bytearray,), {"__module__": "builtins", "__class__": bytearray})
     with mmap.mmap(-1, 1) as mapping:
         values = (bytearray(), None, mapping, np.zeros(1), posing())
-        assert [inside.kind_of(value) for value in values] == [
-            "bytearray", "NoneType", "mmap.mmap", "numpy.ndarray", "class bytearray"
-        ]  # fmt: skip
+        kinds = ["bytearray", "NoneType", "mmap.mmap", "numpy.ndarray", "class bytearray"]
+        assert [inside.kind_of(value) for value in values] == kinds
 
 
 def test_what_is_no_function_is_said(a_student: Path):
@@ -621,9 +618,8 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
     shown = []
     for cell in ran.cells[1:]:
         *view, output = cell.outputs
-        assert [each.data.keys() for each in view] == [{VIEW, "text/html"}] * cell.source.startswith(
-            ("predict", "guess = ", "quiz")
-        )
+        asks = cell.source.startswith(("predict", "guess = ", "quiz"))
+        assert [each.data.keys() for each in view] == [{VIEW, "text/html"}] * asks
         assert {"text/html", "text/plain"} <= set(output.data), cell.source
         shown.append(output.data)
     nbformat.validate(ran)

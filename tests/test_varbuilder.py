@@ -108,9 +108,8 @@ def test_what_is_misaligned_is_copied(folder: Path):
 def test_errors_name_what_was_expected_and_what_was_found(model: Path):
     with VarBuilder.from_mapped(model, "f2") as weights:
         layer = weights.prefix("layers.0")
-        assert message(layer, (4, 3), "weight") == (
-            "layers.0.weight: expected float16 of shape (4, 3), found F32 of shape (3, 4)"
-        )
+        found = "layers.0.weight: expected float16 of shape (4, 3), found F32 of shape (3, 4)"
+        assert message(layer, (4, 3), "weight") == found
         assert message(layer, (3, 4), "wieght").startswith(
             "layers.0.wieght: expected float16 of shape (3, 4), found no such tensor; names like it: layers.0.weight, "
         )
