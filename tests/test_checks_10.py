@@ -4,6 +4,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from tables import each_of
 
 from helpers.make import random_file
 from helpers.measure import maps
@@ -43,16 +44,14 @@ def test_a_file_left_by_a_student_is_not_read_into_memory(tmp_path: Path):
 
 
 @linux
-@pytest.mark.parametrize(
+@each_of(
     ("have", "step", "cause"),
-    [
-        ("np.memmap(path)", "os.remove(path)", "still-mapped"),
-        ("open(path)", "Path(path).unlink()", "still-open"),
-        ("0", "os.rename(path, f'{path}2')", "removed-first"),
-        ("0", "Path(new).rename(path)", "renamed"),
-        ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
-        ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
-    ],
+    ("np.memmap(path)", "os.remove(path)", "still-mapped"),
+    ("open(path)", "Path(path).unlink()", "still-open"),
+    ("0", "os.rename(path, f'{path}2')", "removed-first"),
+    ("0", "Path(new).rename(path)", "renamed"),
+    ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
+    ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
 )
 def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(have: str, step: str, cause: str):
     imports = "import os; from pathlib import Path; import numpy as np"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tables import each_of
 
 from helpers import folders
 from helpers.teach import claim
@@ -63,14 +64,12 @@ def test_an_unknown_claim_names_the_nearest(known: Path):
         claim("slurp-cost-file", True, "")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("old", "new", "message"),
-    [
-        ('source = "mmap(2)."\n', "", "'no-pages' lacks source"),
-        ('better = "Its pages are lent."', 'better = " "', "'no-pages' lacks better"),
-        ('lessons = ["02"]', 'lessons = "02"', "'no-pages' lacks lessons"),
-        ('verdict = "false"', 'verdict = "wrong"', "verdict 'wrong'; there are: true, caveat"),
-    ],
+    ('source = "mmap(2)."\n', "", "'no-pages' lacks source"),
+    ('better = "Its pages are lent."', 'better = " "', "'no-pages' lacks better"),
+    ('lessons = ["02"]', 'lessons = "02"', "'no-pages' lacks lessons"),
+    ('verdict = "false"', 'verdict = "wrong"', "verdict 'wrong'; there are: true, caveat"),
 )
 def test_an_entry_that_is_not_whole_is_refused(known: Path, old: str, new: str, message: str):
     known.write_text(TOML.replace(old, new))

@@ -18,6 +18,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from tables import each_of
 from test_versions import VERSIONS
 
 from helpers.folders import ROOT
@@ -147,14 +148,12 @@ FETCHES = 'test "$2" = install || echo "/home/uv/$2-$3"'
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
-@pytest.mark.parametrize(
+@each_of(
     ("scripts", "prints"),
-    [
-        ({"python3": SUITS, "python3.14": SUITS}, "python3"),
-        ({"python3": TOO_OLD, "python3.11": "exit 127", "python3.12": SUITS, "python3.15": SUITS}, "python3.12"),
-        ({"python3": TOO_OLD, "uv": FETCHES}, "/home/uv/find-3.14"),
-        ({"python3": TOO_OLD, "uv": "echo no network >&2; exit 2"}, ""),
-    ],
+    ({"python3": SUITS, "python3.14": SUITS}, "python3"),
+    ({"python3": TOO_OLD, "python3.11": "exit 127", "python3.12": SUITS, "python3.15": SUITS}, "python3.12"),
+    ({"python3": TOO_OLD, "uv": FETCHES}, "/home/uv/find-3.14"),
+    ({"python3": TOO_OLD, "uv": "echo no network >&2; exit 2"}, ""),
 )
 def test_a_python_is_looked_for_and_else_fetched(tmp_path: Path, scripts: dict[str, str], prints: str):
     for name, script in scripts.items():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sample_lessons
+from tables import each_of
 
 from helpers import folders
 from helpers.edition import CLASS_EDITION
@@ -51,33 +52,31 @@ def replaced(old: str, new: str) -> Callable[[Path], None]:
     return lambda path: path.write_text(path.read_text().replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("file", "damage", "said"),
-    [
-        ("prompt.md", Path.unlink, "exercises/02/sample: prompt.md is missing"),
-        ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
-        ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: 'tittle: Copy within 8 MiB' is none"),
-        ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: 'minutes: ten' is none of"),
-        ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
-        ("prompt.md", replaced("minutes: 10\n", ""), "prompt.md, line 1: wanted: 'title"),
-        ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "what to write"),
-        ("hints.md", replaced("## Hint 2", ""), "hints.md: write two hints"),
-        ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "'## Hint 1: too-short, too-long'"),
-        ("hints.md", lambda path: path.write_bytes(path.read_bytes() + b"\xff"), "hints.md, line 8: not UTF-8"),
-        ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
-        ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
-        ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy'"),
-        ("check.py", replaced("import Attempt", "import Attempd"), "check.py, line 3: ImportError"),
-        ("right", shutil.rmtree, "exercises/02/sample: there is no folder right/; it holds two or more"),
-        ("wrong/nothing.py", replaced("other-bytes", "Other bytes"), "nothing.py, line 1: begin with '# expect: '"),
-        ("wrong/path.py", replaced("return", "retrun"), "wrong/path.py, line 3: not Python"),
-        ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml: not TOML"),
-        ("../quizzes.toml", replaced("right = true", ""), "[sample] has 0 choices with 'right = true'; exactly one"),
-        ("../quizzes.toml", replaced('"It is as large as the file."', '" "'), "[sample] needs text for"),
-        ("../quizzes.toml", lambda path: path.write_text('sample = "Why?"'), "[sample] isn't question, measured_by"),
-        ("../quizzes.toml", replaced("feedback", "fedback"), "[sample] has a choice in another form"),
-        ("../quizzes.py", Path.unlink, "exercises/02: quizzes.py is missing"),
-    ],
+    ("prompt.md", Path.unlink, "exercises/02/sample: prompt.md is missing"),
+    ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
+    ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: 'tittle: Copy within 8 MiB' is none"),
+    ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: 'minutes: ten' is none of"),
+    ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
+    ("prompt.md", replaced("minutes: 10\n", ""), "prompt.md, line 1: wanted: 'title"),
+    ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "what to write"),
+    ("hints.md", replaced("## Hint 2", ""), "hints.md: write two hints"),
+    ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "'## Hint 1: too-short, too-long'"),
+    ("hints.md", lambda path: path.write_bytes(path.read_bytes() + b"\xff"), "hints.md, line 8: not UTF-8"),
+    ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
+    ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
+    ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy'"),
+    ("check.py", replaced("import Attempt", "import Attempd"), "check.py, line 3: ImportError"),
+    ("right", shutil.rmtree, "exercises/02/sample: there is no folder right/; it holds two or more"),
+    ("wrong/nothing.py", replaced("other-bytes", "Other bytes"), "nothing.py, line 1: begin with '# expect: '"),
+    ("wrong/path.py", replaced("return", "retrun"), "wrong/path.py, line 3: not Python"),
+    ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml: not TOML"),
+    ("../quizzes.toml", replaced("right = true", ""), "[sample] has 0 choices with 'right = true'; exactly one"),
+    ("../quizzes.toml", replaced('"It is as large as the file."', '" "'), "[sample] needs text for"),
+    ("../quizzes.toml", lambda path: path.write_text('sample = "Why?"'), "[sample] isn't question, measured_by"),
+    ("../quizzes.toml", replaced("feedback", "fedback"), "[sample] has a choice in another form"),
+    ("../quizzes.py", Path.unlink, "exercises/02: quizzes.py is missing"),
 )  # fmt: skip
 def test_what_is_malformed_is_named(root: Path, file: str, damage: Callable, said: str):
     damage(root / "02/sample" / file)
@@ -108,13 +107,11 @@ def test_a_check_that_was_edited_is_read_again(root: Path):
     assert one.check(wrong).cause == "no-copy"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("damage", "said"),
-    [
-        (replaced("    return right", "    right"), "its judge returned None; return right(…) or within(…)"),
-        (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
-        (replaced("    function(source, target)", "    len(function(source, target))"), "(check.py, line 7)"),
-    ],
+    (replaced("    return right", "    right"), "its judge returned None; return right(…) or within(…)"),
+    (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
+    (replaced("    function(source, target)", "    len(function(source, target))"), "(check.py, line 7)"),
 )  # fmt: skip
 def test_a_fault_of_the_check_is_not_the_student_s(root: Path, damage: Callable, said: str):
     damage(root / "02/sample/check.py")

@@ -15,6 +15,7 @@ import psutil
 import pytest
 from ipywidgets import Dropdown
 from serving import until
+from tables import each_of
 
 from helpers import folders
 from helpers.folders import ROOT
@@ -163,19 +164,17 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
 
 
 # --- what cannot be done -----------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_of(
     ("action", "wrong", "words"),
-    [
-        (lambda x: x.touch(16), ValueError, "no page 16; the mapping has pages 0 to 15"),
-        (lambda x: x.write([3, -1]), ValueError, "no page -1"),
-        (lambda x: x.touch([]), ValueError, "no page given; the mapping has pages 0 to"),
-        (lambda x: x.touch(1.5), TypeError, "float"),
-        (lambda x: x.write(1, 256), ValueError, "a byte is 0 to 255, not 256"),
-        (lambda x: Explorer(0), ValueError, "at least 1 page, not 0"),
-        (lambda x: Explorer(1.5), TypeError, "float"),
-        (lambda x: x.remap(shared="no"), TypeError, "shared is True or False, not 'no'"),
-        (lambda x: x.advise("sometimes"), ValueError, "sometimes"),
-    ],
+    (lambda x: x.touch(16), ValueError, "no page 16; the mapping has pages 0 to 15"),
+    (lambda x: x.write([3, -1]), ValueError, "no page -1"),
+    (lambda x: x.touch([]), ValueError, "no page given; the mapping has pages 0 to"),
+    (lambda x: x.touch(1.5), TypeError, "float"),
+    (lambda x: x.write(1, 256), ValueError, "a byte is 0 to 255, not 256"),
+    (lambda x: Explorer(0), ValueError, "at least 1 page, not 0"),
+    (lambda x: Explorer(1.5), TypeError, "float"),
+    (lambda x: x.remap(shared="no"), TypeError, "shared is True or False, not 'no'"),
+    (lambda x: x.advise("sometimes"), ValueError, "sometimes"),
 )
 def test_wrong_orders_change_nothing(explorer: Explorer, action: Callable, wrong: type[Exception], words: str):
     with pytest.raises(wrong, match=words):

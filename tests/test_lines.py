@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from pictures import NO_KINDS, SIZE, assert_fits, recording, texts
+from tables import each_of
 
 from helpers.lessons.copying.figures import sweep
 from helpers.lessons.values.crossover import crossover, in_sentence
@@ -67,14 +68,12 @@ def ways(start: float, end: float, always: float = 1e-3) -> dict[str, dict[float
     }
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("methods", "words"),
-    [
-        (ways(1e-6, 1.08e-3), "copy on write is faster up to 93 %, copy always from there"),
-        (ways(1e-6, 0.5e-3), "copy on write is always faster"),
-        (ways(1e-6, 1.001e-3), "copy on write is always faster, but at 100 % copy always is as fast"),
-        (ways(1.1e-3, 2e-3), "copy always is always faster"),
-    ],
+    (ways(1e-6, 1.08e-3), "copy on write is faster up to 93 %, copy always from there"),
+    (ways(1e-6, 0.5e-3), "copy on write is always faster"),
+    (ways(1e-6, 1.001e-3), "copy on write is always faster, but at 100 % copy always is as fast"),
+    (ways(1.1e-3, 2e-3), "copy always is always faster"),
 )
 def test_a_crossing_is_said_and_marked(methods, words: str):
     assert in_sentence(methods) == words
@@ -174,14 +173,12 @@ def test_many_positions_label_as_many_as_fit():
     assert_fits(shown)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("given", "complaint"),
-    [
-        ((COSTS, NS, "", 2), "Types has no position 2; there are: 1, 4, 64"),
-        (({1: COSTS[1]}, NS), "two positions or more, not 1"),
-        ((COSTS, ["a method"]), "no meter 'a method'; say its unit"),
-        ((COSTS, []), "1 to 3 meters, not 0"),
-    ],
+    ((COSTS, NS, "", 2), "Types has no position 2; there are: 1, 4, 64"),
+    (({1: COSTS[1]}, NS), "two positions or more, not 1"),
+    ((COSTS, ["a method"]), "no meter 'a method'; say its unit"),
+    ((COSTS, []), "1 to 3 meters, not 0"),
 )
 def test_a_dial_refuses_what_it_cannot_draw(given, complaint: str):
     with pytest.raises(ValueError, match=complaint):

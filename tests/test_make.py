@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tables import each_of
 
 from helpers import lasting, whole
 from helpers.folders import generated, room, write_whole
@@ -258,15 +259,13 @@ def test_a_bare_name_lies_in_the_generated_folder_and_a_path_is_taken_as_it_is(m
     assert names(tmp_path) == ["here.bin"] and names(generated()) == ["weights.bin"]
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("size", "seed", "error", "says"),
-    [
-        (-1, 0, ValueError, "negative"),
-        ("10 MB", 0, ValueError, "MiB"),
-        (10, -1, ValueError, "-1"),
-        (10, 2**32, ValueError, "4294967295"),
-        (10, 0.5, TypeError, "float"),
-    ],
+    (-1, 0, ValueError, "negative"),
+    ("10 MB", 0, ValueError, "MiB"),
+    (10, -1, ValueError, "-1"),
+    (10, 2**32, ValueError, "4294967295"),
+    (10, 0.5, TypeError, "float"),
 )
 def test_wrong_arguments(tmp_path, size, seed, error, says):
     with pytest.raises(error, match=says):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import each_of
 from test_make import identity, names
 
 from helpers.folders import file_size, generated
@@ -93,20 +94,18 @@ def test_memory_does_not_grow_with_the_file():
         assert peak < 8 * MiB, f"{maker} took {peak / MiB:.1f} MiB"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("make", "wanted", "says"),
-    [
-        (tensor_file, {"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*F16"),
-        (tensor_file, {"size": 63, "layers": 8}, "63 bytes .* 8 layers of at least 8 bytes"),
-        (tensor_file, {"layers": 0}, "0 layers"),
-        (tensor_file, {"size": "16 MB"}, "MiB"),
-        (sharded_model, {"layers": 8, "shards": 0}, "1 to 8 shards, not 0"),
-        (sharded_model, {"layers": 8, "shards": 9}, "1 to 8 shards, not 9"),
-        (records, {"count": 1, "kind": "xml"}, "json, binary.*'xml'"),
-        (records, {"count": 1, "escaped": 1.1}, "escaped 0 to 1.*1.1"),
-        (records, {"count": -1}, "not 'json', 0.0, -1"),
-        (records, {"count": 1, "payload": "65 KiB"}, "0 to 65536 bytes.*66560"),
-    ],
+    (tensor_file, {"tensors": {"a": ("F33", (1,))}}, "'F33' isn't a dtype.*F16"),
+    (tensor_file, {"size": 63, "layers": 8}, "63 bytes .* 8 layers of at least 8 bytes"),
+    (tensor_file, {"layers": 0}, "0 layers"),
+    (tensor_file, {"size": "16 MB"}, "MiB"),
+    (sharded_model, {"layers": 8, "shards": 0}, "1 to 8 shards, not 0"),
+    (sharded_model, {"layers": 8, "shards": 9}, "1 to 8 shards, not 9"),
+    (records, {"count": 1, "kind": "xml"}, "json, binary.*'xml'"),
+    (records, {"count": 1, "escaped": 1.1}, "escaped 0 to 1.*1.1"),
+    (records, {"count": -1}, "not 'json', 0.0, -1"),
+    (records, {"count": 1, "payload": "65 KiB"}, "0 to 65536 bytes.*66560"),
 )
 def test_what_cannot_be_made_is_refused(tmp_path, make, wanted, says):
     with pytest.raises(ValueError, match=says):

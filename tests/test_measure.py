@@ -23,6 +23,7 @@ import numpy as np
 import psutil
 import pytest
 from serving import until
+from tables import each_of
 
 from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
 from helpers.measure.parcel import packed, unpacked
@@ -209,14 +210,12 @@ def test_an_exception_is_a_result():
 
 
 @linux
-@pytest.mark.parametrize(
+@each_of(
     ("function", "number", "ended"),
-    [
-        (sys.exit, 3, "raised"),
-        (os._exit, 3, "exited 3"),
-        (killed_by, signal.SIGSEGV, "SIGSEGV"),
-        (killed_by, 40, "signal 40"),
-    ],
+    (sys.exit, 3, "raised"),
+    (os._exit, 3, "exited 3"),
+    (killed_by, signal.SIGSEGV, "SIGSEGV"),
+    (killed_by, 40, "signal 40"),
 )
 def test_an_exit_and_a_signal_are_results(function, number, ended):
     run = measure(function, number)
@@ -370,18 +369,16 @@ def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
         measure(vanishing.f)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("error", "words", "wrong"),
-    [
-        (TypeError, r"measure\(f, x\), not measure\(f\(x\)\)", lambda: measure(abs(1))),
-        (TypeError, r"no option intervall.*interval", lambda: compare({"a": abs}, 1, intervall=1)),
-        (TypeError, "takes a dict from name to function", lambda: compare([abs], 1)),
-        (ValueError, "repeat=0", lambda: compare({"a": abs}, 1, repeat=0)),
-        (ValueError, "below what this machine can do", lambda: measure(abs, 1, interval=1e-7)),
-        (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=0)),
-        (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=float("nan"))),
-        (ValueError, "'8 MB' isn't a size", lambda: measure(abs, 1, memory_limit="8 MB")),
-    ],
+    (TypeError, r"measure\(f, x\), not measure\(f\(x\)\)", lambda: measure(abs(1))),
+    (TypeError, r"no option intervall.*interval", lambda: compare({"a": abs}, 1, intervall=1)),
+    (TypeError, "takes a dict from name to function", lambda: compare([abs], 1)),
+    (ValueError, "repeat=0", lambda: compare({"a": abs}, 1, repeat=0)),
+    (ValueError, "below what this machine can do", lambda: measure(abs, 1, interval=1e-7)),
+    (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=0)),
+    (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=float("nan"))),
+    (ValueError, "'8 MB' isn't a size", lambda: measure(abs, 1, memory_limit="8 MB")),
 )
 def test_wrong_calls_are_named(error, words, wrong):
     with pytest.raises(error, match=words):
@@ -612,16 +609,14 @@ def takes(module, names):
         setattr(module, name, None)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "spoils",
-    [
-        lambda: os.closerange(3, 256),
-        fills_the_table_of_descriptors,
-        lambda: sys.modules.clear(),
-        lambda: sys.settrace(lambda *_: 1 / 0),
-        lambda: takes(builtins, "len isinstance type min max int range bytes memoryview bytearray"),
-        lambda: takes(os, "read write getpid pread close"),
-    ],
+    lambda: os.closerange(3, 256),
+    fills_the_table_of_descriptors,
+    lambda: sys.modules.clear(),
+    lambda: sys.settrace(lambda *_: 1 / 0),
+    lambda: takes(builtins, "len isinstance type min max int range bytes memoryview bytearray"),
+    lambda: takes(os, "read write getpid pread close"),
 )
 def test_a_function_that_returned_has_returned_whatever_it_spoils(spoils):
     def works():
@@ -704,15 +699,13 @@ def test_plain_data_come_back_as_they_are():
     assert arrays[0].flags.writeable and arrays[0].flags.owndata
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("made", "named"),
-    [
-        (Unreadable, "a Unreadable"),
-        (lambda: [{"a": {1, 2}}], "a set"),
-        (lambda: type("Text", (str,), {})("x"), "a Text"),
-        (lambda: np.array([None]), "an array of object"),
-        (lambda: np.zeros(3, "V0"), "an array of"),
-    ],
+    (Unreadable, "a Unreadable"),
+    (lambda: [{"a": {1, 2}}], "a set"),
+    (lambda: type("Text", (str,), {})("x"), "a Text"),
+    (lambda: np.array([None]), "an array of object"),
+    (lambda: np.zeros(3, "V0"), "an array of"),
 )
 def test_what_is_no_plain_data_is_named_and_never_unpickled(made, named):
     run = measure(made)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import each_of
 
 from helpers.measure import PageState, abilities, advise, drop_from_cache, maps, page_cache, page_map, regions, where
 from helpers.measure.cache import PageCache
@@ -121,14 +122,12 @@ def test_no_such_process_is_said():
     assert sharing([np.int64(os.getpid())]).rows[0].pid == os.getpid()
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("line", "kind"),
-    [
-        ("7f00-7f10 rw-s 00000000 00:01 4 /memfd:weights (deleted)", "shared memory"),
-        ("7f00-7f10 rw-p 00000000 00:05 4 /dev/zero", "anonymous"),
-        ("7f00-7f10 rw-p 00000000 00:00 0 [anon:malloc]", "anonymous"),
-        ("7f00-7f10 rw-p 00000000 00:00 0 [heap]", "heap"),
-    ],
+    ("7f00-7f10 rw-s 00000000 00:01 4 /memfd:weights (deleted)", "shared memory"),
+    ("7f00-7f10 rw-p 00000000 00:05 4 /dev/zero", "anonymous"),
+    ("7f00-7f10 rw-p 00000000 00:00 0 [anon:malloc]", "anonymous"),
+    ("7f00-7f10 rw-p 00000000 00:00 0 [heap]", "heap"),
 )
 def test_each_line_of_maps_has_its_kind(line, kind):
     region = maps._region(line)
@@ -197,17 +196,15 @@ def test_looking_brings_nothing_in(bare, file):
         assert page_map(mapping).present == 0 and page_cache(file).count == 0
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("args", "options", "kind", "message"),
-    [
-        ([[1, 2]], {}, TypeError, "list shows no bytes"),
-        ([b""], {}, ValueError, "an empty bytes has no bytes"),
-        ([], {"address": PAGE, "size": -1}, ValueError, "no pages in -1 bytes"),
-        ([], {"address": 1 << 100, "size": 1}, ValueError, "nothing is mapped"),
-        ([], {"address": 0, "size": 1 << 62}, ValueError, "nothing can be mapped"),
-        ([], {"pid": os.getpid()}, TypeError, "give a buffer"),
-        ([b"x"], {"pid": os.getpid()}, TypeError, "a buffer is this process's own"),
-    ],
+    ([[1, 2]], {}, TypeError, "list shows no bytes"),
+    ([b""], {}, ValueError, "an empty bytes has no bytes"),
+    ([], {"address": PAGE, "size": -1}, ValueError, "no pages in -1 bytes"),
+    ([], {"address": 1 << 100, "size": 1}, ValueError, "nothing is mapped"),
+    ([], {"address": 0, "size": 1 << 62}, ValueError, "nothing can be mapped"),
+    ([], {"pid": os.getpid()}, TypeError, "give a buffer"),
+    ([b"x"], {"pid": os.getpid()}, TypeError, "a buffer is this process's own"),
 )
 def test_page_map_rejects_what_it_cannot_look_at(args, options, kind, message):
     with pytest.raises(kind, match=message):

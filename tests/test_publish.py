@@ -16,6 +16,7 @@ import pytest
 import sample_lessons
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tables import each_of
 
 from helpers.edition import Edition
 from helpers.folders import ROOT, generated
@@ -376,26 +377,24 @@ def test_the_glossary_is_one_sentence_a_term():
 # --- what stops a build -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("html", "words"),
-    [
-        ("<img src='data:,'>", "no real alternative text ('')"),
-        ("<img src='data:,' alt='Figure 3'>", "no real alternative text"),
-        ("<img src='curve.png' alt='Memory rises to 256 MiB'>", "<img> loads curve.png"),
-        ("<p style='background: url(https://a.org/b.png)'>x</p>", "<p> loads"),
-        ("<style>@import 'x.css'</style>", "<style> loads"),
-        ("<link rel='stylesheet' href='https://a.org/x.css'>", "<link> loads https://a.org/x.css"),
-        ("<script>1</script>", "a script"),
-        (f"<script>{SCRIPTS['reading']}</script>", "a script"),
-        ("<svg onload='1'></svg>", "a script"),
-        ("<a href=' JavaScript:1'>x</a>", "a script"),
-        ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
-        ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is not a handout"),
-        ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
-        ("<a href='../instructor/index.html'>x</a>", "link to '../instructor/index.html', out of its folder"),
-        (f"<p>in {ROOT}/data</p>", f"names '{ROOT}', a folder of this machine"),
-        (f"<p title='{generated()}/a.bin'>x</p>", f"names '{generated()}', a folder of this machine"),
-    ],
+    ("<img src='data:,'>", "no real alternative text ('')"),
+    ("<img src='data:,' alt='Figure 3'>", "no real alternative text"),
+    ("<img src='curve.png' alt='Memory rises to 256 MiB'>", "<img> loads curve.png"),
+    ("<p style='background: url(https://a.org/b.png)'>x</p>", "<p> loads"),
+    ("<style>@import 'x.css'</style>", "<style> loads"),
+    ("<link rel='stylesheet' href='https://a.org/x.css'>", "<link> loads https://a.org/x.css"),
+    ("<script>1</script>", "a script"),
+    (f"<script>{SCRIPTS['reading']}</script>", "a script"),
+    ("<svg onload='1'></svg>", "a script"),
+    ("<a href=' JavaScript:1'>x</a>", "a script"),
+    ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
+    ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is not a handout"),
+    ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
+    ("<a href='../instructor/index.html'>x</a>", "link to '../instructor/index.html', out of its folder"),
+    (f"<p>in {ROOT}/data</p>", f"names '{ROOT}', a folder of this machine"),
+    (f"<p title='{generated()}/a.bin'>x</p>", f"names '{generated()}', a folder of this machine"),
 )
 def test_what_spoils_a_page_is_named_with_its_cell(build, html: str, words: str):
     with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
@@ -410,15 +409,13 @@ def test_a_page_names_no_home_but_may_name_the_root(tmp_path: Path, monkeypatch:
         assert len(page_problems(pages)) == names, home
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("output", "words"),
-    [
-        (new_output("error", ename="OSError", evalue="no space", traceback=[]), "ends in OSError: no space"),
-        (new_output("stream", name="stderr", text="x.py:1\n  FutureWarning: soon\n"), "'FutureWarning: soon'"),
-        (new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "IntSlider()"}),
-         "a widget without a picture"),
-        (new_output("display_data", {"image/png": "iVBO", "text/plain": "<Figure>"}), "an image without alternative"),
-    ],
+    (new_output("error", ename="OSError", evalue="no space", traceback=[]), "ends in OSError: no space"),
+    (new_output("stream", name="stderr", text="x.py:1\n  FutureWarning: soon\n"), "'FutureWarning: soon'"),
+    (new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "IntSlider()"}),
+     "a widget without a picture"),
+    (new_output("display_data", {"image/png": "iVBO", "text/plain": "<Figure>"}), "an image without alternative"),
 )  # fmt: skip
 def test_outputs_nobody_should_meet_are_named(build, output, words: str):
     with pytest.raises(HandoutError, match=re.escape(words)) as refusal:

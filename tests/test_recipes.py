@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tables import each_of
 
 from helpers.folders import NOTEBOOKS
 
@@ -19,12 +20,10 @@ BEFORE = {"keep": "under a name of its own:", "publish": "nobody does.\n\n**Mend
 LINES = {step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1] for step, words in BEFORE.items()}
 
 
-@pytest.mark.parametrize(
+@each_of(
     "typed",
-    [
-        ["keep", "go back", "publish", "go back"],
-        ["keep", "keep", "go back", "go back", "publish", "publish", "go back"],
-    ],
+    ["keep", "go back", "publish", "go back"],
+    ["keep", "keep", "go back", "go back", "publish", "publish", "go back"],
     ids=", ".join,
 )
 def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(typed: list[str], tmp_path: Path):

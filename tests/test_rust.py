@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from tables import each_of
 
 from helpers import folders
 from helpers.folders import room
@@ -212,15 +213,13 @@ def test_a_page_shows_source_figures_and_where_they_were_made():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_of(
     ("words", "message"),
-    [
-        (["copy"], "usage: copy FOLDER"),
-        (["copy", "teleport", "a", "b"], 'no way "teleport"(?s:.*)ways: read_to_end, tokio'),
-        (["copy", "tokio", "/nowhere/a", "b"], "tokio, /nowhere/a to b: No such file"),
-        (["copy", "loop-1MiB", "same", "linked"], "same: a copy onto itself"),
-        (["yoke", b"\xff"], r"xFF\" is not UTF-8"),
-    ],
+    (["copy"], "usage: copy FOLDER"),
+    (["copy", "teleport", "a", "b"], 'no way "teleport"(?s:.*)ways: read_to_end, tokio'),
+    (["copy", "tokio", "/nowhere/a", "b"], "tokio, /nowhere/a to b: No such file"),
+    (["copy", "loop-1MiB", "same", "linked"], "same: a copy onto itself"),
+    (["yoke", b"\xff"], r"xFF\" is not UTF-8"),
 )
 def test_programs_name_bad_input_and_touch_nothing(program: Callable, tmp_path: Path, words: list[str], message: str):
     name, *rest = words

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_of
 
 from helpers.ideas import safetensors as ours
 from helpers.ideas.safetensors import SafetensorsError, ShardedFile, TensorFile, open_tensors, read_header, save
@@ -343,21 +344,19 @@ def test_arrays_of_any_layout_and_byte_order(path: Path):
             assert file[name].dtype == array.dtype.newbyteorder("<") and np.array_equal(file[name], array)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("error", "arguments", "match"),
-    [
-        (ValueError, ({"__metadata__": np.zeros(1)},), "__metadata__"),
-        (ValueError, ({1: np.zeros(1)},), "1 can't name a tensor"),
-        (ValueError, ({"\ud800": np.zeros(1)},), "surrogates"),
-        (TypeError, ({"a": [1.0]},), "tensor 'a' is a list"),
-        (TypeError, ({"a": np.array(["x"])},), "tensor 'a' is an array of <U1"),
-        (TypeError, ({"a": np.zeros(1, "c16")},), "complex128"),
-        (TypeError, ({"a": np.ma.masked_array([1.0, 2.0], [False, True])},), "a MaskedArray"),
-        (TypeError, ({"a": np.array([None])},), "object"),
-        (TypeError, ({}, {"k": 1}), "'k' to 1"),
-        (TypeError, ({}, {1: "v"}), "1 to 'v'"),
-        (ValueError, ({"a": np.zeros((0, 2**62), "u1")},), "4611686018427387904"),
-    ],
+    (ValueError, ({"__metadata__": np.zeros(1)},), "__metadata__"),
+    (ValueError, ({1: np.zeros(1)},), "1 can't name a tensor"),
+    (ValueError, ({"\ud800": np.zeros(1)},), "surrogates"),
+    (TypeError, ({"a": [1.0]},), "tensor 'a' is a list"),
+    (TypeError, ({"a": np.array(["x"])},), "tensor 'a' is an array of <U1"),
+    (TypeError, ({"a": np.zeros(1, "c16")},), "complex128"),
+    (TypeError, ({"a": np.ma.masked_array([1.0, 2.0], [False, True])},), "a MaskedArray"),
+    (TypeError, ({"a": np.array([None])},), "object"),
+    (TypeError, ({}, {"k": 1}), "'k' to 1"),
+    (TypeError, ({}, {1: "v"}), "1 to 'v'"),
+    (ValueError, ({"a": np.zeros((0, 2**62), "u1")},), "4611686018427387904"),
 )
 def test_what_cannot_be_saved(path: Path, error: type, arguments: tuple, match: str):
     path.write_bytes(b"old")
@@ -413,14 +412,12 @@ def test_shards_are_opened_when_they_are_asked_for(tmp_path: Path):
     assert view.sum() == 3 and "closed" in repr(model)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("rule", "weight_map", "saw"),
-    [
-        ("index", None, "weight_map"),
-        ("index", ["a"], "weight_map"),
-        *(("shard", {"a": shard}, None) for shard in ("/etc/passwd", "sub/../../x", "", "C:x", "..\\x", "x\0y", 3)),
-        ("missing", {"z": "1.safetensors"}, "1.safetensors has no such tensor"),
-    ],
+    ("index", None, "weight_map"),
+    ("index", ["a"], "weight_map"),
+    *(("shard", {"a": shard}, None) for shard in ("/etc/passwd", "sub/../../x", "", "C:x", "..\\x", "x\0y", 3)),
+    ("missing", {"z": "1.safetensors"}, "1.safetensors has no such tensor"),
 )  # fmt: skip
 def test_index_that_leads_out_of_its_folder_is_refused(tmp_path: Path, rule: str, weight_map: object, saw: str | None):
     with pytest.raises(SafetensorsError) as caught, ShardedFile(sharded(tmp_path, weight_map)) as model:

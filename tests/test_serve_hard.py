@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from serving import PICTURES, ask, begun, expected, model, part, put, raw, read, sha, unfinished, until
+from tables import each_of
 
 from helpers.folders import ROOT
 from helpers.ideas.safetensors import save
@@ -152,19 +153,17 @@ def test_full_disk_at_the_end_leaves_one_model(tmp_path: Path, monkeypatch: pyte
     assert [each.name for each in path.parent.iterdir()] == ["m"]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "weights",
-    [
-        {},
-        [],
-        {"out.bias": [0] * 9},
-        {"out.bias": [1e39] * 10},
-        {"out.bias": [10**400] * 10},
-        {"out.bias": [[0] * 10, [0]]},
-        {"out.bias": {}},
-        {"out.bias": [0] * 10, "hidden.weight": [0] * 8192},
-        {"out.bias": [float("nan")] * 10},
-    ],
+    {},
+    [],
+    {"out.bias": [0] * 9},
+    {"out.bias": [1e39] * 10},
+    {"out.bias": [10**400] * 10},
+    {"out.bias": [[0] * 10, [0]]},
+    {"out.bias": {}},
+    {"out.bias": [0] * 10, "hidden.weight": [0] * 8192},
+    {"out.bias": [float("nan")] * 10},
     ids=lambda weights: str(weights)[:20],
 )
 def test_tenant_weights_that_do_not_fit_the_model_are_refused(at: str, weights: object):

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from serving import PICTURES, altered, ask, begun, expected, model, part, put, read, sha, until, upload_of, workers
+from tables import each_of
 
 from helpers.ideas import upload
 from helpers.serve import Running, serve, uploads
@@ -183,15 +184,13 @@ DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
 
 
 @pytest.mark.measured
-@pytest.mark.parametrize(
+@each_of(
     ("begin", "statuses"),
-    [
-        (b"GET /metrics HTTP/1.1\r\nX: ", []),
-        (WHOLE + b"GET /metrics HTTP/1.1\r\nX: ", [b"404"]),
-        (b"PUT /models/slow HTTP/1.1\r\n" + DIGEST + BODY, [b"408"]),
-        (b"POST /models/m/answers HTTP/1.1\r\n" + BODY, [b"408"]),
-        (b"POST /no/thing HTTP/1.1\r\n" + BODY, [b"404"]),
-    ],
+    (b"GET /metrics HTTP/1.1\r\nX: ", []),
+    (WHOLE + b"GET /metrics HTTP/1.1\r\nX: ", [b"404"]),
+    (b"PUT /models/slow HTTP/1.1\r\n" + DIGEST + BODY, [b"408"]),
+    (b"POST /models/m/answers HTTP/1.1\r\n" + BODY, [b"408"]),
+    (b"POST /no/thing HTTP/1.1\r\n" + BODY, [b"404"]),
     ids=["head", "second head", "upload", "pictures", "unread body"],
 )
 def test_slow_sender_is_cut_off(hasty: str, begin: bytes, statuses: list[bytes]):

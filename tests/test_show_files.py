@@ -9,6 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from pictures import arrows, assert_fits, keys, rectangles, texts
+from tables import each_of
 
 from helpers.ideas.safetensors import SafetensorsError, TensorFile, save
 from helpers.lessons.formats.copy_budget import copy_budget, fractions, percent
@@ -179,13 +180,11 @@ def test_copies_that_were_not_measured_and_copies_of_next_to_nothing():
     assert_fits(shown)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("ways", "words"),
-    [
-        ({}, "at least one way"),
-        ({"a": {"disk": 1}}, "'a' needs 2 to 5 places"),
-        ({"a": {"disk": 1, "b": -1}}, "each with bytes from 0 up, not {'disk': 1, 'b': -1}"),
-    ],
+    ({}, "at least one way"),
+    ({"a": {"disk": 1}}, "'a' needs 2 to 5 places"),
+    ({"a": {"disk": 1, "b": -1}}, "each with bytes from 0 up, not {'disk': 1, 'b': -1}"),
 )
 def test_copy_budget_rejects_bad_chains(ways, words: str):
     with pytest.raises(ValueError, match=words):
@@ -256,16 +255,14 @@ def test_any_number_of_pictures_with_short_and_long_words(count: int, words: str
     assert_fits(shown)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("images", "words", "wrong", "complaint"),
-    [
-        (digits(2)[0], "ab", (), r"images of shape \(8, 8\); a gallery takes \(n, height, width\)"),
-        (digits(25), "a" * 25, (), "n from 1 to 24"),
-        (digits(2), "a", (), "1 words for 2 pictures"),
-        (digits(2), "ab", [2], "index 2 is out of bounds"),
-        (digits(2), "ab", [True], "boolean index did not match"),
-        (digits(2) - 5.0, "ab", (), "range from -5.0 to 11.0; use 0 and above"),
-    ],
+    (digits(2)[0], "ab", (), r"images of shape \(8, 8\); a gallery takes \(n, height, width\)"),
+    (digits(25), "a" * 25, (), "n from 1 to 24"),
+    (digits(2), "a", (), "1 words for 2 pictures"),
+    (digits(2), "ab", [2], "index 2 is out of bounds"),
+    (digits(2), "ab", [True], "boolean index did not match"),
+    (digits(2) - 5.0, "ab", (), "range from -5.0 to 11.0; use 0 and above"),
 )
 def test_gallery_rejects_what_it_cannot_show(images, words, wrong, complaint: str):
     with pytest.raises((ValueError, IndexError), match=complaint):

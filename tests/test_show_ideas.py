@@ -15,6 +15,7 @@ import pytest
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path as Path2D
 from pictures import arrows, assert_fits, rectangles, texts
+from tables import each_of
 
 from helpers.lessons.lifetimes.owners import exports, owners
 from helpers.show import memory_words
@@ -216,14 +217,12 @@ def test_many_words_long_names_and_a_word_that_points_to_itself():
                 assert not (across and down), f"an arrow runs through a box from {x0, y0} to {x1, y1}"
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("rows", "words"),
-    [
-        ({}, "at least one row"),
-        ({"a": []}, "each with pairs of a name and a value"),
-        ({"a": [("b", 2**64)]}, "'b' of 'a' is 18446744073709551616; a word is an int from 0"),
-        ({"a": [("b", 1.5)]}, "'b' of 'a' is 1.5"),
-    ],
+    ({}, "at least one row"),
+    ({"a": []}, "each with pairs of a name and a value"),
+    ({"a": [("b", 2**64)]}, "'b' of 'a' is 18446744073709551616; a word is an int from 0"),
+    ({"a": [("b", 1.5)]}, "'b' of 'a' is 1.5"),
 )
 def test_memory_words_rejects_what_is_no_word(rows, words: str):
     with pytest.raises(ValueError, match=words):

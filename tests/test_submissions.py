@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import each_of
 
 from helpers.classroom import submissions
 from helpers.classroom.reading import JOINERS, _junk
@@ -221,14 +222,12 @@ def test_a_path_that_is_no_folder_or_zip_is_refused(tmp_path: Path, wrong: str):
 
 
 # --- the last one counts --------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_of(
     "names",
-    [
-        (LESSON, "02_copy_a_big_file (1).ipynb", "02_copy_a_big_file (10).ipynb"),
-        (LESSON, "02_copy_a_big_file-Copy1.ipynb", "02_copy_a_big_file-Copy2.ipynb"),
-        (LESSON, "02_copy_a_big_file-1.ipynb", "02_copy_a_big_file-2.ipynb", "02_copy_a_big_file-12.ipynb"),
-        ("02_a.ipynb", "02_b.ipynb"),
-    ],
+    (LESSON, "02_copy_a_big_file (1).ipynb", "02_copy_a_big_file (10).ipynb"),
+    (LESSON, "02_copy_a_big_file-Copy1.ipynb", "02_copy_a_big_file-Copy2.ipynb"),
+    (LESSON, "02_copy_a_big_file-1.ipynb", "02_copy_a_big_file-2.ipynb", "02_copy_a_big_file-12.ipynb"),
+    ("02_a.ipynb", "02_b.ipynb"),
 )
 def test_of_several_the_last_counts(tmp_path: Path, names: tuple[str, ...]):
     one = only(as_zip(tmp_path / "class", {f"{MOODLE}/{name}": notebook(text=name) for name in names}))
@@ -301,16 +300,14 @@ def test_a_renamed_notebook_is_of_the_lesson_whose_exercises_it_checks(tmp_path:
 EDITION = {"edition": "2026-11-22 (11a3030)", "commit": "11a3030" + "0" * 33, "lesson": "0" * 64}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("said", "expected"),
-    [
-        (EDITION, (EDITION["edition"], EDITION["commit"])),
-        (EDITION | {"commit": "'; drop table rows"}, ("", "")),
-        (EDITION | {"edition": "x" * 201}, ("", "")),
-        (EDITION | {"edition": "\u202e<script>"}, ("", "")),
-        (EDITION | {"commit": {"a": 1}}, ("", "")),
-        ("x", ("", "")),
-    ],
+    (EDITION, (EDITION["edition"], EDITION["commit"])),
+    (EDITION | {"commit": "'; drop table rows"}, ("", "")),
+    (EDITION | {"edition": "x" * 201}, ("", "")),
+    (EDITION | {"edition": "\u202e<script>"}, ("", "")),
+    (EDITION | {"commit": {"a": 1}}, ("", "")),
+    ("x", ("", "")),
 )
 def test_the_edition_is_read_from_the_metadata(tmp_path: Path, said: object, expected: tuple[str, str]):
     data = notebook("02.chunks", text='{"zero_copy": {"edition": "no"}}' * 9999, zero_copy=said, widgets="x" * 99)

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
-from tables import each
+from tables import each, each_of
 
 from helpers import folders, whole
 from helpers.lasting import VIEW, alone
@@ -51,15 +51,13 @@ def peaks() -> Prediction:
     return predict("t.peaks", "How much?", each=["read", "mmap"])
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("asked", "answer", "line"),
-    [
-        (predict("t.a", "How much?"), 1024.0, "kept: 1 GiB"),
-        (predict("t.b", "How many?", unit="calls"), 1.0, "kept: 1 call"),
-        (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 B"),
-        (predict("t.c", "Which?", choices=["x", "y"]), "y", "kept: y"),
-        (predict("t.d", "In order?", order=["x", "y", "z"]), ["z", "x", "y"], "kept: 1. z, 2. x, 3. y"),
-    ],
+    (predict("t.a", "How much?"), 1024.0, "kept: 1 GiB"),
+    (predict("t.b", "How many?", unit="calls"), 1.0, "kept: 1 call"),
+    (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 B"),
+    (predict("t.c", "Which?", choices=["x", "y"]), "y", "kept: y"),
+    (predict("t.d", "In order?", order=["x", "y", "z"]), ["z", "x", "y"], "kept: 1. z, 2. x, 3. y"),
     ids=lambda value: getattr(value, "kind", None),
 )
 def test_a_prediction_is_there_for_the_next_time(asked: Prediction, answer, line: str):
@@ -71,17 +69,15 @@ def test_a_prediction_is_there_for_the_next_time(asked: Prediction, answer, line
     assert asked.value is None
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("asked", "answer"),
-    [
-        (predict("t.a", "?"), -1),
-        (predict("t.a", "?"), float("inf")),
-        (predict("t.a", "?"), "many"),
-        (predict("t.a", "?", most=100), 101),
-        (peaks(), {"elsewhere": 1}),
-        (predict("t.c", "?", choices=["x", "y"]), "z"),
-        (predict("t.d", "?", order=["x", "y"]), ["x", "x"]),
-    ],
+    (predict("t.a", "?"), -1),
+    (predict("t.a", "?"), float("inf")),
+    (predict("t.a", "?"), "many"),
+    (predict("t.a", "?", most=100), 101),
+    (peaks(), {"elsewhere": 1}),
+    (predict("t.c", "?", choices=["x", "y"]), "z"),
+    (predict("t.d", "?", order=["x", "y"]), ["x", "x"]),
 )
 def test_what_is_no_answer_is_refused(asked: Prediction, answer):
     with pytest.raises(ValueError, match=r"doesn't answer 't\."):
@@ -166,31 +162,29 @@ def test_sizes_are_bytes_for_the_plot():
 
 
 # --- predictions: beside what was measured --------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_of(
     ("asked", "answer", "measured", "said"),
-    [
-        (predict("t.a", "?"), None, 256 * MiB, "No prediction yet. Measured: 256 MiB."),
-        (predict("t.a", "?"), 250, 256 * MiB, "You predicted 250 MiB; measured 256 MiB – well predicted."),
-        (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1 GiB; measured 256 MiB – you expected 4 times as much."),
-        (predict("t.a", "?"), 0.3, 944 * KiB, "You predicted 307 KiB; measured 944 KiB."),
-        (predict("t.a", "?"), 5, None, "You predicted 5 MiB; it is not measured here."),
-        (predict("t.b", "?", unit="calls"), 1, 200, "You predicted 1 call; measured 200 calls – 200 times as many."),
-        (peaks(), None, {"read": MiB, "mmap": 0}, "No prediction yet. Measured: read 1 MiB, mmap 0 B."),
-        (
-            peaks(),
-            {"mmap": 0},
-            {"read": 90 * MiB, "mmap": 0},
-            "No prediction yet for read. Measured: 90 MiB. You predicted 0 B for mmap; measured 0 B – well predicted.",
-        ),
-        (predict("t.c", "?", choices=["x", "y"]), "x", "x", "As you predicted: x."),
-        (predict("t.c", "?", choices=["x", "y"]), "x", "y", "You predicted “x”; measured: y."),
-        (
-            predict("t.d", "?", order=["x", "y", "z"]),
-            ["x", "z", "y"],
-            ["x", "y", "z"],
-            "You predicted x, z, y; measured x, y, z: 1 is where you put it.",
-        ),
-    ],
+    (predict("t.a", "?"), None, 256 * MiB, "No prediction yet. Measured: 256 MiB."),
+    (predict("t.a", "?"), 250, 256 * MiB, "You predicted 250 MiB; measured 256 MiB – well predicted."),
+    (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1 GiB; measured 256 MiB – you expected 4 times as much."),
+    (predict("t.a", "?"), 0.3, 944 * KiB, "You predicted 307 KiB; measured 944 KiB."),
+    (predict("t.a", "?"), 5, None, "You predicted 5 MiB; it is not measured here."),
+    (predict("t.b", "?", unit="calls"), 1, 200, "You predicted 1 call; measured 200 calls – 200 times as many."),
+    (peaks(), None, {"read": MiB, "mmap": 0}, "No prediction yet. Measured: read 1 MiB, mmap 0 B."),
+    (
+        peaks(),
+        {"mmap": 0},
+        {"read": 90 * MiB, "mmap": 0},
+        "No prediction yet for read. Measured: 90 MiB. You predicted 0 B for mmap; measured 0 B – well predicted.",
+    ),
+    (predict("t.c", "?", choices=["x", "y"]), "x", "x", "As you predicted: x."),
+    (predict("t.c", "?", choices=["x", "y"]), "x", "y", "You predicted “x”; measured: y."),
+    (
+        predict("t.d", "?", order=["x", "y", "z"]),
+        ["x", "z", "y"],
+        ["x", "y", "z"],
+        "You predicted x, z, y; measured x, y, z: 1 is where you put it.",
+    ),
 )
 def test_beside_says_it_in_a_line(asked: Prediction, answer, measured, said: str):
     asked.keep(answer)

@@ -5,6 +5,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from tables import each_of
 
 from helpers.publish.tidy import NotTidied, main, stored_form, tidy
 
@@ -61,16 +62,14 @@ def test_names():
         assert json.loads(stored_form(notebook(cell(name))))["cells"][0]["id"] == name
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("name", "why"),
-    [
-        (None, "the id None"),
-        ("a1b2c3d4", "a machine made"),
-        ("a3f2c1d0-1234-4abc-8def-0123456789ab", "a machine made"),
-        ("12345678", "lower-case words"),
-        ("copy_run", "lower-case words"),
-        ("x" * 65, "64 letters"),
-    ],
+    (None, "the id None"),
+    ("a1b2c3d4", "a machine made"),
+    ("a3f2c1d0-1234-4abc-8def-0123456789ab", "a machine made"),
+    ("12345678", "lower-case words"),
+    ("copy_run", "lower-case words"),
+    ("x" * 65, "64 letters"),
 )
 def test_names_that_are_refused(tmp_path: Path, name: Any, why: str):
     path = saved(tmp_path, cell("fine"), cell(name, "\nimport mmap\nmore"))
@@ -85,16 +84,14 @@ def test_a_name_twice_is_refused():
         stored_form(notebook(cell("run"), cell("run")))
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("content", "why"),
-    [
-        (b'{"cells": [', "not JSON"),
-        (b"\xff\xfe", "UTF-8"),
-        (b"[]", "format 4"),
-        (b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [1]}', "not a valid notebook"),
-        (b'{"nbformat": 3, "worksheets": []}', "format 4"),
-        (json.dumps(notebook(cell("a", metadata={"tags": "teacher"}))).encode(), "not a valid notebook"),
-    ],
+    (b'{"cells": [', "not JSON"),
+    (b"\xff\xfe", "UTF-8"),
+    (b"[]", "format 4"),
+    (b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [1]}', "not a valid notebook"),
+    (b'{"nbformat": 3, "worksheets": []}', "format 4"),
+    (json.dumps(notebook(cell("a", metadata={"tags": "teacher"}))).encode(), "not a valid notebook"),
 )
 def test_what_is_no_notebook_is_left_alone(tmp_path: Path, content: bytes, why: str):
     path = tmp_path / "work.ipynb"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import each_of
 
 from helpers.units import GiB, KiB, MiB, in_words, size
 
@@ -27,19 +28,17 @@ def test_what_is_no_whole_number(text):
         size(text)
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("value", "unit", "words"),
-    [
-        (256 * MiB, "bytes", "256 MiB"),
-        (MiB - 100, "bytes", "1 MiB"),
-        (1023 * KiB, "bytes", "1,023 KiB"),
-        (-3 * GiB, "bytes", "-3 GiB"),
-        (0, "bytes", "0 B"),
-        (65536, "count", "65,536"),
-        (0.0123, "seconds", "0.012 s"),
-        (61.2, "seconds", "61 s"),
-        (None, "bytes", "not measured here"),
-    ],
+    (256 * MiB, "bytes", "256 MiB"),
+    (MiB - 100, "bytes", "1 MiB"),
+    (1023 * KiB, "bytes", "1,023 KiB"),
+    (-3 * GiB, "bytes", "-3 GiB"),
+    (0, "bytes", "0 B"),
+    (65536, "count", "65,536"),
+    (0.0123, "seconds", "0.012 s"),
+    (61.2, "seconds", "61 s"),
+    (None, "bytes", "not measured here"),
 )
 def test_in_words(value, unit, words):
     assert in_words(value, unit) == words

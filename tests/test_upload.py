@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from tables import each_of
 
 from helpers.ideas import upload as client
 from helpers.ideas.inbox import Inbox, Server, receive
@@ -139,21 +140,19 @@ def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(server: S
     assert there(server) == {"model.bin": b"new"}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("wrong", "status", "why"),
-    [
-        ({"Content_Range": None}, 400, "Content-Range"),
-        ({"Content_Range": "bytes 0-10239/*"}, 400, "Content-Range"),
-        ({"Content_Range": "bytes 0-10239/10239"}, 400, "Content-Range"),
-        ({"Content_Range": "bytes 1-10240/20000"}, 409, "byte 0 comes next, not 1"),
-        ({"Repr_Digest": None}, 400, "Repr-Digest"),
-        ({"Repr_Digest": f"sha-256=:{'A' * 43}=:"}, 422, "checksum is wrong"),
-        ({"name": "/../model.bin"}, 404, "a file's name"),
-        ({"name": "/.model.bin.part"}, 404, "a file's name"),
-        ({"name": "/folder"}, 404, "a file's name"),
-        ({"name": "/" + "x" * 101}, 404, "a file's name"),
-        ({"body": bytes(20_001), "Content_Range": "bytes 0-20000/20001"}, 413, "at most 20000 bytes"),
-    ],
+    ({"Content_Range": None}, 400, "Content-Range"),
+    ({"Content_Range": "bytes 0-10239/*"}, 400, "Content-Range"),
+    ({"Content_Range": "bytes 0-10239/10239"}, 400, "Content-Range"),
+    ({"Content_Range": "bytes 1-10240/20000"}, 409, "byte 0 comes next, not 1"),
+    ({"Repr_Digest": None}, 400, "Repr-Digest"),
+    ({"Repr_Digest": f"sha-256=:{'A' * 43}=:"}, 422, "checksum is wrong"),
+    ({"name": "/../model.bin"}, 404, "a file's name"),
+    ({"name": "/.model.bin.part"}, 404, "a file's name"),
+    ({"name": "/folder"}, 404, "a file's name"),
+    ({"name": "/" + "x" * 101}, 404, "a file's name"),
+    ({"body": bytes(20_001), "Content_Range": "bytes 0-20000/20001"}, 413, "at most 20000 bytes"),
 )
 def test_wrong_request_leaves_nothing(server: Server, source: Path, wrong: dict, status: int, why: str):
     (server.folder / "model.bin").write_bytes(b"old")
@@ -233,15 +232,13 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     assert there(server) == {}
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("offset", "why"),
-    [
-        (None, "how much of model.bin has arrived: its Upload-Offset is '', not 0 to"),
-        ("many", "its Upload-Offset is 'many'"),
-        ("-5", "its Upload-Offset is '-5'"),
-        (str(len(BYTES) + 1), "its Upload-Offset is"),
-        ("7", "had 7 bytes of model.bin, and now has 7"),
-    ],
+    (None, "how much of model.bin has arrived: its Upload-Offset is '', not 0 to"),
+    ("many", "its Upload-Offset is 'many'"),
+    ("-5", "its Upload-Offset is '-5'"),
+    (str(len(BYTES) + 1), "its Upload-Offset is"),
+    ("7", "had 7 bytes of model.bin, and now has 7"),
 )
 def test_server_that_is_no_inbox_is_recognised(source: Path, offset: str | None, why: str):
     class Other(BaseHTTPRequestHandler):

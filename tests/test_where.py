@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from tables import each_of
 
 from helpers.kernel import tell_in_a_line
 from helpers.measure import where
@@ -22,21 +23,19 @@ A = np.zeros((4 * MiB // 8, 2))
 
 
 # --- how the elements lie ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@each_of(
     ("view", "layout", "extent"),
-    [
-        (A, f"float64 {A.shape}, C order", "8 MiB"),
-        (A.T, f"float64 {A.T.shape}, F order", "8 MiB"),
-        (A[::2], f"float64 ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
-         "4 MiB of elements, in 8 MiB"),
-        (A[::-1], f"float64 {A.shape}, neither C nor F order, strides (-16, 8) bytes", "8 MiB"),
-        (np.broadcast_to(A[0], A.shape), f"float64 {A.shape}, neither C nor F order, strides (0, 8) bytes",
-         "8 MiB of elements, in 16 B"),
-        (memoryview(A)[::2], f"'d' ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
-         "4 MiB of elements, in 8 MiB"),
-        (array.array("i", [1, 2]), "'i' (2,), C order", "8 B"),
-        (b"plain", "", "5 B"),
-    ],
+    (A, f"float64 {A.shape}, C order", "8 MiB"),
+    (A.T, f"float64 {A.T.shape}, F order", "8 MiB"),
+    (A[::2], f"float64 ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
+     "4 MiB of elements, in 8 MiB"),
+    (A[::-1], f"float64 {A.shape}, neither C nor F order, strides (-16, 8) bytes", "8 MiB"),
+    (np.broadcast_to(A[0], A.shape), f"float64 {A.shape}, neither C nor F order, strides (0, 8) bytes",
+     "8 MiB of elements, in 16 B"),
+    (memoryview(A)[::2], f"'d' ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
+     "4 MiB of elements, in 8 MiB"),
+    (array.array("i", [1, 2]), "'i' (2,), C order", "8 B"),
+    (b"plain", "", "5 B"),
 )  # fmt: skip
 def test_the_layout_and_the_gaps_are_told(view, layout: str, extent: str):
     at = where(view)
@@ -159,14 +158,12 @@ class Wrapper:
         raise AssertionError("where must not make an array")
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("thing", "way_on"),
-    [
-        ([1, 2], "its elements lie all over the heap; ask about an element"),
-        ("text", "Python doesn't lend its characters; x.encode() copies them"),
-        (Wrapper(), "ask where(np.asarray(x)), and once more: if the address changes, each answer is about a copy"),
-        (object(), "ask about what it keeps, as where(x.data), or say what that is: help(where.register)"),
-    ],
+    ([1, 2], "its elements lie all over the heap; ask about an element"),
+    ("text", "Python doesn't lend its characters; x.encode() copies them"),
+    (Wrapper(), "ask where(np.asarray(x)), and once more: if the address changes, each answer is about a copy"),
+    (object(), "ask about what it keeps, as where(x.data), or say what that is: help(where.register)"),
 )
 def test_what_shows_no_bytes_is_refused_with_a_way_on(thing, way_on: str, shell: InteractiveShell, capsys):
     message = f"{type(thing).__name__} shows no bytes of its own: {way_on}"

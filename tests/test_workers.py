@@ -12,6 +12,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from tables import each_of
 
 from helpers.measure import NotMeasuredHere, maps, workers
 from helpers.measure.environment import on_small_disk
@@ -184,15 +185,13 @@ def test_what_they_print_is_shown(capsys):
     assert shown.count("hello") == shown.count("forked") == 2
 
 
-@pytest.mark.parametrize(
+@each_of(
     ("use", "options", "kind", "message"),
-    [
-        (1, {}, TypeError, r"use is 1; leave out its \(\)"),
-        (abs, {"make": 1}, TypeError, r"make is 1; leave out its \(\)"),
-        (abs, {"count": 0}, ValueError, "count=0"),
-        (abs, {"timeout": float("nan")}, ValueError, "more than 0, not nan"),
-        (threading.Lock().acquire, {"make": array}, TypeError, "^acquire cannot be carried"),
-    ],
+    (1, {}, TypeError, r"use is 1; leave out its \(\)"),
+    (abs, {"make": 1}, TypeError, r"make is 1; leave out its \(\)"),
+    (abs, {"count": 0}, ValueError, "count=0"),
+    (abs, {"timeout": float("nan")}, ValueError, "more than 0, not nan"),
+    (threading.Lock().acquire, {"make": array}, TypeError, "^acquire cannot be carried"),
 )
 def test_wrong_arguments_are_named(use, options, kind, message):
     with pytest.raises(kind, match=message):
