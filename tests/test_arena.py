@@ -265,8 +265,7 @@ def naive(text: bytes, k: int) -> dict[str, list[int]]:
 @example("T" * 34, 32)  # the last word of all: its code is 2**64 - 1
 def test_every_word_is_found_where_it_stands(text: str, k: int):
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "text")
-        source.write_bytes(text.encode())
+        (source := Path(folder, "text")).write_bytes(text.encode())
         expected = naive(text.encode(), k)
         with KmerIndex.of(source, k, Path(folder, "index")) as index:
             assert len(index.codes) == sum(map(len, expected.values()))
@@ -278,8 +277,7 @@ def test_every_word_is_found_where_it_stands(text: str, k: int):
 
 
 def test_the_index_follows_its_text(path: Path):
-    source = path.with_name("text")
-    source.write_bytes(b"ACGTACGT")
+    (source := path.with_name("text")).write_bytes(b"ACGTACGT")
     inode = []
     for k, word, places in ((3, "CGT", [1, 5]), (3, "CGT", [1, 5]), (4, "CGTA", [1])):
         with KmerIndex.of(source, k, path) as index:

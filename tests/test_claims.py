@@ -15,8 +15,7 @@ TOML = (Path(__file__).parent / "sample_claims.toml").read_text(encoding="utf-8"
 
 @pytest.fixture
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "claims.toml"
-    path.write_text(TOML)
+    (path := tmp_path / "claims.toml").write_text(TOML)
     monkeypatch.setattr("helpers.teach.claims.CLAIMS", path)
     return path
 

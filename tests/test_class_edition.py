@@ -30,8 +30,7 @@ unix = pytest.mark.skipif(os.name == "nt", reason="make, sh and umask")
 def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a student who has unzipped it somewhere."""
     folder = tmp_path_factory.mktemp("student")
-    archive = folder / "class.zip"
-    archive.write_bytes(hand_out.zipped(student_edition.files(), OF))
+    (archive := folder / "class.zip").write_bytes(hand_out.zipped(student_edition.files(), OF))
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(folder)
     return folder / NAME
@@ -219,8 +218,7 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: P
 @pytest.mark.slow
 def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
     """With only what the README asks for: Python and make, but no git."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
+    (tools := tmp_path / "bin").mkdir()
     for name in ("awk", "cat", "cksum", "cp", "find", "make", "mkdir", "rm", "sed", "sh", "touch", "uname", "id"):
         (tools / name).symlink_to(shutil.which(name))
     (tools / "python3").symlink_to(sys._base_executable)

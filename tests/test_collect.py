@@ -19,8 +19,7 @@ def collect():
 
 
 def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytest.CaptureFixture):
-    folder = tmp_path / "my_lessons" / "hand-in"
-    folder.mkdir(parents=True)
+    (folder := tmp_path / "my_lessons" / "hand-in").mkdir(parents=True)
     (folder / "02_ada.zip").write_bytes(b"PK")
     os.utime(folder / "02_ada.zip", ns=(1, 5))
     (tmp_path / "secret").write_bytes(b"of another")

@@ -201,8 +201,7 @@ def test_another_type_is_taught_in_one_place():
 
 
 def test_a_cow_that_was_used_up():
-    cow = Cow.borrowed(np.zeros(2))
-    cow.into_owned()
+    (cow := Cow.borrowed(np.zeros(2))).into_owned()
     for use in (lambda: cow.value, lambda: cow.is_borrowed, cow.to_mut, cow.into_owned):
         with pytest.raises(ValueError, match=r"into_owned\(\) used up this Cow"):
             use()

@@ -14,8 +14,7 @@ needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="fio isn't instal
 
 @pytest.fixture
 def blocks(tmp_path: Path) -> Path:
-    path = tmp_path / "blocks"
-    path.write_bytes(bytes(range(256)) * (MiB // 256))
+    (path := tmp_path / "blocks").write_bytes(bytes(range(256)) * (MiB // 256))
     return path
 
 

@@ -61,8 +61,7 @@ def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     """Has this script run in place of each judge."""
 
     def run(script: str) -> None:
-        shell = tmp_path / "python"
-        shell.write_text(f"#!/bin/sh\n{script}\n")
+        (shell := tmp_path / "python").write_text(f"#!/bin/sh\n{script}\n")
         shell.chmod(0o755)
         monkeypatch.setattr(grading.sys, "executable", str(shell))
 

@@ -29,8 +29,7 @@ CASES = tomllib.loads(Path(__file__).with_name("sample_holders.toml").read_text(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    path = tmp_path / "weights.bin"
-    path.write_bytes(bytes(2**16))
+    (path := tmp_path / "weights.bin").write_bytes(bytes(2**16))
     return path
 
 
@@ -175,8 +174,7 @@ def test_a_file_under_another_name_and_one_that_was_replaced_are_found(lesson: d
         other = path.with_name(make.__name__)
         make(path, other)
         assert named(who_holds(other)) == [("lesson.row", "global")]
-    new = path.with_name("new")
-    new.write_bytes(bytes(2**16))
+    (new := path.with_name("new")).write_bytes(bytes(2**16))
     new.replace(path)
     assert named(who_holds(path)) == [("lesson.row", "global")]
     path.unlink()

@@ -288,8 +288,7 @@ def test_a_right_file_is_left_and_a_damaged_one_is_made_again(tmp_path):
 
 @pytest.mark.parametrize("size", [0, 20, 21, MiB])
 def test_a_strangers_file_is_never_touched(tmp_path, size):
-    path = tmp_path / "thesis"
-    path.write_text("four years of my life")
+    (path := tmp_path / "thesis").write_text("four years of my life")
     before = identity(path)
     with pytest.raises(FileExistsError, match="choose another name") as caught:
         random_file(path, size)

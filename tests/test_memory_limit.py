@@ -81,8 +81,7 @@ class TestLimited:
         parents = [parent for parent, _ in memory_limit._places(*texts) if os.access(parent, os.W_OK)]
         if not parents:
             pytest.skip("groups are made by systemd here")
-        ended = subprocess.Popen([sys.executable, "-c", ""])
-        ended.wait()
+        (ended := subprocess.Popen([sys.executable, "-c", ""])).wait()
         left, used = (parents[0] / memory_limit.GROUP.format(pid, "0") for pid in (ended.pid, os.getppid()))
         left.mkdir()
         used.mkdir()
@@ -112,8 +111,7 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     elsewhere = memory_limit._places(other, one.format(root="/docker/abc", point=tmp_path))
     assert list(part) == list(elsewhere) == [(tmp_path, files)]
 
-    session = tmp_path / "user.slice/app.slice/terminal.scope"
-    session.mkdir(parents=True)
+    (session := tmp_path / "user.slice/app.slice/terminal.scope").mkdir(parents=True)
     for folder, hands_on in ((session, ""), (session.parent, "cpu memory"), (tmp_path / "user.slice", "memory")):
         (folder / "cgroup.subtree_control").write_text(hands_on)
     (tmp_path.parent / "cgroup.subtree_control").write_text("memory")

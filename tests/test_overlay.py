@@ -24,8 +24,7 @@ def mounts() -> str:
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    path = tmp_path / "image file"
-    path.write_bytes(b"content")
+    (path := tmp_path / "image file").write_bytes(b"content")
     return path
 
 

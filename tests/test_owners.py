@@ -121,8 +121,7 @@ def test_what_runs_in_a_ring_ends():
 
 
 def test_what_owns_its_bytes_leads_nowhere_and_no_code_of_an_object_runs():
-    released = memoryview(bytearray(3))
-    released.release()
+    (released := memoryview(bytearray(3))).release()
     for owner in (b"bytes", np.zeros(3), mmap.mmap(-1, 16), ctypes.c_int(3), 5, None, released, Guarded()):
         (one,) = way_to_owner(owner)
         assert one is owner and link_of(owner) is None and mapping_under(owner) in (None, owner)

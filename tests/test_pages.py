@@ -111,8 +111,7 @@ def test_the_kinds_of_regions_are_told(bare):
 
 
 def test_no_such_process_is_said():
-    gone = subprocess.Popen([sys.executable, "-c", "pass"])
-    gone.wait()
+    (gone := subprocess.Popen([sys.executable, "-c", "pass"])).wait()
     for ask in (regions, lambda pid: page_map(pid=pid, address=PAGE, size=1), lambda pid: sharing([pid])):
         with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
             ask(gone.pid)
@@ -250,8 +249,7 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
 # --- the page cache ----------------------------------------------------------------------------------------
 def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
     on_a_disk(tmp_path)
-    path = tmp_path / "written"
-    path.write_bytes(bytes(PAGES * PAGE))
+    (path := tmp_path / "written").write_bytes(bytes(PAGES * PAGE))
     if page_cache(path).dirty is None:
         pytest.skip(page_cache(path).why)
     with open(path, "r+b") as f:

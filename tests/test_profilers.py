@@ -16,8 +16,7 @@ def test_a_line_that_frees_has_a_minus():
 def test_what_is_not_of_memory_profiler_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="no table of memory_profiler: 'hello'"):
         line_increments("hello")
-    samples = tmp_path / "out.dat"
-    samples.write_text("CMDLINE python\nMEM 10.0 100.0\n")
+    (samples := tmp_path / "out.dat").write_text("CMDLINE python\nMEM 10.0 100.0\n")
     with pytest.raises(ValueError, match=r"out\.dat has no line FUNC"):
         mprof_samples(samples)
     samples.write_text("MEM 10.0 100.0\nFUNC __main__.grow 10.0 101.0 11.0 102.0 0\n")
@@ -27,8 +26,7 @@ def test_what_is_not_of_memory_profiler_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("rest", ["MEM 11.", "FUNC b 12.0", "FUNC b 12.0 5.0 13.0 6.0 0\nMEM 15.0 5.7\n"])
 def test_only_whole_lines_of_the_first_call_are_read(tmp_path: Path, rest: str):
-    samples = tmp_path / "out.dat"
-    samples.write_text(f"FUNC a 10.0 1.0 11.0 2.0 0\nMEM 11.0 1.5\n{rest}")
+    (samples := tmp_path / "out.dat").write_text(f"FUNC a 10.0 1.0 11.0 2.0 0\nMEM 11.0 1.5\n{rest}")
     assert mprof_samples(samples) == [(0.5, MiB)]
 
 

@@ -14,8 +14,7 @@ from helpers.units import MiB
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "file"
-    path.write_bytes(os.urandom(4 * MiB))
+    (path := tmp_path / "file").write_bytes(os.urandom(4 * MiB))
     return path
 
 

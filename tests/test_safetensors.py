@@ -375,8 +375,7 @@ def test_saving_over_a_mapped_file_leaves_its_readers_the_old_one(path: Path):
         with TensorFile(path) as new:
             assert new["a"][0] == 4999 and new["b"].sum() == 3
         assert os.listdir(path.parent) == [path.name]
-    link = path.with_name("link")
-    link.symlink_to(path.name)
+    (link := path.with_name("link")).symlink_to(path.name)
     save({}, link)
     with TensorFile(path) as file:
         assert link.is_symlink() and len(file) == 0 and file.metadata == {}
@@ -435,8 +434,7 @@ def test_index_that_leads_out_of_its_folder_is_refused(tmp_path: Path, rule: str
      ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}')],
 )  # fmt: skip
 def test_malformed_index_is_refused(tmp_path: Path, rule: str, text: bytes):
-    path = tmp_path / "x.index.json"
-    path.write_bytes(text)
+    (path := tmp_path / "x.index.json").write_bytes(text)
     with pytest.raises(SafetensorsError, match=r"x\.index\.json") as caught:
         open_tensors(path)
     assert caught.value.rule == rule

@@ -110,8 +110,7 @@ def test_what_is_no_heap_is_refused(tmp_path: Path):
 
 def test_a_closed_heap_says_so(tmp_path: Path):
     build(tmp_path / "heap")
-    heap = SavedHeap.open(tmp_path / "heap")
-    heap.close()
+    (heap := SavedHeap.open(tmp_path / "heap")).close()
     heap.close()
     with pytest.raises(ValueError, match="heap is closed"):
         heap.add(1)

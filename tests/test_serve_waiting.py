@@ -45,8 +45,7 @@ def unmapped(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thre
 
 
 def swap(path: Path, turn: int) -> None:
-    new = path.parent.parent / "next"
-    new.write_bytes(model(path.parent.parent, turn, LARGE))
+    (new := path.parent.parent / "next").write_bytes(model(path.parent.parent, turn, LARGE))
     os.replace(new, path)
 
 

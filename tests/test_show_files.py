@@ -106,8 +106,7 @@ def test_names_of_any_letters_and_length_fit():
 
 def test_no_picture_of_a_damaged_file(tmp_path: Path):
     damaged = raw(("a", "F32", [1], 4)) + b"more"
-    path = tmp_path / "damaged.safetensors"
-    path.write_bytes(damaged)
+    (path := tmp_path / "damaged.safetensors").write_bytes(damaged)
     with pytest.raises(SafetensorsError, match="the last tensor ends") as caught:
         file_layout(damaged)
     assert caught.value.rule == "file length" and caught.value.path is None

@@ -35,8 +35,7 @@ def line(arrow: FancyArrowPatch) -> np.ndarray:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "model.bin"
-    path.write_bytes(bytes(4 * mmap.PAGESIZE))
+    (path := tmp_path / "model.bin").write_bytes(bytes(4 * mmap.PAGESIZE))
     return path
 
 
@@ -148,8 +147,7 @@ def test_shared_memory_leads_through_its_view_to_the_mapping():
 
 
 def test_every_kind_of_owner_and_a_long_way():
-    released = memoryview(b"x")
-    released.release()
+    (released := memoryview(b"x")).release()
     strided = np.lib.stride_tricks.as_strided(np.frombuffer(memoryview(b"x" * 72)), (3, 3), (8, 8))
     own, number = np.arange(10), ctypes.c_double()
     shown = owners(

@@ -61,8 +61,7 @@ def as_folder(at: Path, files: Files) -> Path:
 
 
 def as_zip(at: Path, files: Files) -> Path:
-    path = at.with_suffix(".zip")
-    path.write_bytes(zipped(files))
+    (path := at.with_suffix(".zip")).write_bytes(zipped(files))
     return path
 
 

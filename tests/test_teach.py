@@ -37,8 +37,7 @@ from helpers.units import GiB, KiB, MiB
 @pytest.fixture(autouse=True)
 def a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Each test has a student's folder of its own and one of recorded runs, and no hints given yet."""
-    folder = tmp_path / "state"
-    folder.mkdir()
+    (folder := tmp_path / "state").mkdir()
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ZERO_COPY_STATE", str(folder))
@@ -341,8 +340,7 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     folder.mkdir()
     judges.mkdir()
     (folder / "model").mkdir()
-    shard = folder / "model" / "shard.bin"
-    shard.write_bytes(b"12345678")
+    (shard := folder / "model" / "shard.bin").write_bytes(b"12345678")
     attempt = Attempt(None, MiB, 5, folder, judges)
     attempt.hand_out(folder / "model")
     path = attempt.random_file()

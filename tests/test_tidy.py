@@ -94,8 +94,7 @@ def test_a_name_twice_is_refused():
     (json.dumps(notebook(cell("a", metadata={"tags": "teacher"}))).encode(), "not a valid notebook"),
 )
 def test_what_is_no_notebook_is_left_alone(tmp_path: Path, content: bytes, why: str):
-    path = tmp_path / "work.ipynb"
-    path.write_bytes(content)
+    (path := tmp_path / "work.ipynb").write_bytes(content)
     with pytest.raises(NotTidied, match=rf"work\.ipynb.*{why}"):
         tidy(path)
     assert path.read_bytes() == content

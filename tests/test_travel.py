@@ -121,8 +121,7 @@ def test_a_measured_function_sees_who_shares_what():
 
 
 def test_what_would_arrive_as_something_else_is_refused(tmp_path: Path):
-    path = tmp_path / "file"
-    path.write_bytes(bytes(4096))
+    (path := tmp_path / "file").write_bytes(bytes(4096))
     frozen = np.zeros(8)
     writable = frozen[2:]
     frozen.flags.writeable = False

@@ -34,8 +34,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    path = tmp_path / "model.bin"
-    path.write_bytes(BYTES)
+    (path := tmp_path / "model.bin").write_bytes(BYTES)
     return path
 
 
