@@ -84,8 +84,7 @@ def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
             mapped, end = np.frombuffer(arena._yoke.get(), np.uint8), SIZE
             for array, offset in zip(arrays, offsets, strict=True):
                 view = arena.array(offset)
-                assert view.dtype == array.dtype and view.shape == array.shape
-                assert view.tobytes() == array.tobytes()
+                assert view.dtype == array.dtype and view.shape == array.shape and view.tobytes() == array.tobytes()
                 assert not view.flags.writeable and view.ctypes.data % ALIGNMENT == 0
                 assert offset % ALIGNMENT == 0 and offset >= end, "one lies on the other"
                 begin = view.ctypes.data - mapped.ctypes.data
@@ -287,8 +286,7 @@ def test_the_index_follows_its_text(path: Path):
     source.write_bytes(b"TTCGTATT")
     os.utime(source, ns=(0, 123_456_789))
     with KmerIndex.of(source, 4, path) as index:
-        assert index.find("CGTA").tolist() == [2]
-        assert index.find("CGTC").tolist() == []
+        assert index.find("CGTA").tolist() == [2] and index.find("CGTC").tolist() == []
         for word in ("CGT", "CGTAA", "CGTN", "CGTé", ""):
             with pytest.raises(ValueError, match="4 letters A, C, G, T"):
                 index.find(word)

@@ -42,5 +42,4 @@ def test_shootdowns_are_summed_over_processors(tmp_path: Path):
     rows.write_text("           CPU0       CPU1\n  0:   9   9   timer\nTLB:     12     30   TLB shootdowns\n")
     assert shootdowns(rows) == 42
     rows.write_text("           CPU0\nIPI0:     12   Rescheduling interrupts\n")
-    assert shootdowns(rows) is None
-    assert shootdowns(tmp_path / "nothing") is None
+    assert shootdowns(rows) is None and shootdowns(tmp_path / "nothing") is None

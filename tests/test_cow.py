@@ -86,8 +86,7 @@ def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list
     before, cow = frozen(source), Cow.borrowed(source)
     lent, owned = cow.value, None
     for action in wanted:
-        assert cow.is_borrowed is (owned is None)
-        assert cow.value is (lent if owned is None else owned)
+        assert cow.is_borrowed is (owned is None) and cow.value is (lent if owned is None else owned)
         if action == "repr":
             assert repr(cow).startswith("Cow.borrowed(" if owned is None else "Cow.owned(")
             assert "\n" not in repr(cow) and len(repr(cow)) <= 90
@@ -98,8 +97,7 @@ def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list
             change(owned)
     last = cow.into_owned()
     assert last is owned if owned is not None else frozen(last) == before
-    assert frozen(source) == before
-    assert frozen(lent) == before
+    assert frozen(source) == before and frozen(lent) == before
 
 
 def shared(one: Any, other: Any) -> bool:
@@ -194,8 +192,7 @@ def test_another_type_is_taught_in_one_place():
     to_owned.register(Frozen, lambda lent: clones.append(set(lent)) or clones[-1])
     source = Frozen({1, 2})
     cow = Cow.borrowed(source)
-    assert cow.value is source and cow.is_borrowed and "Frozen" in repr(cow)
-    assert not clones
+    assert cow.value is source and cow.is_borrowed and "Frozen" in repr(cow) and not clones
     cow.to_mut().add(3)
     assert cow.into_owned() == {1, 2, 3} and source == {1, 2} and len(clones) == 1
 

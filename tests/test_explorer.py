@@ -56,11 +56,9 @@ def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
     explorer.advise("random")
     touched = explorer.touch(3)
     assert which(touched.mine, FILE) == [3]
-    assert touched.cache.cached.tolist() == [page == 3 for page in range(16)]
-    assert touched.value == 3
+    assert touched.cache.cached.tolist() == [page == 3 for page in range(16)] and touched.value == 3
     written = explorer.write([5, 9, 10])
-    assert which(written.mine, ANONYMOUS) == [5, 9, 10]
-    assert which(written.mine, FILE) == [3]
+    assert which(written.mine, ANONYMOUS) == [5, 9, 10] and which(written.mine, FILE) == [3]
     assert explorer.touch([3, 5, 9]).value == (3, 255, 255)
     assert explorer.path.read_bytes()[5 * PAGE] == 5, "a private mapping's edit reached the file"
     dropped = explorer.drop()
@@ -90,8 +88,7 @@ def test_a_fork_shares_until_one_writes(explorer: Explorer):
     wrote = explorer.child_write(5, 77)
     assert which(wrote.child, ANONYMOUS) == which(wrote.mine, ANONYMOUS) == [5], "the last one to map it owns it"
     assert which(wrote.mine, FORKED) == which(wrote.child, FORKED) == [6]
-    assert explorer.child_touch([5, 6]).value == (77, 255)
-    assert explorer.touch([5, 6]).value == (255, 255)
+    assert explorer.child_touch([5, 6]).value == (77, 255) and explorer.touch([5, 6]).value == (255, 255)
     assert wrote.minor >= 1
     assert [step.action for step in explorer.film[2:5]] == ["fork", "child writes 5", "child reads 5 and 6"]
 
@@ -129,8 +126,7 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
     for _ in range(2):
         with pytest.raises(RuntimeError, match="child has ended"):
             explorer.child_write(1)
-    assert explorer.now.child is None
-    assert gone(child.pid)
+    assert explorer.now.child is None and gone(child.pid)
     assert explorer.fork().child is not None
 
 
@@ -179,8 +175,7 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
 def test_wrong_orders_change_nothing(explorer: Explorer, action: Callable, wrong: type[Exception], words: str):
     with pytest.raises(wrong, match=words):
         action(explorer)
-    assert len(explorer.film) == 1
-    assert explorer.now.mine.present == 0
+    assert len(explorer.film) == 1 and explorer.now.mine.present == 0
 
 
 # --- ends --------------------------------------------------------------------------------------------------
@@ -192,8 +187,7 @@ def test_a_killed_process_is_said_and_closes(explorer: Explorer):
         with pytest.raises(RuntimeError, match=r"has ended \(SIGKILL\); make a new Explorer"):
             explorer.touch(1)
     explorer.close()
-    assert gone(explorer.pid) and gone(child.pid)
-    assert len(explorer.film) == 2
+    assert gone(explorer.pid) and gone(child.pid) and len(explorer.film) == 2
 
 
 def test_closing_ends_everything_and_keeps_the_film():
@@ -202,8 +196,7 @@ def test_closing_ends_everything_and_keeps_the_film():
     (child,) = psutil.Process(explorer.pid).children()
     explorer.close()
     explorer.close()
-    assert gone(explorer.pid) and gone(child.pid) and not explorer.path.exists()
-    assert len(explorer.film) == 2
+    assert gone(explorer.pid) and gone(child.pid) and not explorer.path.exists() and len(explorer.film) == 2
     with pytest.raises(RuntimeError, match="closed"):
         explorer.touch(1)
 
@@ -224,8 +217,7 @@ def test_an_interrupted_remap_is_known_afterwards(explorer: Explorer):
             explorer.remap(shared=True)
     finally:
         os.kill(explorer.pid, signal.SIGCONT)
-    assert explorer.now.mine.present == 0
-    assert explorer.shared and "shared" in repr(explorer)
+    assert explorer.now.mine.present == 0 and explorer.shared and "shared" in repr(explorer)
 
 
 @pytest.mark.parametrize("how", ["killed", "ends"])
@@ -244,8 +236,7 @@ print(explorer.pid, psutil.Process(explorer.pid).children()[0].pid, flush=True)
         pids = [int(pid) for pid in program.stdout.readline().split()]
         if how == "killed":
             program.kill()
-        assert len(pids) == 2
-        assert all(gone(pid) for pid in pids)
+        assert len(pids) == 2 and all(gone(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -41,8 +41,7 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     said = hand_in("02", "Ada Lovelace")
     made = own / "hand-in" / "02_Ada-Lovelace.zip"
     found = held(made)
-    assert set(found) == {LESSON, "predictions.json"}
-    assert found[LESSON] == (own / LESSON).read_bytes()
+    assert set(found) == {LESSON, "predictions.json"} and found[LESSON] == (own / LESSON).read_bytes()
     assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
     assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
     assert "2 predictions" in said.text and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text

@@ -77,12 +77,10 @@ def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(kind: str, le
     case = CASES["mapped"][kind]
     exec(case["hold"], lesson)
     first, again = who_holds(path), who_holds(path)
-    assert named(first) == named(again) == [(case["name"], case["where"])]
-    assert first.mapped >= 2**16
+    assert named(first) == named(again) == [(case["name"], case["where"])] and first.mapped >= 2**16
     exec(case["let_go"], lesson)
     after = who_holds(path)
-    assert (after.chains, after.mapped) == ((), 0)
-    assert not any(region.path == str(path) for region in regions())
+    assert (after.chains, after.mapped) == ((), 0) and not any(region.path == str(path) for region in regions())
 
 
 def test_the_locals_of_a_function_under_a_debugger_stay(quick: None, path: Path) -> None:
@@ -188,8 +186,7 @@ def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
         address = map_pages(2**16, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno())
     by_hand = who_holds(path)
     unmap_pages(address, 2**16)
-    assert (by_hand.mapped, by_hand.chains) == (2**16, ())
-    assert "no Python object" in by_hand.notes[0]
+    assert (by_hand.mapped, by_hand.chains) == (2**16, ()) and "no Python object" in by_hand.notes[0]
 
 
 def test_other_processes(path: Path) -> None:

@@ -106,8 +106,7 @@ def test_where_memory_is_not_told_a_recorded_load_stands_in(
     blind = a_load()
     blind.looks = [Look(0.1, None, None)]
     assert blind.missing == ("anonymous", "file") and a_load().missing == ()
-    assert recorded("x", blind).looks == a_load().looks
-    assert "Recorded figures, made on:" in capsys.readouterr().out
+    assert recorded("x", blind).looks == a_load().looks and "Recorded figures, made on:" in capsys.readouterr().out
     assert recorded("x", mine := a_load()) is mine
 
 

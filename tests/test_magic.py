@@ -124,8 +124,7 @@ def test_a_pool_that_is_not_forked_says_what_to_do(run):
 
 def test_coroutines_run_and_a_generator_says_that_it_has_not(run):
     waits = "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
-    assert run(waits, "%measure -q waits(2)").value == 2
-    assert run("%measure -q await waits(3)").value == 1.5
+    assert run(waits, "%measure -q waits(2)").value == 2 and run("%measure -q await waits(3)").value == 1.5
     assert "TypeError: 'async for' requires an object" in run("%%measure\nasync for n in waits:\n    pass").printed
     lines = run("%measure await waits(1)").printed.splitlines()
     assert lines[0].startswith("Traceback") and "in waits" in lines[3]

@@ -107,8 +107,7 @@ def test_a_short_spike_is_seen():
 
     run = measure(spike)
     seen = run.peak.anonymous if run.peak.anonymous is not None else run.peak.resident
-    assert seen == pytest.approx(256 * MiB, rel=0.02)
-    assert run.resident[-1] < 16 * MiB
+    assert seen == pytest.approx(256 * MiB, rel=0.02) and run.resident[-1] < 16 * MiB
 
 
 @pytest.mark.measured
@@ -205,8 +204,7 @@ def memory_bomb():
 def test_an_exception_is_a_result():
     run = measure(raising)
     assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
-    assert "in raising" in run.error and "child.py" not in run.error
-    assert "raised KeyError" in repr(run)
+    assert "in raising" in run.error and "child.py" not in run.error and "raised KeyError" in repr(run)
 
 
 @linux
@@ -258,8 +256,7 @@ def test_a_crash_leaves_no_core_file():
 @pytest.mark.measured
 def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
     run = measure(memory_bomb, memory_limit="64 MiB")
-    assert run.ended == "memory limit"
-    assert 64 * MiB < run.resident.max() < 256 * MiB
+    assert run.ended == "memory limit" and 64 * MiB < run.resident.max() < 256 * MiB
     if sampler.choose() is sampler.ProcStatus:
         assert measure(mapping_touched, file, memory_limit="8 MiB").ended == "returned"
         assert measure(shared_memory, file, memory_limit="8 MiB").ended == "memory limit"
@@ -282,8 +279,7 @@ def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason)
 @pytest.mark.measured
 def test_sending_a_result_back_is_not_measured():
     run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
-    assert run.ended == "returned" and len(run.value) == 12 * MiB
-    assert run.resident.max() < 16 * MiB
+    assert run.ended == "returned" and len(run.value) == 12 * MiB and run.resident.max() < 16 * MiB
     refused = measure(lambda: [bytes([n]) * 12 * MiB for n in range(2)])
     assert "larger than 16 MiB" in refused.error and refused.resident.max() < 27 * MiB
 

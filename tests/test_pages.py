@@ -80,8 +80,7 @@ def test_a_region_is_found_by_address_with_its_file(file, private):
     region = page_map(private).region
     assert (Path(region.path), region.kind, region.offset) == (file, "file", 0)
     assert region.permissions[:2] == "rw" and not region.shared and not region.deleted
-    assert region.inode == file.stat().st_ino
-    assert region.end - region.start == PAGES * PAGE
+    assert region.inode == file.stat().st_ino and region.end - region.start == PAGES * PAGE
     file.unlink()
     assert page_map(private).region.deleted
 
@@ -157,8 +156,7 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
 def test_shared_memory_is_told_from_files(file):
     with mmap.mmap(-1, PAGES * PAGE) as shared:
         write(shared, CHOSEN)
-        assert page_map(shared).which(SHARED).tolist() == CHOSEN
-        assert page_map(shared).count(FILE, ANONYMOUS) == 0
+        assert page_map(shared).which(SHARED).tolist() == CHOSEN and page_map(shared).count(FILE, ANONYMOUS) == 0
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as mapping:
         write(mapping, [2])
         assert page_map(mapping).states[2] == FILE and page_map(mapping).count(SHARED, ANONYMOUS) == 0
@@ -321,8 +319,7 @@ def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
     at = where(numbers)
     assert (at.memory, at.path, at.offset, at.size) == ("file", file, 5 * PAGE + 3, 4 * PAGE - 3)
     assert at.address == numbers.ctypes.data and len(at.states) == 4 and at.states.present == page_map(numbers).present
-    assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap"
-    assert at.writable
+    assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap" and at.writable
     for text in (repr(at), at._repr_html_()):
         assert "file: a file.bin, from byte 20,483" in text or PAGE != 4096
         assert "mmap: a mapping of" in text
@@ -339,8 +336,7 @@ def test_the_kinds_of_memory_are_told(bare):
     segment = shared_memory.SharedMemory(create=True, size=PAGE)
     try:
         at = where(segment.buf)
-        assert at.memory == "shared memory" and at.path == Path("/dev/shm") / segment.name.lstrip("/")
-        assert at.writable
+        assert at.memory == "shared memory" and at.path == Path("/dev/shm") / segment.name.lstrip("/") and at.writable
     finally:
         segment.close()
         segment.unlink()
@@ -350,8 +346,7 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
     view = np.frombuffer(private, np.uint8)
     view.flags.writeable = False
     at = where(view)
-    assert not at.writable
-    assert at.reason == "a read-only view" and "no: a read-only view" in repr(at)
+    assert not at.writable and at.reason == "a read-only view" and "no: a read-only view" in repr(at)
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
         assert "yes: everybody who maps it sees it" in repr(where(shared))
     assert "yes: into a page of this process alone" in repr(where(private))
@@ -366,5 +361,4 @@ def test_shared_memory_is_not_counted_as_a_file():
     with mmap.mmap(-1, 32 * MiB) as memory:
         memory[:] = bytes(32 * MiB)
         after = sharing({"me": os.getpid()})
-    assert after.total("rss") - before.total("rss") > 31 * MiB
-    assert after.total("file") - before.total("file") < 8 * MiB
+    assert after.total("rss") - before.total("rss") > 31 * MiB and after.total("file") - before.total("file") < 8 * MiB

@@ -204,8 +204,7 @@ def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
 
     data = file_of(HOSTILE[kind])
     rule, said, peak = measure(refused, data).value
-    assert rule == "fields" and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said)
-    assert peak < 6 * len(data)
+    assert rule == "fields" and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said) and peak < 6 * len(data)
 
 
 # A file

@@ -32,8 +32,7 @@ def test_another_process_follows_the_addresses(tmp_path: Path):
     first = measure(build, tmp_path / "heap").value
     assert measure(read, tmp_path / "heap", first).value == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap") as heap:
-        assert heap.base == heap.home == AT
-        assert heap.last == first
+        assert heap.base == heap.home == AT and heap.last == first
         assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], "it goes on where the other process ended"
 
 
@@ -46,8 +45,7 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
         assert not mapped or MAPS.read_text().count(str(tmp_path)) == mapped == 1, "what was refused is still mapped"
         assert list(follow(first)) == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap", ELSEWHERE) as heap:
-        assert (heap.base, heap.home) == (ELSEWHERE, AT)
-        assert heap.last - ELSEWHERE == first - AT
+        assert (heap.base, heap.home) == (ELSEWHERE, AT) and heap.last - ELSEWHERE == first - AT
         heap.add(0)
         assert heap.home == AT
 

@@ -60,8 +60,7 @@ def test_html_of_a_picture():
     html = shown._repr_html_()
     assert 'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html and "see &lt;above&gt;</figcaption>" in html
     data = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
-    assert Image.open(io.BytesIO(data)).size == (480, 240)
-    assert repr(shown) == 'read & "write": 1 MiB <here>'
+    assert Image.open(io.BytesIO(data)).size == (480, 240) and repr(shown) == 'read & "write": 1 MiB <here>'
     assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
 
 
@@ -143,8 +142,7 @@ def test_long_curves_are_thinned():
     memory = np.full(5_000, MiB)
     memory[3_217] = 256 * MiB
     (area,) = curves(replace(recording("spike", n=5_000), file=memory)).figure.axes[0].collections
-    assert area.get_paths()[0].vertices[:, 1].max() == 256
-    assert len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
+    assert area.get_paths()[0].vertices[:, 1].max() == 256 and len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
 
 
 def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
@@ -203,8 +201,7 @@ def bar_widths(ax) -> list[float]:
 def test_bars_are_as_long_as_what_was_measured(copied):
     shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
     times, memory = shown.figure.axes
-    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
-    assert bar_widths(memory) == [256 * MiB, MiB, 0, 0]
+    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05] and bar_widths(memory) == [256 * MiB, MiB, 0, 0]
     (guess,) = [p for p in times.patches if p.get_linestyle() == PREDICTED["linestyle"]]
     (measured, *_), *_ = times.containers
     assert guess.get_width() == 0.1

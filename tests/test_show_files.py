@@ -80,8 +80,7 @@ def test_many_tensors_are_summed_up_after_the_eighth(count: int):
     names = [(f"model.layers.{i}.self_attention.query_projection.weight", "F32", [4], 16) for i in range(count)]
     shown = file_layout(raw(*names, pad=3))
     boxes = [text for text in texts(shown) if text.startswith("model.layers.")]
-    assert len(boxes) == (count if count <= 9 else 8)
-    assert (f"and {count - 8} more" in texts(shown)) == (count > 9)
+    assert len(boxes) == (count if count <= 9 else 8) and (f"and {count - 8} more" in texts(shown)) == (count > 9)
     assert all("…" in words and words.endswith("weight") for words in boxes)
     assert_fits(shown)
 

@@ -129,8 +129,7 @@ LAYOUTS = {
 def test_each_layout_is_recognised_by_its_names(tmp_path: Path, layout: str):
     files, keys = LAYOUTS[layout]
     why_not = reasons(as_folder(tmp_path / "class", files))
-    assert sorted(key for key, _ in why_not) == sorted(keys)
-    assert set(why_not.values()) == {""}
+    assert sorted(key for key, _ in why_not) == sorted(keys) and set(why_not.values()) == {""}
 
 
 @pytest.mark.parametrize("lay_out", [as_folder, as_zip])

@@ -188,8 +188,7 @@ def test_sizes_are_bytes_for_the_plot():
 def test_beside_says_it_in_a_line(asked: Prediction, answer, measured, said: str):
     asked.keep(answer)
     comment = asked.beside(measured)
-    assert repr(comment) == said and "\n" not in said
-    assert "<p" in comment._repr_html_()
+    assert repr(comment) == said and "\n" not in said and "<p" in comment._repr_html_()
 
 
 def test_a_prediction_after_its_measurement_is_late(a_student: Path):
@@ -408,8 +407,7 @@ def test_hints_come_one_by_one_then_the_solution_after_a_try():
     assert "Try first" in repr(one.solution()) and one.solution_source == repr(one.solution(now=True))
     said = [repr(one.hint()) for _ in range(3)]
     assert said[0].startswith("Hint 1 of 2.") and "1 more to come" in said[0]
-    assert said[1].startswith("Hint 2 of 2.") and "next step is the solution" in said[1]
-    assert ".solution()" in said[2]
+    assert said[1].startswith("Hint 2 of 2.") and "next step is the solution" in said[1] and ".solution()" in said[2]
     one.check(function("    return a"), size=MiB)
     assert repr(one.solution()) == one.solution_source and "<pre" in one.solution()._repr_html_()
 
@@ -433,8 +431,7 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     poor = Comparison({"list": [measure(list, "ab")]})
     assert recorded("run", poor) is poor and "no recorded run 'run'" in capsys.readouterr().out
     (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
-    assert recorded("run", poor)["list"].peak.anonymous is not None
-    assert str(full.machine) in capsys.readouterr().out
+    assert recorded("run", poor)["list"].peak.anonymous is not None and str(full.machine) in capsys.readouterr().out
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
 
@@ -559,8 +556,7 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     monkeypatch.setattr(maps, "why_not", lambda: "a test")
     for name, make in makers.items():
         again = recorded(name, make)
-        assert type(again) is type(full[name])
-        assert repr(again) == repr(full[name])
+        assert type(again) is type(full[name]) and repr(again) == repr(full[name])
         assert f"Recorded figures, made on: {here().system}" in capsys.readouterr().out
     with pytest.raises(NotMeasuredHere, match="no namespaces"):
         recorded("never made", refuses)

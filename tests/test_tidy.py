@@ -97,8 +97,7 @@ def test_what_is_no_notebook_is_left_alone(tmp_path: Path, content: bytes, why: 
     (path := tmp_path / "work.ipynb").write_bytes(content)
     with pytest.raises(NotTidied, match=rf"work\.ipynb.*{why}"):
         tidy(path)
-    assert path.read_bytes() == content
-    assert os.listdir(tmp_path) == ["work.ipynb"]
+    assert path.read_bytes() == content and os.listdir(tmp_path) == ["work.ipynb"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

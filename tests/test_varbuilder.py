@@ -88,8 +88,7 @@ def test_bfloat16(folder: Path):
     path = folder / "model.safetensors"
     save({"x": np.array([1, 1.5, -2], bfloat16), "y": np.array([1.25], "f4")}, path)
     with VarBuilder.from_mapped(path, "f4") as weights:
-        assert weights.get((3,), "x").tolist() == [1, 1.5, -2]
-        assert weights.taken == {"x": "copied: bfloat16 to float32"}
+        assert weights.get((3,), "x").tolist() == [1, 1.5, -2] and weights.taken == {"x": "copied: bfloat16 to float32"}
     with VarBuilder.from_mapped(path, "bfloat16") as weights:
         assert of_file(weights.get((3,), "x"), path) and weights.get((1,), "y")[0] == 1.25
         assert weights.taken == {"x": "borrowed", "y": "copied: float32 to bfloat16"}

@@ -111,8 +111,7 @@ def test_an_edition_changes_tags_and_the_student_keeps_what_jupyterlab_wrote():
 def test_cells_without_a_name_of_their_own_get_one_and_stay():
     nameless = {"cell_type": "code", "source": "3", "metadata": {}, "outputs": [], "execution_count": None}
     made = merged([code("a", "1")], [code("a", "1"), code("a", "2"), nameless], [code("a", "4")]).cells
-    assert [cell["source"] for cell in made] == ["4", "2", "3"]
-    assert len(by_name(made)) == 3
+    assert [cell["source"] for cell in made] == ["4", "2", "3"] and len(by_name(made)) == 3
 
 
 # --- a folder of copies ---------------------------------------------------------------------------------------
@@ -174,8 +173,7 @@ def test_where_nothing_is_new_nothing_is_written_or_said(student: Work):
     lesson = read(student.lessons / LESSON)
     lesson["metadata"]["zero_copy"] = {"edition": str(NEW), "commit": NEW.commit}  # as in an edition for a class
     (student.lessons / LESSON).write_text(json.dumps(lesson))
-    assert after(student) == []
-    assert files(student.folder) == before
+    assert after(student) == [] and files(student.folder) == before
 
 
 def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):

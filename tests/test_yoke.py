@@ -345,8 +345,7 @@ def test_the_cache_keeps_what_was_used_last(folder: Path):
         for number in (0, 1, 0, 2):  # 2 doesn't fit beside both; 1 was used longest ago
             with cache.get(number) as view:
                 assert view.nbytes == sizes[number]
-        assert 2 in cache and 1 not in cache and 0 in cache
-        assert (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
+        assert 2 in cache and 1 not in cache and 0 in cache and (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
         assert len(cache) == 2 and cache.size == sizes[0] + sizes[2]
         assert repr(cache).startswith("YokeCache(2 yokes, 16 KiB of") or PAGE != 4096
         assert repr(cache).endswith("1 hits, 3 misses, 1 evictions)")
@@ -442,7 +441,6 @@ def test_eight_threads_and_evictions(folder: Path):
     try:
         with YokeCache(4 * PAGE, partial(rows, folder)) as cache:
             assert in_threads(work, range(8)) == [None] * 8
-            assert cache.hits + cache.misses == 800 and cache.evictions > 0
-            assert cache.size <= cache.capacity
+            assert cache.hits + cache.misses == 800 and cache.evictions > 0 and cache.size <= cache.capacity
     finally:
         sys.setswitchinterval(interval)
