@@ -72,11 +72,6 @@ def test_a_damaged_heap_is_refused(tmp_path: Path, used: int):
         SavedHeap.open(tmp_path / "heap")
 
 
-def test_an_empty_heap_has_no_last_pair(tmp_path: Path):
-    with SavedHeap.create(tmp_path / "heap", 4096) as heap:
-        assert heap.last == 0 and not list(follow(heap.last))
-
-
 def test_a_full_heap_keeps_what_it_has(tmp_path: Path):
     with SavedHeap.create(tmp_path / "heap", HEADER.size + PAIR.size) as heap:
         first = heap.add(-(2**63))
@@ -85,8 +80,9 @@ def test_a_full_heap_keeps_what_it_has(tmp_path: Path):
         assert list(follow(first)) == [-(2**63)]
 
 
-def test_a_number_of_more_than_64_bits_is_refused(tmp_path: Path):
+def test_an_empty_heap_has_no_last_pair_and_takes_no_number_of_more_than_64_bits(tmp_path: Path):
     with SavedHeap.create(tmp_path / "heap", 4096) as heap:
+        assert heap.last == 0 and not list(follow(heap.last))
         with pytest.raises(struct.error):
             heap.add(2**63)
         assert list(follow(heap.add(1))) == [1]
