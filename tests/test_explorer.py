@@ -16,12 +16,12 @@ import pytest
 from ipywidgets import Dropdown
 from serving import until
 from tables import each_of
+from test_pages import on_a_disk
 
 from helpers import folders
 from helpers.folders import ROOT
 from helpers.measure import PageState, maps
 from helpers.measure.explorer import Explorer, Film
-from helpers.measure.machine import here
 from helpers.show import page_explorer, page_film
 
 PAGE = mmap.PAGESIZE
@@ -36,8 +36,7 @@ pytestmark = [
 
 @pytest.fixture
 def explorer() -> Iterator[Explorer]:
-    if here(folders.generated()).file_system in ("tmpfs", "ramfs"):
-        pytest.skip("this file system keeps its files in memory, whoever asks")
+    on_a_disk(folders.generated())
     with Explorer(16) as made:
         yield made
 

@@ -24,7 +24,7 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pypdf import PdfReader
 from pypdf.generic import Destination
-from test_publish import CLAIMS, COMMON
+from test_publish import COMMON, made
 
 from helpers.folders import BUILD, ROOT
 from helpers.publish import HandoutError, lessons
@@ -60,8 +60,7 @@ SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample")
-    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-    sample_lessons.handouts(sample_lessons.write(folder), folder / "handouts", claims=folder / "claims.toml")
+    made(folder, n00_look_first=sample_lessons.look_first(), n02_copy_all=sample_lessons.copy_all())
     return folder / "handouts"
 
 

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from serving import until
 from tables import each_of
 
 from helpers import lasting, whole
@@ -136,10 +137,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
 def test_what_a_process_leaves_goes_at_once_or_if_it_was_killed_with_the_next(tmp_path, sent):
     code = "import sys; from helpers.make import random_file; random_file(sys.argv[1], '1 GiB')"
     process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 60
-    while not any(tmp_path.rglob("new")) and time.monotonic() < end:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.001)
+    assert until(lambda: process.poll() is not None or any(tmp_path.rglob("new")), 60)
     process.send_signal(sent)
     process.communicate(timeout=60)
     assert process.returncode == -sent and len(names(tmp_path)) == (sent == signal.SIGKILL)

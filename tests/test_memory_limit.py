@@ -120,6 +120,7 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     assert [parent for parent, _ in found] == [session.parent, tmp_path / "user.slice"]
 
 
+@pytest.mark.usefixtures("limited")
 def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
     def left(path):
         path.write_bytes(bytes(64 * MiB))  # pages of a file, which the kernel can take back
@@ -127,16 +128,13 @@ def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
         block = bytearray(64 * MiB)
         return empty, memory_left(), len(block)
 
-    try:
-        run = in_memory_limit(left, tmp_path / "file", limit="256 MiB")
-    except NotMeasuredHere as refused:
-        pytest.skip(str(refused))
-    (empty, limit), (full, _), _ = run.value
+    (empty, limit), (full, _), _ = in_memory_limit(left, tmp_path / "file", limit="256 MiB").value
     assert limit == 256 * MiB and empty > 180 * MiB and 60 * MiB < empty - full < 70 * MiB
     assert memory_left() is None or memory_left()[1] != limit
 
 
-def test_what_the_kernel_killed_at_a_limit_is_counted(tmp_path):
+@pytest.mark.usefixtures("limited")
+def test_what_the_kernel_killed_at_a_limit_is_counted():
     def killed_one():
         before, child = killed(), os.fork()
         if not child:
@@ -144,11 +142,7 @@ def test_what_the_kernel_killed_at_a_limit_is_counted(tmp_path):
         _, status = os.waitpid(child, 0)
         return os.WTERMSIG(status), killed() - before
 
-    try:
-        run = in_memory_limit(killed_one, limit="128 MiB")
-    except NotMeasuredHere as refused:
-        pytest.skip(str(refused))
-    assert run.value == (signal.SIGKILL, 1)
+    assert in_memory_limit(killed_one, limit="128 MiB").value == (signal.SIGKILL, 1)
 
 
 @pytest.mark.parametrize(("limit", "says"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")])

@@ -2,24 +2,17 @@
 
 import gc
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from test_arena import LINUX, mapped
 from test_safetensors import misaligned
 
 from helpers.ideas.safetensors import SafetensorsError, save
 from helpers.ideas.varbuilder import ROWS, LoadError, VarBuilder
 from helpers.measure import where
-
-LINUX = sys.platform == "linux"
-
-
-def mapped(folder: Path) -> bool:
-    """Is a file in this folder mapped?"""
-    return LINUX and str(folder) in Path("/proc/self/maps").read_text()
 
 
 @pytest.fixture
