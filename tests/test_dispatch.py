@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.ideas.dispatch import (
-    CopiedWeights,
-    MappedWeights,
-    Negative,
-    Positive,
-    Service,
-    each_by_method,
-    each_by_table,
-    once_per_array,
-)
+from helpers.ideas import dispatch
+from helpers.ideas.dispatch import CopiedWeights, MappedWeights, Negative, Positive, Service
 from helpers.ideas.vtable import Affine, DynBackend, FatPointer, Scale, VTable, vtable_of, words_of
 from helpers.measure import maps, where
 
@@ -172,8 +164,8 @@ def test_wrong_files(kind: type, path: Path, tmp_path: Path):
 def test_once_per_array_is_the_same_work():
     xs = np.random.default_rng(1).random(1000)
     for backend in (Positive(), Negative()):
-        expected = once_per_array(backend, xs)
-        assert each_by_method(backend, xs) == expected.tolist()
-        assert each_by_table({type(backend): type(backend).infer}, backend, xs) == expected.tolist()
+        expected = dispatch.once_per_array(backend, xs)
+        assert dispatch.each_by_method(backend, xs) == expected.tolist()
+        assert dispatch.each_by_table({type(backend): type(backend).infer}, backend, xs) == expected.tolist()
     with pytest.raises(KeyError):
-        each_by_table({Positive: Positive.infer}, Negative(), xs)
+        dispatch.each_by_table({Positive: Positive.infer}, Negative(), xs)

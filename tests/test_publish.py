@@ -30,15 +30,8 @@ from helpers.whole import write_folder
 pytestmark = pytest.mark.slow
 
 module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
-COMMON = (
-    "casebook.html",
-    "claims.html",
-    "glossary.html",
-    "index.html",
-    "measure_your_own_code.html",
-    "rust.html",
-    "search.html",
-)
+STEMS = ("casebook", "claims", "glossary", "index", "measure_your_own_code", "rust", "search")
+COMMON = tuple(f"{stem}.html" for stem in STEMS)
 CLAIMS = (ROOT / "tests" / "cases" / "claims.toml").read_text(encoding="utf-8")
 
 

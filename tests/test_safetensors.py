@@ -306,16 +306,12 @@ def test_a_damaged_file_is_named_and_not_kept_mapped(path: Path):
 
 
 def test_dtypes_that_numpy_has_not(path: Path, monkeypatch: pytest.MonkeyPatch):
-    path.write_bytes(
-        file_of(
-            {
-                "bf": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [0, 4]},
-                "f8": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [4, 6]},
-                "f4": {"dtype": "F4", "shape": [4], "data_offsets": [6, 8]},
-            },
-            b"\x80\x3f\x00\x40\x38\x40\x12\x34",
-        )
-    )
+    header = {
+        "bf": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [0, 4]},
+        "f8": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [4, 6]},
+        "f4": {"dtype": "F4", "shape": [4], "data_offsets": [6, 8]},
+    }
+    path.write_bytes(file_of(header, b"\x80\x3f\x00\x40\x38\x40\x12\x34"))
     with TensorFile(path) as file:
         assert file["f4"].tolist() == [0x12, 0x34] and file["f4"].dtype == np.uint8 and file.entries["f4"].dtype == "F4"
         if ours.dtype_of("BF16") is not None:  # ml_dtypes is installed

@@ -127,15 +127,13 @@ def test_looks_differ_in_grey_and_in_more_than_colour():
 # --- the film -------------------------------------------------------------------------------------------------
 @pytest.fixture
 def film() -> Film:
-    return Film(
-        [
-            Step("map", pages(16), cached(16), None, 0, 0, 0),
-            Step("touch 3", pages(16, FILE=ALL), cached(16, ALL), None, 0, 1, 65536, 3),
-            Step("write 5", pages(16, FILE=ALL, ANONYMOUS=[5]), cached(16, ALL), None, 1, 0, 0),
-            Step("fork", pages(16, FILE=ALL, FORKED=[5]), cached(16, ALL), pages(16, FORKED=[5]), 0, 0, 0),
-        ],
-        HERE,
-    )
+    steps = [
+        Step("map", pages(16), cached(16), None, 0, 0, 0),
+        Step("touch 3", pages(16, FILE=ALL), cached(16, ALL), None, 0, 1, 65536, 3),
+        Step("write 5", pages(16, FILE=ALL, ANONYMOUS=[5]), cached(16, ALL), None, 1, 0, 0),
+        Step("fork", pages(16, FILE=ALL, FORKED=[5]), cached(16, ALL), pages(16, FORKED=[5]), 0, 0, 0),
+    ]
+    return Film(steps, HERE)
 
 
 def test_a_film_has_a_sentence_and_a_row_of_cells_for_each_step(film: Film):

@@ -44,17 +44,15 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
 
 def test_arrays_of_pandas_own_show_what_they_keep():
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(
-        {
-            "masked": pd.array([1, None, 3], "Int64"),
-            "kind": pd.Categorical(["a", "b", "a"]),
-            "when": pd.date_range("2024-01-01", periods=3),
-            "thin": pd.arrays.SparseArray([0, 0, 7]),
-            "range": pd.interval_range(0, 3),
-            "any": pd.Series([[], {}, ()], dtype=object),
-        },
-        index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["letter", None]),
-    )
+    columns = {
+        "masked": pd.array([1, None, 3], "Int64"),
+        "kind": pd.Categorical(["a", "b", "a"]),
+        "when": pd.date_range("2024-01-01", periods=3),
+        "thin": pd.arrays.SparseArray([0, 0, 7]),
+        "range": pd.interval_range(0, 3),
+        "any": pd.Series([[], {}, ()], dtype=object),
+    }
+    frame = pd.DataFrame(columns, index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["letter", None]))
     parts = where(frame)
     assert {"masked, data", "masked, mask", "kind", "when", "thin, values", "range, left", "range, right", "any",
             "index, letter, codes", "index, 1, labels"} <= set(parts)  # fmt: skip
