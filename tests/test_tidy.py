@@ -104,10 +104,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = saved(tmp_path, cell("run"))
     (tmp_path / ".ipynb_checkpoints").mkdir()
     (tmp_path / ".ipynb_checkpoints" / "b-checkpoint.ipynb").touch()
-    assert main([str(tmp_path)]) == 0
-    assert "lesson.ipynb: tidied" in capsys.readouterr().out
+    assert main([str(tmp_path)]) == 0 and "lesson.ipynb: tidied" in capsys.readouterr().out
     assert not tidy(path, check=True)
     (tmp_path / "broken.ipynb").write_text("{")
-    assert main([str(tmp_path)]) == 1
-    assert "broken.ipynb" in capsys.readouterr().err
+    assert main([str(tmp_path)]) == 1 and "broken.ipynb" in capsys.readouterr().err
     assert main([str(tmp_path / "absent.ipynb")]) == 1
