@@ -98,8 +98,7 @@ def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
 def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
     made(path)
     with Arena.open(path, "test") as arena:
-        view = arena.array(SIZE)
-        record = arena.array(arena.root)
+        view, record = arena.array(SIZE), arena.array(arena.root)
         assert where(view).path == path
         assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, "a record leads to the rest"
         assert repr(arena) == f"Arena({str(path)!r}, {arena.size} B)"

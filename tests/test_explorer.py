@@ -66,14 +66,12 @@ def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
 
 
 def test_what_an_action_costs(explorer: Explorer):
-    size = 16 * PAGE
     cold = explorer.scan()
     if not cold.device_read_bytes:
         pytest.skip("this file system does not count what the device gives")
     explorer.drop()
-    warm = explorer.scan()
-    again = explorer.scan()
-    assert cold.device_read_bytes >= 0.9 * size > 10 * warm.device_read_bytes
+    warm, again = explorer.scan(), explorer.scan()
+    assert cold.device_read_bytes >= 0.9 * 16 * PAGE > 10 * warm.device_read_bytes
     assert cold.major >= 1 > warm.major, "the second scan waited for the device"
     assert warm.minor >= 1
     assert again.minor + again.major < 4, "the explorer's own work is counted as the scan's"

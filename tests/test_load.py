@@ -37,8 +37,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
 # --- models whose answers tell them apart ------------------------------------------------------------------------
 def reads(path: Path) -> list[int]:
     with BACKENDS["mapped"](path) as model:
-        found = model.read(TEN).tolist()
-    return found
+        return model.read(TEN).tolist()
 
 
 @pytest.mark.parametrize("size", [0, "1 MiB"])

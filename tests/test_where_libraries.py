@@ -68,8 +68,7 @@ def test_arrays_of_pandas_own_show_what_they_keep():
 
 
 def test_a_column_of_arrow_shows_arrows_buffers():
-    pd = pytest.importorskip("pandas")
-    pa = pytest.importorskip("pyarrow")
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     text = pa.array(["one", None, "three"] * N, pa.large_string())
     series = pd.Series(text, dtype=pd.ArrowDtype(pa.large_string()))
     parts = where(series)
