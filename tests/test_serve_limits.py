@@ -205,8 +205,10 @@ def test_slow_sender_is_cut_off(hasty: str, begin: bytes, statuses: list[bytes])
 @pytest.mark.measured
 @pytest.mark.parametrize("query", ["", "?through=user"])
 def test_slow_reader_is_cut_off(hasty: str, query: str):
+    worker = psutil.Process(workers(hasty)[0]["pid"])
+
     def sending() -> bool:
-        return any(file.path.endswith("/large") for file in psutil.Process(workers(hasty)[0]["pid"]).open_files())
+        return any(file.path.endswith("/large") for file in worker.open_files())
 
     with socket.create_connection(tuple(hasty.split(":"))) as line, suppress(ConnectionResetError):
         line.sendall(f"GET /models/large{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
