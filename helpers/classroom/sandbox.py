@@ -79,11 +79,9 @@ def _setting() -> str:
         file = Path("/proc/sys", *name.split("."))
         if file.exists() and file.read_text().strip() == forbids:
             return f"The setting {name}={forbids} forbids it; as root, `sysctl {name}={allows}` allows it"
-    return (
-        "No setting of this kernel forbids user namespaces. If this is a container, whoever starts it must allow them, "
-        "and a new /proc in them: docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined, "
-        "or procMount: Unmasked on Kubernetes"
-    )
+    options = "--security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+    allow = f"must allow them, and a new /proc in them: docker run {options}, or procMount: Unmasked on Kubernetes"
+    return f"No setting of this kernel forbids user namespaces. If this is a container, whoever starts it {allow}"
 
 
 @cache

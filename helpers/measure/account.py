@@ -61,10 +61,9 @@ def notes(run: Recording) -> Iterator[str]:
     """Sentences about what would mislead."""
     if run.missed:
         seen, mark = (in_words(size, "bytes") for size in (run.peak.resident - run.missed, run.peak.resident))
-        yield (
-            f"The peak was too short for the sampler: its highest sample is {seen} resident, and the kernel's "
-            f"high-water mark is {mark}. The peaks of the single kinds, and the curves, miss the difference."
-        )
+        apart = f"its highest sample is {seen} resident, and the kernel's high-water mark is {mark}"
+        missing = "The peaks of the single kinds, and the curves, miss the difference"
+        yield f"The peak was too short for the sampler: {apart}. {missing}."
     if any(_beside(run, mark) for mark in run.marks):
         yield "Marks have the memory of the process itself; the curve adds that of processes that it started."
     if run.marked > len(run.marks):

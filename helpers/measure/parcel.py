@@ -87,10 +87,9 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
     elif numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
         pack_array(value, box, depth, numpy)
     else:
-        raise Refused(
-            f"is or holds a {kind.__name__}, and only plain data come back: None, numbers, str, bytes, lists, tuples, "
-            "dicts, and numpy arrays without objects; return what you need to know of it"
-        )
+        plain = "None, numbers, str, bytes, lists, tuples, dicts, and numpy arrays without objects"
+        rule = f"only plain data come back: {plain}; return what you need to know of it"
+        raise Refused(f"is or holds a {kind.__name__}, and {rule}")
 
 
 def pack_array(value, box: Box, depth: int, numpy) -> None:

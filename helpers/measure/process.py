@@ -101,10 +101,8 @@ class Process:
         reason = self.mail.message.get("error", "the interpreter ended meanwhile")
         if NOT_MARKED in reason:
             return TypeError(reason.removeprefix("TypeError: "))
-        return TypeError(
-            f"{label} could not be loaded in a fresh interpreter: {reason}. What it imports must be "
-            "importable there, and what it uses from the notebook must be picklable"
-        )
+        needs = "What it imports must be importable there, and what it uses from the notebook must be picklable"
+        return TypeError(f"{label} could not be loaded in a fresh interpreter: {reason}. {needs}")
 
     def allow(self, step: bytes) -> None:
         with suppress(OSError):

@@ -43,9 +43,8 @@ def curves(
     for name, recording in methods.items():
         end_words, all_peaks = ended(recording), peaks(recording)
         visible = [peak for peak in all_peaks if peak[0] >= 0.05 * top * MiB] or [max(all_peaks)]
-        words, note = (
-            ", ".join(f"{in_words(value, 'bytes')} {word}" for value, word in some) for some in (all_peaks, visible)
-        )
+        each = ([f"{in_words(value, 'bytes')} {word}" for value, word in some] for some in (all_peaks, visible))
+        words, note = map(", ".join, each)
         lines = textwrap.wrap(note, 31, break_on_hyphens=False) + [end_words] * bool(end_words)
         texts[name] = textwrap.fill(name, 26), "\n".join(lines), WARNING if end_words else QUIET
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""

@@ -72,9 +72,8 @@ class _Panel:
         buttons = ipywidgets.GridBox(groups, layout={"grid_template_columns": columns, "grid_gap": "4px 16px"})
         again = button("Look again", "Read the pages' states again, and change nothing", lambda: x.now)
         below = ipywidgets.Box([again, self.log], layout={"align_items": "center", "grid_gap": "0 12px"})
-        self.box = ipywidgets.VBox(
-            [self.grids, self.counters, buttons, self.message, below], layout={"max_width": "690px", "grid_gap": "6px"}
-        )
+        rows = [self.grids, self.counters, buttons, self.message, below]
+        self.box = ipywidgets.VBox(rows, layout={"max_width": "690px", "grid_gap": "6px"})
         self.box.add_class("zc-explorer")
         self.shown, self.in_force = explorer.film[-2:][0], ADVICE[0]
         self._show(explorer.film[-1])

@@ -29,10 +29,8 @@ def Tensor(x) -> Whereabouts | list[tuple]:
     form = as_strided(np.empty(1, f"V{item}"), x.shape, [item * step for step in x.stride()])  # of other bytes
     low, high = np.lib.array_utils.byte_bounds(form)
     whose = "owns its {}" if storage.resizable() else "shows {} of somebody else's: an array's, a file's"
-    owners = (
-        (type(x).__name__, f"a view of {in_words(form.nbytes, 'bytes')}, from element {x.storage_offset():,}"),
-        ("UntypedStorage", whose.format(in_words(storage.nbytes(), "bytes"))),
-    )
+    view = f"a view of {in_words(form.nbytes, 'bytes')}, from element {x.storage_offset():,}"
+    owners = (type(x).__name__, view), ("UntypedStorage", whose.format(in_words(storage.nbytes(), "bytes")))
     pinned = sys.modules["torch"].cuda.is_initialized() and x.is_pinned()  # asking alone would start CUDA
     told = {"layout": layout(form, str(x.dtype).removeprefix("torch.")), "note": "pinned" * pinned}
     return at(x.data_ptr(), high - low, owners, True, nbytes=form.nbytes, **told)
