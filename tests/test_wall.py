@@ -20,7 +20,7 @@ from serving import raw, until
 from walls import Class, size_of, voters
 
 from helpers.classroom import ballots, charts, lessons
-from helpers.classroom.ballots import AGAIN, MEASURED, REVEALED, Ballots, Refused
+from helpers.classroom.ballots import AGAIN, ASKED, MEASURED, REVEALED, Ballots, Refused
 from helpers.classroom.report import votes
 from helpers.classroom.wall import LARGEST, advice
 from helpers.folders import NOTEBOOKS, TEACHER
@@ -62,6 +62,29 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
         box.move(MEASURED)
         with pytest.raises(Refused, match="shown already"):
             box.vote(key, of[0], right, 3)
+
+
+def test_until_a_vote_is_drawn_an_answer_is_a_first_one(box: Ballots):
+    """And a first vote that is too small for a picture doesn't hide the second."""
+    first, late, latest = voters(4), voters(1), voters(2)
+    box.ask("04.turned")
+    for phase, of in ((ASKED, first), (REVEALED, late), (REVEALED, latest)):
+        box.move(phase)
+        for voter in of:
+            box.vote("04.turned", voter, 64, 1)
+    assert sorted(map(str, box.rounds("04.turned"))) == ["(64.0, 64.0)"] * 5 + ["(None, 64.0)"] * 2
+    asked, pairs = box.known["04.turned"], [(None, 1.0)] * 3 + [(2.0, 1.0)] * 4
+    assert "7 predictions, median 1" in charts.chart(asked, *zip(*pairs, strict=True)).alt
+    assert charts.chart(asked, *zip(*pairs[3:], strict=True)) is None
+
+
+def test_showing_a_question_doesnt_take_its_measurement_away(box: Ballots):
+    asked = {"question": "How many pages?", "kind": "number", "unit": "pages", "names": [""], "most": None}
+    before = box.measured("04.turned")
+    box.define("04.turned", asked, None)
+    assert box.measured("04.turned") == before and before[0] is not None
+    box.define("04.turned", asked, 7)
+    assert box.measured("04.turned") == (7, "in your teacher's notebook")
 
 
 def test_of_two_answers_the_later_counts_whichever_arrives_first(box: Ballots):
@@ -190,8 +213,9 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     made_of = room.state()["projector"]
     projector = room.ask("GET", f"/{room.code}/projector")[1]
     assert "Fewer than 5 answers" in projector and "data:image" not in projector
-    assert [room.vote(voter, PEAKS) for voter in of[4:]] == [200] * 4  # too late for the first vote
-    assert room.state()["projector"] == made_of  # so nothing is drawn again
+    assert [room.vote(voter, PEAKS) for voter in of[4:7]] == [200] * 3  # nothing was shown: the fifth may see it
+    assert room.state()["projector"] != made_of
+    assert "data:image" in room.ask("GET", f"/{room.code}/projector")[1]
     room.press("measured")
     assert "Measured: <strong>slurp 256 MiB" in room.ask("GET", f"/{room.code}/projector")[1]
     assert room.vote(of[0], PEAKS) == 409
@@ -234,6 +258,14 @@ def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):
     assert all(room.ask("POST", "/teacher", "key=guess")[0] in (401, 429) for _ in range(20))
 
 
+def test_a_browser_gets_a_page_about_what_is_wrong(room: Class):
+    for path in ("/", "/KQ4", f"/{room.code}/projectors"):
+        status, page = room.ask("GET", path, Accept="text/html,*/*")
+        assert status == 404 and "<h1>There is no such class, or its lesson has ended.</h1>" in page
+    assert room.ask("GET", f"/{room.code}/", Accept="text/html")[0] == 200
+    assert room.ask("GET", "/KQ4")[1] == "there is no such class, or its lesson has ended\n"
+
+
 def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
     public = "https://hub.example.org/services/wall"
     room = Class(tmp_path, "--behind", public, "--code", "ourclass")
@@ -255,7 +287,7 @@ BAD = [
     ("PUT", "/{code}/votes/{voter}/02.three", "\0\xff", 400),
     ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": NaN, "at": 1}}', 422),
     ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": {{"mmap": 1}}, "at": 1e9}}', 422),
-    ("PUT", "/{code}/votes/{voter}/no-such", '{{"answer": 1, "at": 1}}', 404), ("POST", "/{code}/state", "", 405),
+    ("PUT", "/{code}/votes/{voter}/no-such", '{{"answer": 1, "at": 1}}', 404), ("POST", "/{code}/state", "", 404),
     ("DELETE", "/{code}", None, 405), ("GET", "/nothing/at/all", None, 404),
     ("PUT", "/{code}/questions/x", "{{}}", 401),
 ]  # fmt: skip

@@ -81,7 +81,8 @@ class Ballots:
         return self.of_lessons | {key: question(key, json.loads(text)) for key, text in own}
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
-        """What the teacher's notebook asks, and has measured, with sizes in bytes. Refused if it isn't a question."""
+        """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is, with
+        its own measurement until there is one here. Refused if it isn't a question."""
         try:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
@@ -90,7 +91,7 @@ class Ballots:
             raise Refused(422, "that isn't a question") from None
         self.all("insert or ignore into questions (key) values (?)", key)
         change = "update questions set own = ?, measured = coalesce(?, measured) where key = ?"
-        self.all(change, json.dumps(asked), measured, key)
+        self.all(change, None if key in self.of_lessons else json.dumps(asked), measured, key)
 
     def phase(self, key: str) -> str:
         return self.one("select phase from questions where key = ?", key) or ""
@@ -155,10 +156,12 @@ class Ballots:
             if answer is None:
                 raise Refused(422, "that doesn't answer the question")
         self.join(voter)
+        first = "select count(*) from votes where key = ? and round = 1 and answer <> 'null'"
+        nothing_shown = phase in ("", ASKED) or (phase == REVEALED and self.one(first, key) < MIN_ANSWERS)
         self.all(
             """insert into votes values (?, ?, ?, ?, ?) on conflict do update
             set answer = excluded.answer, at = excluded.at where excluded.at >= votes.at""",
-            key, voter, 1 if phase in ("", ASKED) else 2, json.dumps(answer), at,
+            key, voter, 1 if nothing_shown else 2, json.dumps(answer), at,
         )  # fmt: skip
 
     def answer(self, key: str, voter: str) -> Any:

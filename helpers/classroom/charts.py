@@ -62,10 +62,13 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
 
 
 def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Picture | None:
-    """The answers of one vote, or of a first and a second; None if MIN_ANSWERS haven't answered the first."""
+    """The answers of one vote, or of a first and a second, without a vote of fewer than MIN_ANSWERS. None for no vote.
+    An answer of None is none."""
+    given = ([answer for answer in vote if answer is not None] for vote in votes)
+    enough = [vote for vote in given if len(vote) >= MIN_ANSWERS]
     draw = _numbers if question.kind in ("number", "numbers") else _votes
     with look():
-        return draw(question, votes, caption)
+        return draw(question, enough, caption) if enough else None
 
 
 def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> Picture | None:

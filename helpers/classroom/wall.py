@@ -63,14 +63,14 @@ class Wall:
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
             *(Route(f"/{name}", FileResponse(TEMPLATES / name)) for name in ("wall.css", "wall.js")),
-            Route("/{code}", self.phone, methods=["GET", "POST"]),
             Route("/{code}/projector", self.projector),
             Route("/{code}/state", self.state),
             Route("/{code}/voters/{voter}", self.joins, methods=["PUT"]),
             Route("/{code}/votes/{voter}/{key}", self.votes, methods=["PUT"]),
             Route("/{code}/questions/{key}", self.define, methods=["PUT"]),
+            Route("/{code:path}", self.phone, methods=["GET", "POST"]),  # any other address is no class's
         ]
-        full = dict.fromkeys((Refused, sqlite3.OperationalError, ClientDisconnect), refused)
+        full = dict.fromkeys((Refused, sqlite3.OperationalError, ClientDisconnect), self.refused)
         self.app = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
 
     @property
@@ -79,7 +79,7 @@ class Wall:
 
     def admit(self, request: Request) -> None:
         """Refused for another class's code."""
-        if not same(request.path_params["code"].upper(), self.ballots.about("code")):
+        if not same(request.path_params["code"].strip("/").upper(), self.ballots.about("code")):
             raise Refused(404, "there is no such class, or its lesson has ended")
 
     def voter(self, voter: str) -> str:
@@ -88,6 +88,12 @@ class Wall:
             raise Refused(404, "that's no voter's number")
         self.ballots.limit("voter", voter)
         return voter
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        status, why = error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
+        if "text/html" in request.headers.get("Accept", ""):
+            return HTMLResponse(filled("wall_refused.html.j2", root=self.root, why=why), status, headers=HEADERS)
+        return PlainTextResponse(f"{why}\n", status, headers=HEADERS)
 
     # --- notebooks ---
     async def joins(self, request: Request) -> Response:
@@ -138,8 +144,8 @@ class Wall:
         page = f"{question} {phase}"
         return {
             "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
-            "waiting": waiting, "question": question, "phone": page,
-            "projector": f"{page} {again if phase == COMPARED else ''}", "teacher": f"{page} {offered}",
+            "waiting": waiting, "question": question, "phone": page, "teacher": f"{page} {offered}",
+            "projector": f"{page} {(answers, again) if phase in (REVEALED, COMPARED) else ''}",
         }  # fmt: skip
 
     async def state(self, request: Request) -> Response:
@@ -162,11 +168,10 @@ class Wall:
         asked = ballots.known[key]
         asked = replace(asked, measured=ballots.measured(key)[0] if phase == MEASURED else None)
         async with self.drawing:
-            pairs = ballots.rounds(key)
-            votes = [*zip(*pairs, strict=True)] if both else [[first for first, _ in pairs if first is not None]]
+            votes = [*zip(*ballots.rounds(key), strict=True)][: 1 + both]
             made_of = (asked, [sorted(map(json.dumps, of)) for of in votes])
             if self.drawn[0] != made_of:
-                shown = await asyncio.to_thread(chart, asked, *votes) if pairs else None
+                shown = await asyncio.to_thread(chart, asked, *votes)
                 self.drawn = made_of, await asyncio.to_thread(shown._repr_html_) if shown else ""
             return self.drawn[1]
 
@@ -246,11 +251,6 @@ async def plain_data(request: Request) -> dict[str, Any]:
 def same(given: str, right: str) -> bool:
     """In a time that doesn't tell how much of it is right."""
     return secrets.compare_digest(given.encode(errors="replace"), right.encode())
-
-
-async def refused(request: Request, error: Exception) -> Response:
-    status, why = error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
-    return PlainTextResponse(f"{why}\n", status, headers=HEADERS)
 
 
 def in_words(asked: Any, answer: Any) -> str:
