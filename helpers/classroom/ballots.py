@@ -81,8 +81,8 @@ class Ballots:
         return self.of_lessons | {key: question(key, json.loads(text)) for key, text in own}
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
-        """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is, with
-        its own measurement until there is one here. Refused if it isn't a question."""
+        """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is,
+        with its own measurement until there is one here. Refused if it isn't a question."""
         try:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
