@@ -59,7 +59,7 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
         assert box.phase(key) == "compared" and box.counts(key) == (6, 4)
         assert sorted(map(str, pairs)) == sorted([str((wrong, right))] * 4 + [str((wrong, wrong))] * 2)
         shown = charts.chart(asked, *zip(*pairs, strict=True))
-        assert "then" in shown.alt and "second vote" in {text.get_text() for text in shown.figure.legends[0].texts}
+        assert "then" in shown.alt and "second vote: 6" in {text.get_text() for text in shown.figure.legends[0].texts}
         box.move(MEASURED)
         with pytest.raises(Refused, match="shown already"):
             box.vote(key, of[0], right, 3)
@@ -74,6 +74,7 @@ def test_until_a_vote_is_drawn_an_answer_is_a_first_one(box: Ballots):
         for voter in of:
             box.vote("04.turned", voter, 64, 1)
     assert sorted(map(str, box.rounds("04.turned"))) == ["(64.0, 64.0)"] * 5 + ["(None, 64.0)"] * 2
+    assert box.counts("04.turned") == (7, 0)  # the last two answered once
     asked, pairs = box.known["04.turned"], [(None, 1.0)] * 3 + [(2.0, 1.0)] * 4
     assert "7 predictions, median 1" in charts.chart(asked, *zip(*pairs, strict=True)).alt
     assert charts.chart(asked, *zip(*pairs[3:], strict=True)) is None
@@ -101,6 +102,8 @@ def test_of_two_answers_the_later_counts_whichever_arrives_first(box: Ballots):
 def test_what_is_no_answer_is_refused(box: Ballots, answer: Any):
     with pytest.raises(Refused, match="doesn't answer"):
         box.vote("04.turned", *voters(1), answer, 1)
+    with pytest.raises(Refused, match="at most 100"):
+        box.vote("01.freed", *voters(1), 150, 1)
     with pytest.raises(Refused, match="doesn't have this question"):
         box.vote("04.turne", *voters(1), 1, 1)
     assert not box.all("select * from votes")
@@ -140,7 +143,8 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     kept, table = box.end(keep=True)
     (one,) = json.loads(kept.read_text())
     assert one["key"] == "04.turned" and sorted(first for first, _ in one["votes"]) == [0, 1, 2, 3, 4, 5]
-    assert len(table.read_text().splitlines()) == 7
+    assert table.read_text().splitlines()[0] == "key,first,second,measured"
+    assert len(table.read_text().splitlines()) == 7 and "04.turned,5.0,5.0,64" in table.read_text()
     on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert not any(voter.encode() in on_disk for voter in of) and not box.all("select * from votes")
     assert box.about("code") != code and box.about("key") == key
@@ -225,6 +229,10 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     assert room.press("end", keep="yes") == 303
     assert "Its votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     assert room.vote(of[0], PEAKS) == 404  # the next class has another code
+    room.press("end", keep="no")
+    assert "Its votes are deleted." in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    room.press("ask", question="02.three")
+    assert "Its votes" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
 
 
 def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
@@ -406,6 +414,11 @@ def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Cla
     guess = predict("04.turned", "How many pages turn anonymous?", unit="pages")
     guess.keep(3)
     guess.beside(17)
+    before = room.state()["teacher"]
+    predict("my.own", "How many?").beside(3)
+    assert room.state()["teacher"] != before  # so the page lists it by itself
+    listed = re.findall('<optgroup label="(.+?)"', room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1])
+    assert listed[:2] == ["your notebook", "00"] and len(listed) == 13
     room.press("ask", question="04.turned")
     room.press("measured")
     assert room.state()["answers"] == 0

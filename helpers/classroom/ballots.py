@@ -76,9 +76,9 @@ class Ballots:
     # --- questions ---
     @property
     def known(self) -> dict[str, Question]:
-        """Those of the lessons, by key, and those of the teacher's own notebook."""
+        """Those of the teacher's own notebook, by key, and those of the lessons."""
         own = self.all("select key, own from questions where own is not null")
-        return self.of_lessons | {key: question(key, json.loads(text)) for key, text in own}
+        return {key: question(key, json.loads(text)) for key, text in own} | self.of_lessons
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
         """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is,
@@ -154,10 +154,10 @@ class Ballots:
         if answer is not None:
             answer = checked(asked, answer)
             if answer is None:
-                raise Refused(422, "that doesn't answer the question")
+                most = f": at most {asked.most:g}" if asked.most else ""
+                raise Refused(422, f"that doesn't answer the question{most}")
         self.join(voter)
-        first = "select count(*) from votes where key = ? and round = 1 and answer <> 'null'"
-        nothing_shown = phase in ("", ASKED) or (phase == REVEALED and self.one(first, key) < MIN_ANSWERS)
+        nothing_shown = phase in ("", ASKED) or (phase == REVEALED and self.counts(key)[0] < MIN_ANSWERS)
         self.all(
             """insert into votes values (?, ?, ?, ?, ?) on conflict do update
             set answer = excluded.answer, at = excluded.at where excluded.at >= votes.at""",
@@ -180,9 +180,10 @@ class Ballots:
         return [pair for pair in pairs if pair != (None, None)]
 
     def counts(self, key: str) -> tuple[int, int]:
-        """How many have answered, and how many of them in the second round."""
+        """How many have answered, and how many of them in both rounds."""
         count = "select count(distinct voter) from votes where key = ? and answer <> 'null'"
-        return self.one(count, key), self.one(f"{count} and round = 2", key)
+        both = f"{count} and round = 2 and voter in (select voter from votes where key = ? and round = 1)"
+        return self.one(count, key), self.one(both, key, key)
 
     # --- the end of a lesson ---
     def end(self, keep: bool) -> list[Path]:
@@ -194,7 +195,7 @@ class Ballots:
             write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             lines = [(one["key"], *pair, one["asked"]["measured"]) for one in kept for pair in one["votes"]]
             csv.writer(table := io.StringIO()).writerow(("key", "first", "second", "measured"))
-            csv.writer(table).writerows([(key, *map(json.dumps, values)) for key, *values in lines])
+            csv.writer(table).writerows([[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines])
             write_whole(path.with_suffix(".csv"), table.getvalue())
             files = [path, path.with_suffix(".csv")]
         key = self.about("key")

@@ -95,12 +95,16 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
         ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
     ends[-1] = [f"{end}  {came_out}" if name == measured else end for name, end in zip(counts, ends[-1], strict=True)]
-    word, keys = (by, ()) if len(votes) == 1 else (f"first vote: {total}", [Patch(label="second vote", **AGAIN)])
+    word, keys = (
+        (by, ())
+        if len(votes) == 1
+        else (f"first vote: {total}", [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)])
+    )
     first = [(name, {word: each[0]}) for name, each in counts.items()]
     fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]
     if len(votes) > 1:  # to the right, on the same scale
-        starts.append(1.6 * ax.get_xlim()[1])
+        starts.append(2.0 * ax.get_xlim()[1])
         again = [each[1] for each in counts.values()]
         ax.set_xlim(0, starts[1] + max(*again, ax.get_xlim()[1]))
         bars = ax.barh(range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN)
@@ -182,15 +186,17 @@ def _spread(
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")
             text += f"; measured {digits(measured[name])}"
-        if beyond := sum(number > top for number in of[-1]):
+        if beyond := max(sum(number > top for number in numbers) for numbers in of):
             lines.append(f"{beyond} beyond the axis")
         ax.text(1.02, row, "\n".join(lines), transform=ax.get_yaxis_transform(), va="center", linespacing=1.35)
         texts.append(text)
-    by = f"{'predicted by' if max(map(len, votes)) == 1 else 'first vote:'} {max(len(of[0]) for of in votes)}"
+    second = [len(of[1]) for of in votes if len(of) > 1]
+    by = f"{'first vote:' if second else 'predicted by'} {max(len(of[0]) for of in votes)}"
+    middle = "median of the first" if second else "their median"
     keys = [
         Patch(fill=False, label=by, **PREDICTED),
-        *([Patch(label="second vote", **AGAIN)] if max(map(len, votes)) > 1 else []),
-        Line2D([], [], linestyle="none", marker="^", markersize=5.5, color=INK, label="their median"),
+        *([Patch(label=f"second vote: {max(second)}", **AGAIN)] if second else []),
+        Line2D([], [], linestyle="none", marker="^", markersize=5.5, color=INK, label=middle),
         *([Line2D([], [], label="measured", **MEASURED)] if measured else []),
     ]
     legend(fig, *keys)

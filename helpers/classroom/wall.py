@@ -144,7 +144,8 @@ class Wall:
         page = f"{question} {phase}"
         return {
             "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
-            "waiting": waiting, "question": question, "phone": page, "teacher": f"{page} {offered}",
+            "waiting": waiting, "question": question, "phone": page,
+            "teacher": f"{page} {offered} {ballots.one('select count(own) from questions')}",
             "projector": f"{page} {(answers, again) if phase in (REVEALED, COMPARED) else ''}",
         }  # fmt: skip
 
@@ -172,6 +173,8 @@ class Wall:
             made_of = (asked, [sorted(map(json.dumps, of)) for of in votes])
             if self.drawn[0] != made_of:
                 shown = await asyncio.to_thread(chart, asked, *votes)
+                if shown:  # narrower than on paper, so that its letters are larger on the wall
+                    shown.figure.set_figwidth(0.8 * shown.figure.get_figwidth())
                 self.drawn = made_of, await asyncio.to_thread(shown._repr_html_) if shown else ""
             return self.drawn[1]
 
@@ -220,8 +223,8 @@ class Wall:
             done = RedirectResponse(f"{self.root}/teacher", 303)
             done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
             return done
-        asked, known = self.ballots.about("asked"), self.ballots.known
-        lessons = {number: list(of) for number, of in groupby(known.values(), lambda one: one.key[:2])}
+        asked, known, ours = self.ballots.about("asked"), self.ballots.known, self.ballots.of_lessons
+        lessons = {n: list(of) for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))}
         following = dict(pairwise(known)).get(asked, "")
         return self.page(
             "wall_teacher.html.j2", lessons=lessons, offered=known.get(self.ballots.offered()[0]), next=following,
@@ -232,12 +235,13 @@ class Wall:
     def act(self, what: str, form: dict[str, str]) -> None:
         """A button of the teacher's page."""
         if what == "ask":
+            self.lately = ""
             self.ballots.ask(form.get("question", ""))
         elif what in (REVEALED, AGAIN, MEASURED):
             self.ballots.move(what)
         elif what == "end" and form.get("keep") in ("yes", "no"):
             files = self.ballots.end(form["keep"] == "yes")
-            none = f"deleted; {MIN_ANSWERS} answers to a question are the least that can be kept"
+            none = "deleted" if form["keep"] == "no" else f"deleted: no question had {MIN_ANSWERS} answers"
             self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
 
 
@@ -290,7 +294,8 @@ def main() -> None:
         line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=1024)
         ballots = Ballots(options.out / FOLDER, options.code.upper())
     except OSError as error:
-        sys.exit(f"{error}" if isinstance(error, BlockingIOError) else f"port {options.port}: {error.strerror}")
+        another = f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes another'
+        sys.exit(str(error) if isinstance(error, BlockingIOError) else another)
     wall, key = Wall(ballots, public), "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
     print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)

@@ -76,8 +76,7 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
         client.on_cell_start = lambda cell, cell_index: started.append(cell)
         (Path(scratch) / "state").mkdir()
         environment = os.environ | {"ZERO_COPY_STRICT": "1", "TQDM_DISABLE": "1", "ZERO_COPY_CLASS": ""}
-        # Neither predictions of this user's, nor start-up files.
-        environment |= {"ZERO_COPY_STATE": f"{scratch}/state", "IPYTHONDIR": f"{scratch}/ipython"}
+        environment |= {"ZERO_COPY_STATE": f"{scratch}/state", "IPYTHONDIR": f"{scratch}/ipython"}  # not this user's
         start = time.perf_counter()
         try:
             client.execute(cleanup_kc=True, env=environment)

@@ -24,10 +24,8 @@ def site(url: str = "", build: Path = BUILD) -> str:
     url."""
     if url and not ADDRESS.fullmatch(url):
         raise ValueError(f"URL={url} isn't the address of a site. One looks like this: https://example.org/zero-copy/")
-    pages, editions, books = (
-        {path.name: path.read_bytes() for path in sorted((build / folder).glob(kind))}
-        for folder, kind in (("handouts/student", "*.html"), ("class", "*.zip*"), ("book", "*.pdf"))
-    )
+    kinds = ("handouts/student/*.html", "class/*.zip*", "book/*.pdf")
+    pages, editions, books = ({path.name: path.read_bytes() for path in sorted(build.glob(kind))} for kind in kinds)
     for target, found in (("handouts", pages), ("class", editions)):
         if not found:
             raise HandoutError(f"`make {target}` has written nothing into {build} yet: run it first.")

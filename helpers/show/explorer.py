@@ -156,14 +156,9 @@ def _counters(step: Step, advice: str) -> str:
     now = _sizes("my", step.mine) | {"page cache": in_words(cached, "bytes")}
     now |= _sizes("child's", step.child) if step.child is not None else {}
     now |= {"advice": advice}
-    of_the_action, by_now = (
-        " · ".join(
-            f'<span style="white-space:nowrap">{escape(name)} '
-            f'<strong data-counter="{escape(name)}">{escape(words)}</strong></span>'
-            for name, words in counters.items()
-        )
-        for counters in (cost, now)
-    )
+    one = '<span style="white-space:nowrap">{0} <strong data-counter="{0}">{1}</strong></span>'
+    each = ([one.format(*map(escape, counter)) for counter in counters.items()] for counters in (cost, now))
+    of_the_action, by_now = map(" · ".join, each)
     return (
         '<div role="status" class="zc-counters" style="line-height:1.6">'
         f"<div><strong>{escape(step.action)}</strong>: {of_the_action}</div><div>now: {by_now}</div></div>"

@@ -51,12 +51,8 @@ def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], i
     asks, mine = quizzes(number), [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
     left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]
     unsolved = [f'`quiz("{quiz.key}")`' for quiz in asks if not quiz.solved]
-    row = (
-        title,
-        f"{len(on_time | late)} of {len(asked)}{f', {len(late)} late' if late else ''}",
-        f"{len(asks) - len(unsolved)} of {len(asks)}",
-        " · ".join(map(_stand, mine)),
-    )
+    predicted = f"{len(on_time | late)} of {len(asked)}{f', {len(late)} late' if late else ''}"
+    row = (title, predicted, f"{len(asks) - len(unsolved)} of {len(asks)}", " · ".join(map(_stand, mine)))
     most = len(asked) + len(asks) + len(mine)
     done = most - (len(asked) - len(on_time | late)) - len(unsolved) - len(left)
     step = next(iter(left + unsolved), "")

@@ -62,7 +62,7 @@ def join(address: str = "", key: str = "") -> Said:
             raise ValueError("that isn't the key of this wall; look at its terminal again")
         _joined, text = wall, "Joined. What you predict is on the wall, too, without your name."
         if status != 200:
-            text = "The wall doesn't answer yet. What you predict is sent as soon as it does."
+            text = "The wall doesn't answer. If this is its address, what you predict is sent as soon as it does."
         elif key:
             text = "Joined as the teacher: what this notebook measures is on your page, to be shown."
     return Said(text, paragraphs(text))

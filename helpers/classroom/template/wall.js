@@ -1,7 +1,7 @@
 // Asks what has changed: writes the counts, and takes a new page when it's made of something else. A form goes the same
 // way, so that a wall that doesn't answer loses nothing. What somebody has begun to fill in waits for the next question.
 const body = document.body, page = body.className, gone = document.getElementById("gone");
-let touched = false;
+let touched = false, unsent;
 async function take(asked) {
   const answer = await asked, text = await answer.text(), now = new DOMParser().parseFromString(text, "text/html");
   if (!now.body.dataset.state) return location.replace(location.pathname);  // the lesson has ended
@@ -10,10 +10,12 @@ async function take(asked) {
   document.querySelector("[autofocus]")?.focus();
   touched = false;
 }
+const send = () => take(fetch(location.pathname, { method: "POST", body: unsent })).then(() => { unsent = undefined; });
 async function look() {
   try {
     const answer = await fetch(body.dataset.state, { signal: AbortSignal.timeout(5000) });
     const now = answer.ok ? await answer.json() : answer.status === 404 ? {} : undefined;
+    if (unsent && answer.ok) await send();
     if (now && now[page] !== body.dataset.madeOf && !(touched && now.question === body.dataset.question))
       await take(fetch(location.pathname));
     for (const place of document.querySelectorAll("[data-live]"))
@@ -25,7 +27,7 @@ async function look() {
 addEventListener("input", () => { touched = true; });
 addEventListener("submit", (event) => {
   event.preventDefault();
-  const sent = new URLSearchParams(new FormData(event.target, event.submitter));
-  take(fetch(location.pathname, { method: "POST", body: sent })).catch(() => { gone.hidden = false; });
+  unsent = new URLSearchParams(new FormData(event.target, event.submitter));
+  send().catch(() => { gone.hidden = false; });
 });
 setTimeout(look, 1000);
