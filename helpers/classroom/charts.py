@@ -104,7 +104,7 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]
     if len(votes) > 1:  # to the right, on the same scale
-        starts.append(2.0 * ax.get_xlim()[1])
+        starts.append(2.6 * ax.get_xlim()[1])
         again = [each[1] for each in counts.values()]
         ax.set_xlim(0, starts[1] + max(*again, ax.get_xlim()[1]))
         bars = ax.barh(range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN)
