@@ -10,6 +10,7 @@ import pytest
 from helpers.folders import DATA
 from helpers.ideas.safetensors import TensorFile
 from helpers.make import DIGITS, digits
+from helpers.make.digits import IMAGES
 
 LEAST = 0.97
 
@@ -39,7 +40,7 @@ def test_the_committed_model_reads_the_committed_pictures():
 
 def test_the_pictures_are_those_that_the_file_holds():
     images, labels = digits()
-    with TensorFile(DATA / "samples" / "digits-test.safetensors") as held:
+    with TensorFile(IMAGES) as held:
         assert np.array_equal(held["images"], images) and np.array_equal(held["labels"], labels)
         assert "CC BY 4.0" in held.metadata["licence"] and "10.24432/C50P49" in held.metadata["source"]
 
@@ -62,10 +63,9 @@ def test_what_it_learned_from_and_what_it_is_asked_do_not_overlap(train_digits: 
 
 
 def test_training_again_makes_such_a_model(train_digits: ModuleType, tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setattr(train_digits, "DIGITS", tmp_path / "model")
-    monkeypatch.setattr(train_digits, "IMAGES", tmp_path / "images")
+    monkeypatch.setattr(train_digits, "BESIDE", tmp_path)
     train_digits.main()
-    with TensorFile(tmp_path / "model") as made, TensorFile(DIGITS) as committed:
+    with TensorFile(tmp_path / DIGITS.name) as made, TensorFile(DIGITS) as committed:
         weights = {name: np.array(made[name]) for name in made}
         shapes = {name: array.shape for name, array in committed.items()}
         said = made.metadata["result"]
@@ -74,5 +74,5 @@ def test_training_again_makes_such_a_model(train_digits: ModuleType, tmp_path: P
     right = int(((hidden @ weights["out.weight"].T + weights["out.bias"]).argmax(1) == labels).sum())
     assert capsys.readouterr().out.strip() == said == f"{right} of {len(labels)} held-out pictures right"
     assert right >= LEAST * len(labels) and {name: array.shape for name, array in weights.items()} == shapes
-    with TensorFile(tmp_path / "images") as made:
+    with TensorFile(tmp_path / IMAGES.name) as made:
         assert np.array_equal(made["images"], images)
