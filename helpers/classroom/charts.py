@@ -95,11 +95,9 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
         ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
     ends[-1] = [f"{end}  {came_out}" if name == measured else end for name, end in zip(counts, ends[-1], strict=True)]
-    word, keys = (
-        (by, ())
-        if len(votes) == 1
-        else (f"first vote: {total}", [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)])
-    )
+    word, keys = by, []
+    if len(votes) > 1:
+        word, keys = f"first vote: {total}", [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)]
     first = [(name, {word: each[0]}) for name, each in counts.items()]
     fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]

@@ -47,7 +47,7 @@ def main() -> int:
     add("-t", "--timeout", type=float, default=float("inf"), help="seconds until it is stopped; no limit if not given")
     add("--modules", default="", help="modules to import before, so that they don't count: --modules numpy,pandas")
     add("--stack", action="store_true", help="run it once more, traced, for the Python stacks that took the memory")
-    add("--heap", action="store_true", help="run it once more, under tracemalloc, for the heap, at its peak and left")
+    add("--heap", action="store_true", help="run it once more, under tracemalloc: the heap at its peak and at the end")
     add("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
     add("script", help="a Python file")
     add("arguments", nargs=argparse.REMAINDER, help="its own arguments")

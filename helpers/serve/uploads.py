@@ -20,11 +20,7 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import (
-    fcntl,
-    regular_file,
-    sync_folder,
-)  # None on Windows, where the lessons show this module but nobody serves
+from ..whole import fcntl, regular_file, sync_folder  # no fcntl on Windows: lessons show this, but nobody serves
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
