@@ -25,7 +25,7 @@ import pytest
 from serving import until
 from tables import each_of
 
-from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, sampler
+from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, process, sampler
 from helpers.measure.parcel import packed, unpacked
 from helpers.units import MiB
 
@@ -219,6 +219,20 @@ def test_an_exit_and_a_signal_are_results(function, number, ended):
     run = measure(function, number)
     assert run.ended == ended and run.value is None
     assert ended == "raised" or (run.faults.minor is None and "minor faults" in run.missing)
+
+
+@linux
+def test_a_process_that_ends_while_it_is_looked_at_is_a_result(monkeypatch):
+    def look(pid):
+        os.kill(pid, signal.SIGKILL)
+        while os.readlink(f"/proc/{pid}/fd/0"):  # raises once it has ended
+            pass
+
+    run = measure(int, inspect=look)
+    assert run.ended == "SIGKILL" and run.value is None
+    monkeypatch.setattr(process, "GRACE_S", 0.1)
+    with pytest.raises(FileNotFoundError, match="absent"):
+        measure(int, inspect=lambda pid: os.stat("absent"))
 
 
 CELL = """class Reader:

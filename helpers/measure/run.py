@@ -238,7 +238,12 @@ class _Watch:
         if mail.done.is_set() and not process.stopped:
             self.last = self.memory.read(thorough=True)  # its result is still there
             if options.inspect and self.last:
-                options.inspect(mail.pid)
+                try:
+                    options.inspect(mail.pid)
+                except OSError:  # as /proc answers about a process that ends meanwhile: then its end is the result
+                    process.leave()
+                    if process.alive():
+                        raise
             process.allow(b"report")
             self._sample(mail.report.wait, self.later, LARGEST_RESULT)
         if not process.stopped:
