@@ -144,8 +144,7 @@ def work() -> Path:
 
 
 def typed(target: str) -> str:
-    """How a student types a target of `make`: "make hand-in LESSON=02". If many users share the course, it isn't where
-    they work."""
+    """How a student types a target of `make`: "make hand-in LESSON=02". A shared course isn't where they work."""
     return f"make {target}" if writable(ROOT) else f"make -C {ROOT} {target}"
 
 

@@ -62,8 +62,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or leaves it as it
-    was."""
+    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or leaves it as is."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(folder.parent, f".{folder.name}") as beside:
         new, old = beside / "new", beside / "old"

@@ -156,6 +156,7 @@ def test_a_page_is_set_and_not_dumped(pages):
     assert [cell.get_text() for cell in page.select(".zc-table tbody tr:last-child .amount")][:2] == ["0 B", "0 B"]
     assert not page.select_one(".prose table .amount"), "words stay at the left"
     assert page.select_one(".run pre.code .k").get_text() == "def", "code is coloured"
+    assert not page.select("pre.code :is(.n, .p, .w)"), "what has no colour of its own isn't marked"
     assert [pre.get_text() for pre in page.select("pre.output")] == ["calls  1\nbytes  268,435,456\n"]
     assert page.select_one(".zc-predict") and "model_id" not in str(page)
 

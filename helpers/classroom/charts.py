@@ -235,8 +235,7 @@ def _bars(
     ends: Sequence[str],
     *keys: Patch,
 ) -> tuple[Figure, Axes]:
-    """One stacked bar per row, with a part for each of `styles` and the text of `ends` after it. `keys`: for what comes
-    beside the bars."""
+    """One stacked bar per row, a part for each of `styles`, the text of `ends` after it; `keys` for what's beside."""
     most = max(sum(counts.values()) for _, counts in rows)
     fig, ax, tall = _rows([label for label, _ in rows], BAR)
     ax.set_xticks([])

@@ -44,8 +44,7 @@ class Grade:
 
 def grades(records: Store, course: Course) -> list[Grade]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names,
-    except those that are worth nothing; sorted by name, then by exercise. A hand-in without exercises gets a Grade,
-    too."""
+    except those that are worth nothing; by name, then by exercise. A hand-in without exercises gets a Grade, too."""
     hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.all(HandIn)}
     rows = {(row.student, row.exercise): row for row in records.all(Row)}
     lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}

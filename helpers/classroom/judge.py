@@ -140,8 +140,7 @@ def code_cells(notebook: bytes) -> list[Cell]:
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READ_MEMORY more than now, setrlimit(2), and processor time to READ_TIME_S,
-    setitimer(2)."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2); processor time to READ_TIME_S, setitimer(2)."""
     if not resource:
         yield
         return

@@ -101,8 +101,7 @@ def votes(number: str, folder: Path) -> list[Picture]:
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
-    """For answers to one exercise: each mistake in words, how often, and what the check said once; the commonest
-    first."""
+    """Of answers to one exercise: each mistake in words, how often, and what the check said once; commonest first."""
     by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":

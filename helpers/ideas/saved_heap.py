@@ -50,8 +50,7 @@ class SavedHeap(Closing):
     def open(cls, path: str | os.PathLike[str], at: int | None = None) -> Self:
         """Maps the heap at its own address, or at another address, `at`, where its pairs are broken. mmap(2).
         FileExistsError if something else is mapped there already, or no mapping may be there; ValueError if the file
-        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if the file can't be opened or
-        mapped."""
+        isn't a heap, or was cut, or `at` isn't the beginning of a page; OSError if it can't be opened or mapped."""
         with open(path, "r+b") as file:
             size = os.fstat(file.fileno()).st_size
             head = file.read(HEADER.size)

@@ -89,8 +89,7 @@ class Process:
             self.inbox.flush()
 
     def greet(self, label: str, more: float = 0) -> None:
-        """Waits until the process has loaded what was sent, `more` seconds longer than usual. TimeoutError or TypeError
-        if it doesn't."""
+        """Waits until it has loaded what was sent, `more` seconds longer than usual; else TimeoutError or TypeError."""
         if not self.mail.greeting.wait(min(START_LIMIT_S + more, threading.TIMEOUT_MAX)):
             raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s")
         if self.mail.pid is None:

@@ -17,8 +17,10 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from pygments import highlight
+from pygments.filter import simplefilter
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES, Token
 
 from ..folders import TEACHER
 from ..lasting import VIEW, alone
@@ -28,6 +30,7 @@ from ..units import NOT_MEASURED
 Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 STYLE = (TEMPLATE / "style.css").read_text(encoding="utf-8")
+COLOURED = set(re.findall(r"\.code \.(\w+)", STYLE))
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
 _HASHES = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values())
 POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {_HASHES}"  # a browser keeps it
@@ -179,7 +182,15 @@ def _block(source: str, language: str = "ipython3") -> str:
 
 @lru_cache(1000)  # each edition asks for the same
 def _code(source: str, language: str = "ipython3") -> str:
-    return highlight(source.strip("\n"), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    lexer = get_lexer_by_name(language, filters=[_coloured()])
+    return highlight(source.strip("\n"), lexer, HtmlFormatter(nowrap=True))
+
+
+@simplefilter
+def _coloured(self, lexer, stream, options):
+    """Leaves marks only on what has a colour: most tokens have none, and would be half of all tags."""
+    for kind, text in stream:
+        yield kind if STANDARD_TYPES.get(kind) in COLOURED else Token, text
 
 
 def _shown(output: NotebookNode) -> str:

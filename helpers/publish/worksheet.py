@@ -49,8 +49,7 @@ def _context(asked: Tag) -> str:
 
 
 def _code(asked: Tag) -> Tag | None:
-    """What a question is about: of the code shown since the last question, the last that defines something, or the
-    last."""
+    """What a question is about: of the code since the last question, the last that defines something, or the last."""
     shown = []
     for cell in asked.find_parent(class_="run").find_previous_siblings(class_="run"):
         if cell.select_one(".zc-predict, .zc-quiz, .zc-exercise"):

@@ -34,8 +34,7 @@ def lines(
 
     `unit` and `by_unit` are units as in `words.amount`. `level` is a name and a value, a dashed line across; `at` a
     name and a number, a dashed line upright. Sizes stand on an axis of powers of two. So do more than 12 numbers, and
-    then only powers of two are marked and told. ValueError unless there are 1 to 4 lines of two points or more, all
-    above 0."""
+    then only powers of two are marked and told. ValueError unless 1 to 4 lines have two points or more, all above 0."""
     values = [value for line in results.values() for value in line.values()]
     if not 1 <= len(results) <= len(MARKS) or min(map(len, results.values())) < 2 or min(values) <= 0:
         points = {name: len(line) for name, line in results.items()}

@@ -88,8 +88,7 @@ class Exercise:
         timeout: float = 20,
         fence: Callable[[Path], Fence] = lambda folder: Fence(),
     ) -> Verdict:
-        """What `check` says, without counting it as an attempt; `fence(folder)` confines the processes that work in
-        there."""
+        """What `check` says, without counting it as an attempt; `fence(folder)` confines the processes there."""
         size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):
