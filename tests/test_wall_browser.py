@@ -2,6 +2,7 @@
 projector and the teacher, and a wall that is killed in the middle."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from lab import MINUTES, cell, opened, outputs, run_all
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, Error, Page, expect
+from playwright.sync_api import Browser, Error, Page, Route, expect
 from walls import Class, voters
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.notebooks]
@@ -146,3 +147,23 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     expect(teacher.get_by_label("Another question")).to_have_value("01.own")
     is_accessible(projector, phones[1], teacher)
     assert not sum((page.strange for page in pages), lab.complaints)
+
+
+def test_a_button_whose_answer_is_late_is_pressed_once(browser: Browser, room: Class):
+    teacher, pressed = page_of(browser, room, "/teacher"), []
+    teacher.get_by_label("The key").fill(room.key)
+    press(teacher, "Open")
+    for voter in voters(5):
+        room.vote(voter, "1 MiB", "02.chunk")
+
+    def late(route: Route) -> None:
+        pressed.append(route.request.post_data)
+        time.sleep(2)  # the page has looked meanwhile, and the wall is there
+        route.continue_()
+
+    teacher.route("**/teacher", late)
+    teacher.locator("summary").click()
+    teacher.get_by_label("The class agrees").check()
+    press(teacher, "End the lesson")
+    expect(teacher.get_by_text("Its votes are kept in")).to_be_visible()
+    assert [what for what in pressed if what] == ["keep=yes&do=end"]

@@ -166,8 +166,7 @@ class Wall:
         """As HTML; "" for too few answers. Drawn in a thread, one at a time, and again only when it has changed."""
         ballots, phase = self.ballots, self.ballots.phase(key)
         both = phase in (COMPARED, MEASURED) and ballots.counts(key)[1] > 0
-        asked = ballots.known[key]
-        asked = replace(asked, measured=ballots.measured(key)[0] if phase == MEASURED else None)
+        asked = replace(ballots.known[key], measured=ballots.measured(key)[0] if phase == MEASURED else None)
         async with self.drawing:
             votes = [*zip(*ballots.rounds(key), strict=True)][: 1 + both]
             made_of = (asked, [sorted(map(json.dumps, of)) for of in votes])

@@ -71,9 +71,8 @@ def join(address: str = "", key: str = "") -> Said:
 def vote(question: str, answer: Any) -> None:
     """Sends an answer; None takes it back. Waits WAIT_S at most, and then goes on trying in the background."""
     if (wall := _current()) and not wall.key:
-        # Two may arrive in the wrong order: the later one counts.
-        content = {"answer": answer, "at": time.time_ns()}
-        _put(wall, f"votes/{wall.voter}/{quote(question, safe='')}", content, question)
+        path = f"votes/{wall.voter}/{quote(question, safe='')}"
+        _put(wall, path, {"answer": answer, "at": time.time_ns()}, question)  # of two, the later one counts
 
 
 def said(question: str) -> str:

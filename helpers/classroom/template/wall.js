@@ -1,7 +1,7 @@
 // Asks what has changed: writes the counts, and takes a new page when it's made of something else. A form goes the same
 // way, so that a wall that doesn't answer loses nothing. What somebody has begun to fill in waits for the next question.
 const body = document.body, page = body.className, gone = document.getElementById("gone");
-let touched = false, unsent;
+let touched = false, unsent, sending = Promise.resolve();
 async function take(asked) {
   const answer = await asked, text = await answer.text(), now = new DOMParser().parseFromString(text, "text/html");
   if (!now.body.dataset.state) return location.replace(location.pathname);  // the lesson has ended
@@ -10,7 +10,11 @@ async function take(asked) {
   document.querySelector("[autofocus]")?.focus();
   touched = false;
 }
-const send = () => take(fetch(location.pathname, { method: "POST", body: unsent })).then(() => { unsent = undefined; });
+const send = () => sending = sending.catch(() => {}).then(async () => {  // one at a time, so nothing is sent twice
+  const form = unsent;
+  if (form) await take(fetch(location.pathname, { method: "POST", body: form, signal: AbortSignal.timeout(5000) }));
+  if (unsent === form) unsent = undefined;
+});
 async function look() {
   try {
     const answer = await fetch(body.dataset.state, { signal: AbortSignal.timeout(5000) });
