@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from test_environment import PROJECT, locked
-from test_versions import UV, VERSIONS, run
+from test_versions import UV, run
 
 from helpers.casebook.files import folders, read
 from helpers.folders import BUILD
+from helpers.lessons.dispatch.calls import VERSIONS
 
 # The tests without a marker. Not test_environment.py: it says that the locked is installed, and that the locked ruff
 # finds nothing.

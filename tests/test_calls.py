@@ -9,10 +9,10 @@ from statistics import median
 
 import pytest
 
-from helpers.lessons.dispatch.calls import call_costs, mix_costs
+from helpers.lessons.dispatch.calls import VERSIONS, call_costs, costs_by_version, mix_costs
+from helpers.measure import NotMeasuredHere
 
 THIS = "{}.{}".format(*sys.version_info)
-OTHER = "3.12" if THIS != "3.12" else "3.13"
 CASES = [
     "loop alone", "a function", "a function, annotated", "a method, 1 type", "a method, 2 types", "a method, 64 types",
     "getattr", "dict of functions", "singledispatch", "isinstance, runtime protocol",
@@ -22,8 +22,8 @@ CASES = [
 @pytest.mark.measured
 def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "")
-    ((version, costs),) = call_costs().items()
-    assert version == THIS and list(costs) == CASES and all(0 < seconds < 1e-3 for seconds in costs.values())
+    costs = call_costs()
+    assert list(costs) == CASES and all(0 < seconds < 1e-3 for seconds in costs.values())
     assert costs["loop alone"] < costs["a method, 1 type"] < costs["singledispatch"]
     assert costs["isinstance, runtime protocol"] > 2 * costs["a method, 1 type"]
     assert costs["a function, annotated"] < 1.5 * costs["a function"]
@@ -31,18 +31,37 @@ def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")
-def test_only_a_python_of_that_version_that_runs_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    name = f"python{OTHER}"
-    scripts = {"broken": "exit 127", "talks": "echo hello", "another": f'exec "{sys.executable}" "$@"'}
-    for folder, script in scripts.items():
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (tmp_path / folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", *(str(tmp_path / folder) for folder in scripts)]))
-    assert list(call_costs(rounds=1)) == [THIS]
-    report = {"python": OTHER, "implementation": "cpython", "costs": dict.fromkeys(CASES, 1e-8)}
-    (tmp_path / "another" / name).write_text(f"#!/bin/sh\necho '{json.dumps(report)}'\n")  # as such a Python would
-    assert call_costs(rounds=1)[OTHER] == dict.fromkeys(CASES, 1e-8)
+def test_every_version_is_measured_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def stand_in(folder: str, version: str, script: str) -> None:
+        path = tmp_path / folder / f"python{version}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    others = [version for version in VERSIONS if version != THIS]
+    for version in others:
+        stand_in("broken", version, "exit 127")
+        stand_in("talks", version, "echo hello")
+        stand_in("another", version, f'exec "{sys.executable}" "$@"')
+    folders = ["", ".", *(str(tmp_path / folder) for folder in ("broken", "talks", "another", "right"))]
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+    stand_in("right", THIS, f'exec "{sys.executable}" "$@"')
+    with pytest.raises(NotMeasuredHere, match=f"there is no Python {', '.join(others)} on the PATH"):
+        costs_by_version()
+    costs = dict.fromkeys(CASES, 1e-8)
+    for version in others:
+        asked_who = f"case $3 in -c) echo cpython {version} ;; *) echo '{json.dumps(costs)}' ;; esac"
+        stand_in("right", version, asked_who)
+    run = costs_by_version()
+    assert run.ended == "returned"
+    assert list(run.value) == list(VERSIONS)
+    assert {version: run.value[version] for version in others} == dict.fromkeys(others, costs)
+    assert list(run.value[THIS]) == CASES
+
+
+def test_a_python_that_cannot_run_them_says_why():
+    with pytest.raises(RuntimeError, match=r"/nowhere measured no calls: it said .*No such file"):
+        call_costs(python="/nowhere")
 
 
 def test_two_types_cost_more_shuffled_than_sorted():
