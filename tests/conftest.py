@@ -4,7 +4,6 @@ import builtins
 import gc
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+import tools
 from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat import NotebookNode
@@ -82,8 +82,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        tools.require(marker.kwargs["tool"])
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints each measurement that failed, and what passed tests recorded with `record_property`."""
+    """Prints each measurement that failed, what passed tests recorded with `record_property`, and what was skipped."""
     for report in terminalreporter.getreports("rerun"):
         crash = getattr(report.longrepr, "reprcrash", None)
         told = crash.message if crash else report.longreprtext
@@ -91,6 +96,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("passed"):
         for name, words in report.user_properties if report.when == "call" else ():
             terminalreporter.write_line(f"{name}: {words}")
+    skipped = [report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")]
+    if skipped:
+        terminalreporter.section("what was not tested here, and what to install")
+        for line in tools.summary(skipped):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,9 +111,11 @@ def earlier_is_not_collected() -> None:
 
 
 @pytest.fixture
-def own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder for generated files, so that no test writes into the repository."""
-    monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path_factory.mktemp("generated")))
+def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty folder for generated files, on the disk of the others."""
+    with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
+        monkeypatch.setenv("ZERO_COPY_DATA", folder)
+        yield
 
 
 @pytest.fixture
@@ -141,20 +153,18 @@ def shell(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium. Tests that need it are skipped only if there is none."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no browser: neither chromium nor google-chrome is on the PATH")
+    """Headless Chromium."""
+    tools.require("Chromium")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=tools.browser(), args=FLAGS)
         yield chromium
         chromium.close()
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(data: Path) -> Path:
     """64 MiB on the disk; each MiB repeats a different byte."""
-    path = tmp_path_factory.mktemp("measured") / "file.bin"
+    path = data / "file.bin"
     with open(path, "wb") as out:
         for i in range(64):
             out.write(bytes([i]) * MiB)

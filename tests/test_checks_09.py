@@ -49,10 +49,10 @@ def test_a_files_name_says_nothing_about_what_is_wrong_with_it(tmp_path: Path):
 
 
 @pytest.mark.parametrize("where", ["here", "recorded"])
-def test_what_is_called_right_is_what_the_servers_did(where: str, tmp_path: Path):
+def test_what_is_called_right_is_what_the_servers_did(where: str, data: Path):
     if where == "here" and maps.why_not():
         pytest.skip("no /proc here")
-    servers = six.live(tmp_path) if where == "here" else six.recorded()
+    servers = six.live(data) if where == "here" else six.recorded()
     assert set(servers) == set(six.SERVERS) == set(six.CAUSE)
     one = exercise("09.six")
     explain = one.made(one.solution_source)

@@ -22,7 +22,7 @@ from helpers.teach import exercise, exercise_files, quiz
 pytestmark = pytest.mark.slow
 
 OF = student_edition.OF
-in_a_checkout = pytest.mark.skipif(not ((ROOT / ".git").exists() and shutil.which("git")), reason="no checkout of git")
+in_a_checkout = pytest.mark.needs(tool="git")
 unix = pytest.mark.skipif(os.name == "nt", reason="make, sh and umask")
 
 
@@ -181,8 +181,6 @@ def terminal(**own: str) -> dict[str, str]:
 
 
 def make(student: Path, *arguments: str, **own: str) -> subprocess.CompletedProcess[str]:
-    if os.name == "nt" or not shutil.which("make"):
-        pytest.skip("no make here")
     return subprocess.run(["make", *arguments], cwd=student, env=terminal(**own), text=True, capture_output=True)
 
 

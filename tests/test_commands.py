@@ -16,6 +16,7 @@ import pytest
 import websocket
 from conftest import when_up
 from IPython.core.interactiveshell import InteractiveShell
+from tools import require
 
 from helpers.folders import ROOT
 
@@ -61,9 +62,10 @@ def test_every_command_of_a_page_is_in_the_list_and_no_other():
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the course, with links to this environment. If a `make` cleared it, only links would be gone."""
-    missing = [name for name in ("curl", "lsof", "make", "pstree") if not shutil.which(name)]
-    if sys.platform != "linux" or missing:
-        pytest.skip(f"another system's commands, or missing here: {', '.join(missing)}")
+    if sys.platform != "linux":
+        pytest.skip("another system's commands")
+    for tool in ("curl", "lsof", "pstree"):
+        require(tool)
     folder = tmp_path_factory.mktemp("typed") / "course"
     left_out = (".git", ".venv*", "my_lessons", "generated", "build", "course", "models", "grades", "__pycache__")
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))

@@ -1,6 +1,5 @@
 """fio's reads and the bytes from the device: through the page cache, and bypassing it."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from helpers.lessons.reading.disks import fio
 from helpers.measure import NotMeasuredHere, drop_from_cache
 from helpers.units import MiB
 
-needs_fio = pytest.mark.skipif(not shutil.which("fio"), reason="fio isn't installed")
+needs_fio = pytest.mark.needs(tool="fio")
 
 
 @pytest.fixture

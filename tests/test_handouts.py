@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import sample_lessons
+import tools
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Browser, Page, ViewportSize, expect
@@ -37,7 +38,7 @@ DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium")]
 
 
 SLOW = {rule: {"enabled": False} for rule in ("color-contrast", "region", "target-size")}
@@ -338,7 +339,7 @@ def test_a_worksheet_asks_all_on_six_pages_and_tells_nothing(handout: Page):
 def test_the_book_is_whole(handout: Page, tmp_path: Path):
     folder = Path(handout.url.removeprefix("file://")).parent
     path = tmp_path / "made" / "book.pdf"
-    count = book(folder, path, browser=shutil.which("chromium"))
+    count = book(folder, path, browser=tools.browser())
     pdf = PdfReader(path)
     sheets = [dense(text) for text in words_of(path.read_bytes())]
     assert count == len(pdf.pages) <= 650 and path.stat().st_size <= 25e6 and os.listdir(path.parent) == ["book.pdf"]

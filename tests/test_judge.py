@@ -107,10 +107,9 @@ def test_a_copy_that_nobody_may_read_is_the_student_s_slip():
     assert (said["outcome"], said["cause"]) == ("not yet", "unreadable") and "/" not in said["because"]
 
 
+@pytest.mark.needs(tool="git")
 def test_an_old_edition_is_judged_by_its_own_starter():
     commit = edition().commit
-    if not commit:
-        pytest.skip("not in a checkout")
     changed = replace(REPORT, starter="def explain(report):\n    return 1\n")
     assert as_given(changed, commit).starter == REPORT.starter
     for unknown in ("", "main", "--output=/tmp/x", "0" * 40, "../" * 14):

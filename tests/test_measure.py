@@ -638,7 +638,7 @@ def test_a_function_that_returned_has_returned_whatever_it_spoils(spoils):
     assert (run.ended, run.value, run.error) == ("returned", [0, 2.5], None)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid(), reason="only root may change the root")
+@pytest.mark.needs(tool="root")
 def test_a_function_may_change_the_root():
     assert measure(os.chroot, "/proc").ended == "returned"
 

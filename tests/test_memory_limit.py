@@ -35,14 +35,6 @@ def groups() -> set[str]:
     return {str(one) for parent, _ in memory_limit._places(*texts) for one in parent.glob(f"zero-copy-{os.getpid()}-*")}
 
 
-@pytest.fixture(scope="module")
-def limited() -> None:
-    try:
-        in_memory_limit(own, MiB, limit=LIMIT)
-    except NotMeasuredHere as why:
-        pytest.skip(str(why))
-
-
 @pytest.fixture
 def path(file: Path) -> Iterator[Path]:
     """A file on the disk, 4 times the limit, none of it in memory: a page counts for the group that brings it in."""
@@ -57,8 +49,7 @@ def path(file: Path) -> Iterator[Path]:
     path.unlink()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
-@pytest.mark.usefixtures("limited")
+@pytest.mark.needs(tool="root")
 class TestLimited:
     @pytest.mark.measured
     def test_anonymous_memory_past_the_limit_is_killed(self) -> None:
@@ -120,7 +111,7 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     assert [parent for parent, _ in found] == [session.parent, tmp_path / "user.slice"]
 
 
-@pytest.mark.usefixtures("limited")
+@pytest.mark.needs(tool="root")
 def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
     def left(path):
         path.write_bytes(bytes(64 * MiB))  # pages of a file, which the kernel can take back
@@ -133,7 +124,7 @@ def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
     assert memory_left() is None or memory_left()[1] != limit
 
 
-@pytest.mark.usefixtures("limited")
+@pytest.mark.needs(tool="root")
 def test_what_the_kernel_killed_at_a_limit_is_counted():
     def killed_one():
         before, child = killed(), os.fork()

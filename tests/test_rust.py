@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from tables import each_of
+from tools import lacking, require
 
 from helpers import folders
 from helpers.folders import room
@@ -27,20 +28,25 @@ RECORDS = folders.RECORDED / "rust"
 
 @pytest.fixture(scope="module")
 def projects() -> Iterator[Callable[[str], Path]]:
-    """Builds one of the folders of programs, once; skips where that can't be done, with cargo's words."""
+    """Builds one of the folders of programs, once."""
     with room("rust") as work:
 
         @cache
-        def project(folder: str) -> Path | str:
+        def project(folder: str) -> Path | NotBuilt:
             (work / f"of-{folder}").mkdir()
             try:
                 return built(folder, work / f"of-{folder}", "--offline")
             except NotBuilt as why:
-                return str(why)
+                return why
 
         def wanted(folder: str) -> Path:
+            require("Rust")
             found = project(folder)
-            return pytest.skip(found) if isinstance(found, str) else found
+            if isinstance(found, NotBuilt):
+                if folder and "offline" in str(found):
+                    lacking("the crates", str(found))
+                raise found
+            return found
 
         yield wanted
 
@@ -229,6 +235,7 @@ def test_programs_name_bad_input_and_touch_nothing(program: Callable, tmp_path: 
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(("same", "linked"), "kept")
 
 
+@pytest.mark.needs(tool="Rust")
 def test_the_appendix_compiles(tmp_path: Path):
     """Its examples compile as one program, except for the line that's meant to be refused."""
     text = (RUST / "README.md").read_text(encoding="utf-8")

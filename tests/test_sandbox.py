@@ -19,8 +19,7 @@ from helpers.measure.run import Options, measured
 from helpers.teach import exercise
 from helpers.units import MiB
 
-WHY_NOT = sandbox.unavailable_reason()
-needed = pytest.mark.skipif(bool(WHY_NOT) and "CI" not in os.environ, reason=WHY_NOT or "")  # CI must have it
+needed = pytest.mark.needs(tool="bubblewrap")
 
 
 @pytest.fixture

@@ -106,11 +106,9 @@ def test_concurrent_upload_of_one_file_waits(at: str, tmp_path: Path):
     assert ask(at, "GET", "/models/both").body == data
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a small disk needs namespaces")
+@pytest.mark.needs(tool="namespaces")
 def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
     (disk := tmp_path / "disk").mkdir()
-    if why := subprocess.run([*OWN_DISK, disk, "true"], capture_output=True, text=True).stderr:
-        pytest.skip(why)
     with serve(disk, workers=2, command=(*OWN_DISK, str(disk))) as small:
         at = small.address
         assert put(at, model(tmp_path, 1)).status == 201

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tools import require
 
 from helpers.folders import BUILD, ROOT
+from helpers.lessons.dispatch.calls import VERSIONS, python_of
 from helpers.teach.exercises import Exercise, exercises
 
-VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 OTHERS = [version for version in VERSIONS if version != "{}.{}".format(*sys.version_info)]
 SOLVED = "tests/test_exercises.py::test_solution_is_right"
 # Reference counts, frames and bytecode, what a view exports, how classes and generics behave, error messages: the first
@@ -25,17 +26,6 @@ ATTEMPTS = [f"tests/test_teach.py::test_{name}_attempt" for name in ("an_empty_b
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 UV = Path(sysconfig.get_path("scripts"), "uv")
-
-
-def find(version: str) -> str | None:
-    """A Python of this version on the PATH that runs: a version manager leaves stand-ins there that don't."""
-    for folder in os.environ["PATH"].split(os.pathsep):
-        try:
-            said = run(Path(folder, f"python{version}"), "-c", "import sys; print(sys.executable)", check=True)
-        except (OSError, subprocess.CalledProcessError):
-            continue
-        return said.stdout.strip()
-    return None
 
 
 def run(*command: str | Path, capture_output: bool = True, check: bool = False) -> subprocess.CompletedProcess[str]:
@@ -66,10 +56,8 @@ def environment(version: str, python: str) -> Path:
 @pytest.fixture(params=OTHERS)
 def other(request: pytest.FixtureRequest) -> tuple[str, Path]:
     """Each other version, and the interpreter of an environment for it."""
-    python = find(request.param)
-    if python is None:
-        pytest.skip(f"no Python {request.param} that runs is on the PATH")
-    inside = environment(request.param, python)
+    require(f"Python {request.param}")
+    inside = environment(request.param, python_of(request.param))
     assert run(inside, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == request.param
     return request.param, inside
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -356,7 +357,7 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
         assert room.code == code
     assert len(acknowledged) > 20 and room.state()["answers"] >= len(acknowledged)
     room.kill()
-    with sqlite3.connect(room.folder / "wall" / "wall.sqlite") as kept:
+    with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept:
         found = {
             voter: json.loads(answer)["slurp"] for voter, answer in kept.execute("select voter, answer from votes")
         }
@@ -404,7 +405,7 @@ def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monke
     guess.beside("1 page")
     guess.keep("1 byte")
     room.kill()
-    with sqlite3.connect(room.folder / "wall" / "wall.sqlite") as kept:
+    with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept:
         rows = kept.execute("select key, voter, answer from votes order by key").fetchall()
     assert rows == [("01.touch", voter, '"64 bytes"'), ("02.quiz-counter", voter, '"c"')]
 

