@@ -111,20 +111,23 @@ def earlier_is_not_collected() -> None:
 
 
 @pytest.fixture
-def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty folder for generated files, on the disk of the others."""
+def disk() -> Iterator[Path]:
+    """An empty folder on the disk of the generated files, for what is measured: pytest's own may be in memory."""
     with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
-        monkeypatch.setenv("ZERO_COPY_DATA", folder)
-        yield
+        yield Path(folder)
 
 
 @pytest.fixture
-def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A check leaves no file, whatever the student's function does. Its folder is on the generated files' disk."""
-    with tempfile.TemporaryDirectory(prefix="tests-", dir=folders.generated()) as folder:
-        monkeypatch.setenv("ZERO_COPY_DATA", folder)
-        yield
-        assert not list(Path(folder).iterdir())
+def own_folder(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder for generated files."""
+    monkeypatch.setenv("ZERO_COPY_DATA", str(disk))
+
+
+@pytest.fixture
+def nothing_is_left(disk: Path, own_folder: None) -> Iterator[None]:
+    """A check leaves no file, whatever the student's function does."""
+    yield
+    assert not list(disk.iterdir())
 
 
 @pytest.fixture

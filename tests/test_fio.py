@@ -12,8 +12,8 @@ needs_fio = pytest.mark.needs(tool="fio")
 
 
 @pytest.fixture
-def blocks(tmp_path: Path) -> Path:
-    (path := tmp_path / "blocks").write_bytes(bytes(range(256)) * (MiB // 256))
+def blocks(disk: Path) -> Path:
+    (path := disk / "blocks").write_bytes(bytes(range(256)) * (MiB // 256))
     return path
 
 

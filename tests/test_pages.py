@@ -33,9 +33,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def file(tmp_path) -> Path:
+def file(disk: Path) -> Path:
     """A file that's on the disk, with page k filled with k."""
-    path = tmp_path / "a file.bin"
+    path = disk / "a file.bin"
     with open(path, "wb") as out:
         out.write(b"".join(bytes([k]) * PAGE for k in range(PAGES)))
         out.flush()
@@ -245,9 +245,9 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
 
 
 # --- the page cache ----------------------------------------------------------------------------------------
-def test_a_file_just_written_is_dirty_until_it_is_synced(tmp_path):
-    on_a_disk(tmp_path)
-    (path := tmp_path / "written").write_bytes(bytes(PAGES * PAGE))
+def test_a_file_just_written_is_dirty_until_it_is_synced(disk: Path):
+    on_a_disk(disk)
+    (path := disk / "written").write_bytes(bytes(PAGES * PAGE))
     if page_cache(path).dirty is None:
         pytest.skip(page_cache(path).why)
     with open(path, "r+b") as f:

@@ -13,8 +13,8 @@ from helpers.units import MiB
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    (path := tmp_path / "file").write_bytes(os.urandom(4 * MiB))
+def file(disk: Path) -> Path:
+    (path := disk / "file").write_bytes(os.urandom(4 * MiB))
     return path
 
 
