@@ -64,6 +64,7 @@ def test_a_python_that_cannot_run_them_says_why():
         call_costs(python="/nowhere")
 
 
+@pytest.mark.measured
 def test_two_types_cost_more_shuffled_than_sorted():
     mixes = mix_costs(rounds=3)
     assert list(mixes) == [f"{share} %" for share in range(0, 101, 10)]

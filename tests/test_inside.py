@@ -208,6 +208,7 @@ def test_the_stack_at_the_peak_ends_where_the_memory_was_taken():
     assert compare({"twice": peaks}, repeat=2, stack=True).runs["twice"][1].stack
 
 
+@pytest.mark.measured
 def test_many_small_steps_of_one_line_are_its_own():
     def steps():
         from helpers.measure import where
