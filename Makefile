@@ -63,7 +63,7 @@ $(MADE)-%: $(MADE) requirements-%.lock
 	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-$*.lock
 	@touch $@
 
-test: $(MADE)-dev  ## all tests that are fast, and three lessons, in five minutes (TESTARGS="-k tidy" picks some, slow ones too)
+test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minutes (TESTARGS="-k tidy" picks some, slow ones too)
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
 
 # The other way round, because the handouts' tests need the lessons as they ran.

@@ -14,9 +14,11 @@ from helpers import publish
 from helpers.casebook import files
 from helpers.lasting import VIEW
 from helpers.measure.tables import html_table
+from helpers.show import Table
 from helpers.show.figure import picture
 from helpers.teach import Exercise, predict
 from helpers.teach.claims import Claim, Known
+from helpers.teach.controls import Noticed, Tried
 from helpers.teach.exercises import read
 from helpers.teach.judging import Verdict
 from helpers.teach.quizzes import Choice, Quiz
@@ -37,6 +39,9 @@ CLAIM = Claim(
     True,
     "read: 256 MiB anonymous; chunks: 1.02 MiB.",
 )
+CASE = Tried("heap-counter", "the mapping in its place", False, "1.02 MiB", ("peak > 0.9",))
+NOTICED = Noticed((CASE,), {})._repr_mimebundle_()["text/html"]
+CUT = 'def cut(path):\n    """Half."""\n    return None if path is True else f"{path!r}\\n", rb"\xff", 0xFF, \'read\''
 PREDICT = predict("02.sample", "How much memory does `read` take at its peak, for a file of 256 MiB?")
 METERS = (
     "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak|minor faults|major faults|waits|"
@@ -107,6 +112,8 @@ def copy_all() -> NotebookNode:
             shows(costs(), "costs", "copy-table"),
             shows(PREDICT.beside(256 << 20), "guess.beside(peak)", "copy-beside"),
             shows(CLAIM, 'claim("slurp-costs-file", …)', "copy-claim"),
+            shows(NOTICED, 'noticed("02")', "copy-claim-controls"),
+            shows(Table("A cut file.", ("bytes", "of them"), [("0xFF", "2 of 3")]), CUT, "copy-cut"),
             new_markdown_cell(WHY, id="copy-why"),
             shows(QUIZ, 'quiz("02.sample")', "copy-quiz"),
             shows(EXERCISE, 'exercise("02.sample")', "copy-exercise"),

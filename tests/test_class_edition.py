@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import zipfile
@@ -210,30 +209,3 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(student: P
     lock.write_text(lock.read_text().replace("numpy==2", "numpy==2.0", 1))
     os.utime(lock, (0, 0))
     assert "venv --clear" in make(here, "-n", "lab").stdout
-
-
-@pytest.mark.notebooks
-@pytest.mark.slow
-def test_a_student_makes_an_environment_and_runs_a_lesson(student: Path, tmp_path: Path):
-    """With only what the README asks for: Python and make, but no git."""
-    (tools := tmp_path / "bin").mkdir()
-    for name in ("awk", "cat", "cksum", "cp", "find", "make", "mkdir", "rm", "sed", "sh", "touch", "uname", "id"):
-        (tools / name).symlink_to(shutil.which(name))
-    (tools / "python3").symlink_to(sys._base_executable)
-    own = {"PATH": str(tools), "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
-    own |= {"ZERO_COPY_STATE": str(tmp_path / "state"), "ZERO_COPY_STRICT": "0"}
-    done = make(student, "env", **own)
-    assert done.returncode == 0, done.stderr
-    with subprocess.Popen(["make", "lab", "LABARGS=--no-browser --port 0"], cwd=student, env=terminal(**own),
-                          stderr=subprocess.PIPE, text=True, start_new_session=True) as server:  # fmt: skip
-        try:
-            assert any("is running at" in line for line in server.stderr), "JupyterLab did not start"
-        finally:
-            os.killpg(server.pid, signal.SIGTERM)
-    lesson = student / "my_lessons" / "00_start_here.ipynb"
-    command = [student / ".venv/bin/python", "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout", lesson]
-    done = subprocess.run(command, cwd=student, env=terminal(**own), text=True, capture_output=True)
-    assert done.returncode == 0 and "data-outcome" in done.stdout, done.stderr
-    assert make(student, "hand-in", "LESSON=00", **own).returncode == 0
-    (handed_in,) = lesson.parent.glob("hand-in/00_*.zip")
-    assert zipfile.ZipFile(handed_in).read(lesson.name) == lesson.read_bytes()

@@ -1,4 +1,4 @@
-"""Runs lessons in a container, as a student would, and says how their claims come out. With the lessons' numbers:
+"""Runs lessons as a student has them, and says how their claims come out. With the lessons' numbers, in a container:
 
 podman run --rm -i --cap-drop all --memory 2g zero-copy-measured /srv/zero-copy/course/.venv/bin/python - 01 02 \\
   <classroom/image/run_lessons.py
