@@ -66,6 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneFile
     return OneFileAtATime(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts the tests as FIRST says, and those that are measured last. Applies the rule above, and one for Ctrl-C."""
     order = {f"test_{name}": place for place, name in enumerate(FIRST)}
@@ -75,6 +76,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return is_measured, 0 if is_measured else order.get(item.path.stem, len(order))
 
     for item in items:
+        for fixture, tool in tools.FIXTURES.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.needs(tool=tool))
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=MEASUREMENTS - 1))
         if "interrupt" in item.name:  # Ctrl-C may come while a file is opened, before anything could close it
@@ -157,7 +161,6 @@ def shell(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
-    tools.require("Chromium")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=tools.browser(), args=FLAGS)
         yield chromium

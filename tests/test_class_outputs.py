@@ -601,7 +601,6 @@ def test_what_cannot_be_forgotten_is_said_and_all_stays(tmp_path: Path):
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------
-@pytest.mark.needs(tool="Chromium")
 @pytest.mark.parametrize("name", ["report.html", "feedback/vorname21-*", "feedback/maximiliana-*"])
 def test_a_page_is_accessible_and_fits_a_phone_and_paper(browser: Browser, out: Path, name: str):
     """It loads nothing from elsewhere, and runs no script."""

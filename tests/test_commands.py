@@ -16,7 +16,6 @@ import pytest
 import websocket
 from conftest import when_up
 from IPython.core.interactiveshell import InteractiveShell
-from tools import require
 
 from helpers.folders import ROOT
 
@@ -64,8 +63,6 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the course, with links to this environment. If a `make` cleared it, only links would be gone."""
     if sys.platform != "linux":
         pytest.skip("another system's commands")
-    for tool in ("curl", "lsof", "pstree"):
-        require(tool)
     folder = tmp_path_factory.mktemp("typed") / "course"
     left_out = (".git", ".venv*", "my_lessons", "generated", "build", "course", "models", "grades", "__pycache__")
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))
@@ -107,6 +104,7 @@ def all_went_well(typed: list[str], said: str) -> None:
     assert failed == {}, said
 
 
+@pytest.mark.needs(tool="curl, lsof, pstree")
 @pytest.mark.slow
 @pytest.mark.measured  # a server must be there after a `sleep`
 def test_in_a_shell(course: Path):
@@ -119,6 +117,7 @@ def test_in_a_shell(course: Path):
     all_went_well(typed, done.stdout)
 
 
+@pytest.mark.needs(tool="curl, lsof, pstree")
 @pytest.mark.slow
 @pytest.mark.measured
 def test_in_a_terminal_of_jupyterlab(course: Path):

@@ -23,7 +23,6 @@ page_explorer(explorer)
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.needs(tool="Chromium"),
     pytest.mark.notebooks,
     pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "pages can be read"),
 ]

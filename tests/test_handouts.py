@@ -38,7 +38,7 @@ DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 375, "height": 740}
 PAPER = {"width": 627, "height": 949}  # A4 within our margins, in CSS pixels
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium")]
+pytestmark = pytest.mark.slow
 
 
 expect.set_options(timeout=60_000)  # a page may be late when other tests run beside it

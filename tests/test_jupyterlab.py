@@ -12,7 +12,7 @@ from helpers.teach import exercise
 
 LESSON = "02_copy_a_big_file.ipynb"
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium"), pytest.mark.notebooks]
+pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 
 def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str, home: Path):

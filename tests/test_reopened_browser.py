@@ -30,7 +30,7 @@ from helpers.teach import predict, quiz""",
     "bar": 'lasting.PROGRESS_DELAY_S = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"): time.sleep(0.1)',
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium"), pytest.mark.notebooks]
+pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from tables import each_of
-from tools import lacking, require
+from tools import lacking
 
 from helpers import folders
 from helpers.folders import room
@@ -40,7 +40,6 @@ def projects() -> Iterator[Callable[[str], Path]]:
                 return why
 
         def wanted(folder: str) -> Path:
-            require("Rust")
             found = project(folder)
             if isinstance(found, NotBuilt):
                 if folder and "offline" in str(found):

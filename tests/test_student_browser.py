@@ -27,7 +27,7 @@ CELLS = {
 }
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium"), pytest.mark.notebooks]
+pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 
 def issue(course: Path, day: str, cells: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Error, Page, Route, expect
 from walls import Class, voters
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(tool="Chromium"), pytest.mark.notebooks]
+pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 JOIN = """import os
 os.environ["ZERO_COPY_STATE"] += "-{name}"  # another student

