@@ -67,10 +67,13 @@ test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minut
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
 
 # The other way round, because the handouts' tests need the lessons as they ran.
-test-slow: $(MADE)-dev  ## the other tests: all lessons, all right and wrong answers, other Pythons
+test-slow: export ZERO_COPY_STAMPS = heed
+test-slow: $(MADE)-dev  ## the other tests: all lessons, right and wrong answers, other Pythons; not what hasn't changed (tests/stamps.py)
 	$(call both,$(call ALONE,slow),$(call BESIDE,slow))
 
-test-all: test test-slow  ## all tests, in a quarter of an hour
+test-all: test  ## all tests, in a quarter of an hour, those too whose inputs haven't changed
+	$(MAKE) test-slow ZERO_COPY_STAMPS=
+	$(BIN)/python tests/stamps.py
 
 test-class: $(MADE)-dev $(MADE)-class  ## the tests that need nbgrader; installs it into the environment
 	$(BIN)/pytest tests/test_nbgrader.py

@@ -16,6 +16,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+import stamps
 import tools
 from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
@@ -89,6 +90,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("needs"):
         tools.require(marker.kwargs["tool"])
+    for marker in item.iter_markers("stamped"):
+        if stamps.is_unchanged(part := marker.kwargs["part"]):
+            pytest.skip(f"unchanged since they were last tested: {part}; `make test-all` tests them all the same")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,7 +1,8 @@
 """Tests with other libraries than the locks have, each row in a fresh environment of its own in build/.
 
-The unit tests with the newest versions that pyproject.toml allows today, and with the lowest. And the tests of what
-`where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those, and without any of them.
+The unit tests of what uses a library, with the newest versions that pyproject.toml allows today, and with the lowest.
+And the tests of what `where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those, and
+without any of them.
 
 Run it with `make test-libraries`. If a row is red, its last lines say which versions aren't the locked ones.
 """
@@ -19,10 +20,13 @@ from helpers.casebook.files import folders, read
 from helpers.folders import BUILD
 from helpers.lessons.dispatch.calls import VERSIONS
 
-# The tests without a marker. Not test_environment.py: it says that the locked is installed, and that the locked ruff
-# finds nothing.
+# The tests without a marker, of what uses a library. Not test_environment.py: it says that the locked is installed, and
+# that the locked ruff finds nothing. The other files' subject is our own code on the standard library.
 MARKERS = [line.partition(":")[0] for line in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
-UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS), "--deselect=tests/test_environment.py",
+USE_NONE = ("checks_*", "collect", "environment", "exercises", "explorer", "hostile*", "inside", "judge", "measure",
+            "sandbox*", "source", "submissions", "tools", "units", "while_mapped", "workers")  # fmt: skip
+UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS),
+              *(f"--ignore-glob=tests/test_{name}.py" for name in USE_NONE),
               "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
 # Other people's libraries, and the tests that tell what is known of them. PyTorch is too large to be fetched each time.
 OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")

@@ -19,6 +19,7 @@ RUN = [name for name, one in ALL.items() if not one.not_run]
 HERE = [name for name in RUN if all(map(find_spec, ALL[name].libraries))]
 
 
+@pytest.mark.stamped(part="cases")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
 def test_broken_and_cured_are_told_apart(name: str):

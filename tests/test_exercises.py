@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds: the same check as in class, but smaller
 
+answers_are_stamped = pytest.mark.stamped(part="answers")
 each = pytest.mark.parametrize("one", exercises(), ids=lambda one: one.key)
 
 
@@ -82,6 +83,7 @@ def test_solution_is_right(one: Exercise):
     assert verdict.figures or verdict.recording.missing
 
 
+@answers_are_stamped
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "one", [pytest.param(one, id=one.key, marks=marks(one)) for one in exercises() if one.size > SMALL]
@@ -90,6 +92,7 @@ def test_solution_is_right_at_the_size_of_a_class(one: Exercise):
     assert one.check(one.made(one.solution_source)).outcome == "right"
 
 
+@answers_are_stamped
 @pytest.mark.slow
 @each_judged
 def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: pytest.MonkeyPatch):
@@ -100,6 +103,7 @@ def test_solution_is_right_where_meters_are_missing(one: Exercise, monkeypatch: 
     assert verdict.outcome == "right", repr(verdict)
 
 
+@answers_are_stamped
 @pytest.mark.slow
 @answers("right")
 def test_another_right_answer_is_right(one: Exercise, answer: Answer):
@@ -115,6 +119,7 @@ def test_a_right_answer_is_right_however_short_its_call():
     assert [verdict.outcome for verdict in verdicts] == ["right"] * 4, repr(verdicts)
 
 
+@answers_are_stamped
 @pytest.mark.slow
 @answers("wrong")
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):

@@ -132,7 +132,9 @@ def test_what_the_compiler_refuses(one: Refusal):
     assert says.get(one.name, "StableDeref` is not satisfied") in one.message
 
 
-@pytest.mark.parametrize("folder", ["", pytest.param("crates", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "folder", ["", pytest.param("crates", marks=[pytest.mark.slow, pytest.mark.stamped(part="rust")])]
+)
 def test_what_is_recorded_is_what_runs(folder: str, told: Callable[[str], dict]):
     assert sorted(told(folder)) == sorted((*CRATES, *CRATES_REFUSED) if folder else (*TWINS, *REFUSED))
     for name, here in told(folder).items():
