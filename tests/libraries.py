@@ -1,8 +1,8 @@
 """Tests with other libraries than the locks have, each row in a fresh environment of its own in build/.
 
 The unit tests of what uses a library, with the newest versions that pyproject.toml allows today, and with the lowest.
-And the tests of what `where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those, and
-without any of them.
+And the tests of what `where`, `who_holds` and `%measure` know of other people's libraries: with the newest of those,
+and without any of them.
 
 Run it with `make test-libraries`. If a row is red, its last lines say which versions aren't the locked ones.
 """
