@@ -125,6 +125,7 @@ def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
 
 
 @pytest.mark.needs(tool="root")
+@pytest.mark.measured  # of a parent and its child, the kernel may kill both
 def test_what_the_kernel_killed_at_a_limit_is_counted():
     def killed_one():
         before, child = killed(), os.fork()
