@@ -54,14 +54,6 @@ def test_a_lesson_runs_within_its_budget(
     assert peak <= memory, f"{in_words(peak, 'bytes')}; {in_words(memory, 'bytes')} are allowed"
 
 
-@pytest.mark.slow
-@pytest.mark.measured
-def test_a_class_s_small_files_show_the_same(own_folder: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Lesson 09 with a quarter; on a hub, students run 02 so."""
-    monkeypatch.setenv("ZERO_COPY_SIZE", "64 MiB")
-    executed(lessons()[9], tmp_path)
-
-
 def recordings(lesson: Path) -> list[str]:
     return CALL.findall("".join(cell.source for cell in nbformat.read(lesson, 4).cells))
 
