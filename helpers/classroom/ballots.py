@@ -52,6 +52,7 @@ class Ballots:
                 self.connection.execute(f"pragma {pragma}")
             self.connection.executescript(TABLES)
         except sqlite3.OperationalError as error:
+            self.connection.close()
             raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
         (self.folder / FILE).chmod(0o600)
         for name, size in (("code", 4), ("key", 16)):
