@@ -11,6 +11,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -44,6 +45,8 @@ ONE_BY_ONE = ("test_exercises", "test_hostile")
 # The rule for every test that's marked `measured`: it passes if one of up to three measurements passes, and each one
 # that failed is printed at the end. `make test` and `make test-all` run these tests with no other test beside them.
 MEASUREMENTS = 3
+
+is_unchanged = cache(stamps.is_unchanged)
 
 # No deadline: it would be a limit on time. Derandomized: the same cases for everybody, at every run.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -91,7 +94,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("needs"):
         tools.require(marker.kwargs["tool"])
     for marker in item.iter_markers("stamped"):
-        if stamps.is_unchanged(part := marker.kwargs["part"]):
+        if is_unchanged(part := marker.kwargs["part"]):
             pytest.skip(f"unchanged since they were last tested: {part}; `make test-all` tests them all the same")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from helpers.folders import ROOT, write_whole
 
 FILE = ROOT / "tests" / "stamps.json"
-ENGINE = ("helpers/*.py", "helpers/measure", "requirements*.lock")
+ENGINE = ("helpers/*.py", "helpers/measure", "requirements*.lock", "tests/conftest.py")
 INPUTS = {
     "answers": (
         *ENGINE,
@@ -42,7 +42,7 @@ def files(part: str) -> Iterator[Path]:
 
 
 def stamp(part: str) -> str:
-    digest = sha256()
+    digest = sha256("{}.{}".format(*sys.version_info).encode())
     for path in files(part):
         name = path.relative_to(ROOT)
         if not MADE & set(name.parts):

