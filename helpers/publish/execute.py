@@ -4,6 +4,7 @@ they run one at a time, even when a test run and `make handouts` overlap."""
 import hashlib
 import json
 import os
+import platform
 import sys
 import tempfile
 import threading
@@ -131,7 +132,7 @@ def _key(lesson: Path) -> str:
     folders = (ROOT / "helpers", ROOT / "notebooks" / "rust", EXERCISES / lesson.name[:2], RECORDED)
     files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READ)
     inputs = (path for path in files if "target" not in path.relative_to(ROOT).parts)  # without what cargo leaves
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {platform.python_version()}".encode())
     for path in (lesson, DATA / "claims.toml", *inputs):
         name = "lesson" if path == lesson else path.relative_to(ROOT).as_posix()
         digest.update(f"\0{name}\0".encode() + path.read_bytes())
