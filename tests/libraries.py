@@ -21,12 +21,12 @@ from helpers.folders import BUILD
 from helpers.lessons.dispatch.calls import VERSIONS
 
 # The tests without a marker, of what uses a library. Not test_environment.py: it says that the locked is installed, and
-# that the locked ruff finds nothing. The other files' subject is our own code on the standard library.
+# that the locked ruff finds nothing. Nor files whose subject is our own code, which use little more than numpy.
 MARKERS = [line.partition(":")[0] for line in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
-USE_NONE = ("checks_*", "collect", "environment", "exercises", "explorer", "hostile*", "inside", "judge", "measure",
+LEFT_OUT = ("checks_*", "collect", "environment", "exercises", "explorer", "hostile*", "inside", "judge", "measure",
             "sandbox*", "source", "submissions", "tools", "units", "while_mapped", "workers")  # fmt: skip
 UNIT_TESTS = ("-m", " and ".join(f"not {marker}" for marker in MARKERS),
-              *(f"--ignore-glob=tests/test_{name}.py" for name in USE_NONE),
+              *(f"--ignore-glob=tests/test_{name}.py" for name in LEFT_OUT),
               "-n2", "--dist=loadfile", "--no-loadscope-reorder")  # fmt: skip
 # Other people's libraries, and the tests that tell what is known of them. PyTorch is too large to be fetched each time.
 OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")

