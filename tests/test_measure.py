@@ -25,7 +25,7 @@ import pytest
 from serving import until
 from tables import each_of
 
-from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, process, sampler
+from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, process, sampler, together
 from helpers.measure.parcel import packed, unpacked
 from helpers.units import MiB
 
@@ -117,6 +117,21 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
         np.full(64 * MiB // 8, 1.0)
 
     assert measure(flash, interval=5).peak.resident == pytest.approx(64 * MiB, rel=0.02)
+
+
+@linux
+def test_a_run_whose_peak_was_missed_is_done_again():
+    def flash():
+        np.full(64 * MiB // 8, 1.0)
+
+    def tries(call, *functions):
+        made = []
+        runs = call({function.__name__: function for function in functions}, before=lambda: made.append(1), interval=5)
+        return len(made), [run.missed > 0 for run in runs.values()]
+
+    assert tries(compare, flash) == tries(together, flash) == (3, [True])
+    assert tries(compare, os.getpid) == (1, [False])
+    assert tries(together, os.getpid, flash) == (3, [False, True])
 
 
 @pytest.mark.measured

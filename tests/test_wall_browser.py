@@ -149,6 +149,26 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     assert not sum((page.strange for page in pages), lab.complaints)
 
 
+def test_a_choice_made_while_the_next_page_is_on_its_way_is_kept(browser: Browser, room: Class):
+    room.press("ask", question="01.touch")
+    phone, held = page_of(browser, room, f"/{room.code}", 390, 800), []
+    phone.get_by_label("16 pages", exact=True).check()
+    press(phone, "Vote")
+    expect(phone.get_by_role("status")).to_have_text("Your answer: 16 pages")
+    room.press("revealed")
+    expect(phone.get_by_role("button")).to_have_text("Vote again")
+    phone.route(room.address, lambda route: held.append(route))
+    with phone.expect_request(room.address):
+        room.press("again")
+    phone.get_by_label("1 page", exact=True).check()
+    with phone.expect_response(room.address):
+        held[0].continue_()
+    phone.wait_for_timeout(500)  # for the page to be taken
+    phone.unroute(room.address)
+    press(phone, "Vote again")
+    expect(phone.get_by_role("status")).to_have_text("Your answer: 1 page")
+
+
 def test_a_button_whose_answer_is_late_is_pressed_once(browser: Browser, room: Class):
     teacher, pressed = page_of(browser, room, "/teacher"), []
     teacher.get_by_label("The key").fill(room.key)

@@ -407,8 +407,8 @@ def main() -> None:
         drawn(memory, report / "memory.png")
     (report / "report.json").write_text(text := json.dumps(outcome, indent=1))
     print(text, f"This, the picture and the grades are in {report}.", sep="\n")
-    if outcome["wrong"] or outcome["not contained"]:
-        sys.exit("Not everything came out as it must: see above.")
+    if wrong := outcome["wrong"] | outcome["not contained"]:
+        sys.exit(f"Not everything came out as it must: {json.dumps(wrong, indent=1, ensure_ascii=False)}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ let touched = false, unsent, sending = Promise.resolve();
 async function take(asked) {
   const answer = await asked, text = await answer.text(), now = new DOMParser().parseFromString(text, "text/html");
   if (!now.body.dataset.state) return location.replace(location.pathname);  // the lesson has ended
+  if (touched && now.body.dataset.question === body.dataset.question) return;  // somebody began while it was on its way
   document.querySelector("main").replaceWith(now.querySelector("main"));
   Object.assign(body.dataset, now.body.dataset);
   document.querySelector("[autofocus]")?.focus();
@@ -32,6 +33,7 @@ addEventListener("input", () => { touched = true; });
 addEventListener("submit", (event) => {
   event.preventDefault();
   unsent = new URLSearchParams(new FormData(event.target, event.submitter));
+  touched = false;
   send().catch(() => { gone.hidden = false; });
 });
 setTimeout(look, 1000);
