@@ -53,8 +53,9 @@ distclean: clean  ## clean, and remove the environment too
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
-# What may run beside other tests runs two at a time, and what is measured alone. Both run, whatever comes of the first.
-BESIDE = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(1) and not measured"
+# What may run beside other tests runs two at a time, or three, as the slow ones often wait; what is measured runs alone.
+# Both run, whatever comes of the first.
+BESIDE = $(BIN)/pytest -n $(or $(2),2) --dist loadfile --no-loadscope-reorder -m "$(1) and not measured"
 ALONE = $(BIN)/pytest -m "$(1) and measured"
 both = status=0; $(1) || status=$$?; $(2) || status=$$?; exit $$status
 
@@ -69,7 +70,7 @@ test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minut
 # The other way round, because the handouts' tests need the lessons as they ran.
 test-slow: export ZERO_COPY_STAMPS = heed
 test-slow: $(MADE)-dev  ## the other tests: all lessons, right and wrong answers, other Pythons; not what hasn't changed (tests/stamps.py)
-	$(call both,$(call ALONE,slow),$(call BESIDE,slow))
+	$(call both,$(call ALONE,slow),$(call BESIDE,slow,3))
 
 test-all: test  ## all tests, in a quarter of an hour, those too whose inputs haven't changed
 	$(MAKE) test-slow ZERO_COPY_STAMPS=
