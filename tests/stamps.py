@@ -1,6 +1,6 @@
 """What is tested only when something that it depends on has changed. tests/stamps.json has a hash of each part's inputs
 as they were when it was last tested. `make test-slow` skips tests with `@pytest.mark.stamped(part=…)` while it's the
-same; `make test-all` runs them, and then writes the hashes anew if nothing was missing on the machine."""
+same; `make test-all` runs them, and then writes the hashes that this prints before, of what was tested."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from helpers.folders import ROOT, write_whole
+from helpers.folders import ROOT
 
 FILE = ROOT / "tests" / "stamps.json"
 ENGINE = ("helpers/*.py", "helpers/measure", "requirements*.lock", "tests/conftest.py")
@@ -59,5 +59,7 @@ if __name__ == "__main__":
     from tools import TOOLS, is_here
 
     if missing := [tool for tool in TOOLS if tool != "root" and not is_here(tool)]:
-        sys.exit(f"The stamps stay as they were, because not all was tested; missing: {', '.join(missing)}")
-    write_whole(FILE, json.dumps({part: stamp(part) for part in INPUTS}, indent=1) + "\n")
+        print(f"The stamps stay as they are, because not all is tested; missing: {', '.join(missing)}", file=sys.stderr)
+        print(FILE.read_text(), end="")
+    else:
+        print(json.dumps({part: stamp(part) for part in INPUTS}, indent=1))
