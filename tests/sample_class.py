@@ -54,7 +54,8 @@ def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random
     shown = name.replace("/", "").replace("_", " ")
     canvas = f"{''.join(shown.lower().split())}_{key}_{7_000_000 + number}"
     place, separator = [(f"{shown}_{key}_assignsubmission_file", "/"), (canvas, "_"), (shown, "/")][number % 3]
-    known.keep(Student(key, name, f"s{number}@example.org", place))
+    system = ("moodle", "canvas", "plain")[number % 3]
+    known.keep(Student(key, name, f"s{number}@example.org", place, system, key if system != "plain" else ""))
     for lesson in (lesson for lesson in lessons if chance.random() > 0.05):
         file = f"{place}{separator}{lesson}_1.ipynb"
         bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""

@@ -10,6 +10,7 @@ import zipfile
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -28,6 +29,7 @@ from helpers.classroom.outputs import file_name, write_all
 from helpers.classroom.pages import number, one_line
 from helpers.classroom.report import impersonal, summary
 from helpers.classroom.store import HandIn, Row, Student, store
+from helpers.classroom.submissions import submissions
 from helpers.folders import NOTEBOOKS
 from helpers.publish import lessons as notebooks
 from helpers.teach import predict
@@ -110,7 +112,13 @@ def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
 def test_a_store_of_an_older_edition_is_taken_over(tmp_path: Path):
     small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), answer("02.chunks", "not yet"))
     with closing(sqlite3.connect(tmp_path / "grades.sqlite")) as older:
-        for table, column in (("rows", "half"), ("rows", "cell"), ("rows", "code"), ("hand_ins", "others")):
+        for table, column in (
+            ("rows", "half"),
+            ("rows", "cell"),
+            ("rows", "code"),
+            ("hand_ins", "others"),
+            ("students", "number"),
+        ):
             older.execute(f"alter table {table} drop column {column}")
         older.commit()
     found = small(tmp_path, answer("02.hidden", "not yet", half="the bytes"))
@@ -198,21 +206,25 @@ def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(out: Path):
 
 
 def test_moodle_numbers_participants_anew_in_each_assignment(tmp_path: Path):
-    """Its download has a folder for each student, or no folders if the teacher chose that."""
-    folder, flat = "x.zip/Ada_7_assignsubmission_file_/x.ipynb", "Ada_9_assignsubmission_file_x.ipynb"
-    things = [HandIn("ada", "02", folder, "d"), HandIn("ada", "03", flat, "d"), answer("02.chunks")]
-    things += [Student(key, key, place=f"{key}_7_assignsubmission_file") for key in ("ada", "bob")]
-    small(tmp_path, *things, HandIn("bob", "02", "bob_8_assignsubmission_file_/x.ipynb", "d"))
-    assert table(tmp_path / "moodle" / "02.csv")[0]["Identifier"] == "Participant 7"
-    assert table(tmp_path / "moodle" / "03.csv")[0]["Identifier"] == "Participant 9"
+    """Its download has a folder for each student, or no folders if the teacher chose that. What follows the number is
+    a student's own."""
+    flat = "Ada_9_assignsubmission_file_03_x_7_assignsubmission_file_.ipynb"
+    (tmp_path / "class" / "Ada_7_assignsubmission_file_").mkdir(parents=True)
+    for name in ("Ada_7_assignsubmission_file_/02_x.ipynb", flat):
+        (tmp_path / "class" / name).write_text("{}")
+    found = [(one.student, one.hand_in) for one in submissions(tmp_path / "class")]
+    small(tmp_path, *chain.from_iterable(found))
+    for name, key in (("02", "7"), ("03", "9")):
+        assert [row["Identifier"] for row in table(tmp_path / f"moodle/{name}.csv")] == [f"Participant {key}"]
     with zipfile.ZipFile(tmp_path / "moodle" / "03-feedback.zip") as archive:
         assert archive.namelist() == ["Ada_9_assignsubmission_file/03.html"]
 
 
 def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
+    ada = Student("ada", "Ada", place="Ada_7_assignsubmission_file", system="moodle", number="7")
     hand_in = HandIn("ada", "02", "Ada_7_assignsubmission_file/x.ipynb", "d")
     wrong = Row("ada", "02.chunks", "not yet", "expected x <= y, got <script>", digest="d")
-    small(tmp_path, hand_in, wrong, said=Course(overrides={("ada", "02.chunks"): (1, "No.")}))
+    small(tmp_path, ada, hand_in, wrong, said=Course(overrides={("ada", "02.chunks"): (1, "No.")}))
     comments = table(tmp_path / "moodle" / "02.csv")[0]["Feedback comments"]
     assert "expected x <= y, got <script>. No." in BeautifulSoup(comments, "html.parser").get_text()
 
@@ -236,14 +248,15 @@ def test_canvas_gets_a_column_for_each_lesson(out: Path):
 
 def test_canvas_knows_a_student_whose_key_was_told_apart(tmp_path: Path):
     hand_in = HandIn("12-ab34cd56", "02", "lovelaceada_LATE_12_345_02_copy.ipynb", "d")
-    small(tmp_path, hand_in, answer("02.chunks", student="12-ab34cd56"))
+    student = Student("12-ab34cd56", "lovelaceada", system="canvas", number="12")
+    small(tmp_path, student, hand_in, answer("02.chunks", student="12-ab34cd56"))
     *_, row = csv.reader(io.StringIO((tmp_path / "canvas.csv").read_text(), newline=""))
     assert row[1] == "12"
 
 
 def test_an_import_without_students_is_not_written(tmp_path: Path):
-    """This file only looks like one of Canvas's: its number isn't the student's key."""
-    small(tmp_path, HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d"), answer("02.chunks"))
+    """This file only looks like one of Canvas's."""
+    small(tmp_path, Student("Ada", "Ada", system="plain"), HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d"))
     assert {path.name for path in tmp_path.iterdir()} == {"feedback", "gradebook.csv", "grades.sqlite", "report.html"}
 
 

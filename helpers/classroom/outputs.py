@@ -26,8 +26,6 @@ from .store import HandIn, Store
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
 COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
            "seconds", "edition")  # fmt: skip
-MOODLE = re.compile(r"[^/]*_(\d+)_assignsubmission_[a-z]+")  # Name_1234_assignsubmission_file, in a path
-CANVAS = re.compile(r"(?:[^/]*?_)??(\d+)_\d+(?:_[^/]*)?")  # name_LATE_1234_56789_lesson.ipynb: user, attachment; a file
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 
@@ -90,12 +88,12 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
             "Feedback comments")  # fmt: skip
     tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
     for name, hand_in in _by_hand_in(grades):
-        student, file = hand_in[0].student, hand_in[0].hand_in.file
-        if file and (place := MOODLE.search(f"{file}/{student.place}")):
+        student = hand_in[0].student
+        if student.system == "moodle" and student.number and hand_in[0].hand_in.file:
             points, most = _sums(hand_in)
-            row = (f"Participant {place[1]}", student.name, student.email, points, most, "", _comments(hand_in))
+            row = (f"Participant {student.number}", student.name, student.email, points, most, "", _comments(hand_in))
             tables[name].append(row)
-            pages[name][one_line(place[0])] = feedback(hand_in, course)
+            pages[name][one_line(student.place)] = feedback(hand_in, course)
     for name, rows in tables.items():
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
@@ -118,31 +116,26 @@ def _comments(hand_in: Sequence[Grade]) -> str:
     return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
 
 
-def canvas_user(grade: Grade) -> str | None:
-    """Canvas's number for a student, from the name of a file in its download (lib/content_zipper.rb). It is the
-    student's key, too; if two students had the same key, a hyphen and a hash follow it."""
-    numbers = map(CANVAS.fullmatch, (grade.hand_in.file.rpartition("/")[2], grade.student.place))
-    return next((found[1] for found in numbers if found and found[1] == grade.student.key.partition("-")[0]), None)
-
-
 def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
     """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from Canvas.
     lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It takes the other columns for
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
-    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet."""
-    users = {grade.student: user for grade in grades if (user := canvas_user(grade))}
-    if not users:
+    Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet. An
+    anonymous student has no number, only "anon_x1Yz2"."""
+    came = (grade.student for grade in grades if grade.student.system == "canvas")
+    students = [student for student in dict.fromkeys(came) if student.number.isdecimal()]
+    if not students:
         return {}
     sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
-    names = sorted({name for student, name in sums if student in users})
+    names = sorted({name for student, name in sums if student in students})
     most = {name: most for (_, name), (_, most) in sums.items()}
     rows = [
         ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson(name).title for name in names)),
         ("    Points Possible", "", "", "", "", *(most[name] for name in names)),
     ]
-    for student, user in users.items():
+    for student in students:
         named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
-        rows.append((named, user, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
+        rows.append((named, student.number, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
     return {"canvas.csv": _csv(rows)}
 
 

@@ -18,6 +18,8 @@ class Student:
     name: str  # to show; may have any characters, and is escaped wherever it is shown
     email: str = ""  # if known
     place: str = ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file"
+    system: str = ""  # that system: "moodle", "canvas", "nbgrader" or "plain"
+    number: str = ""  # the student's in Moodle or Canvas, "1234"; "" if that gave none
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,13 @@ Canvas    `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late 
           a later file of that name (Attachment.make_unique_filename). Like Moodle's, its zips have no hand-in times.
 nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"), with the time in `timestamp.txt`
           ("Late submission plugin"), in UTC unless it names a zone (nbgrader.utils.parse_utc).
-plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. The outermost folder is the student,
-          unless it's named after a lesson ("02", "lesson 02") or holds all others. A file was handed in when it was
-          last written. Times in a zip have no zone: they only say which of two notebooks is newer.
+plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. A file was handed in when it was last
+          written. Times in a zip have no zone: they only say which of two notebooks is newer.
+
+The outermost entry tells whose a file is: the teacher or the system named that, and the student what is in it. Above it
+there may be folders that hold all others; and then folders or zips of several students, such as one for each lesson
+("02", "lesson 02"), if there is nothing else beside them. Whatever looks like several students' beside a student's
+isn't graded. Nor is a lesson that came from two entries of one name, unless the system gave both the same number.
 """
 
 import json
@@ -23,7 +27,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -42,9 +46,9 @@ from .store import HandIn, Student
 
 Parts = tuple[str, ...]  # of a path
 
-_MOODLE = r"(?P<name>[^/]*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+"
+_MOODLE = r"(?P<name>[^/]*?)(?:_(?P<number>[0-9]+))?_assignsubmission_[a-z]+"
 _CANVAS = (
-    r"(?P<place>(?:(?P<name>[^/]*?)_)??(?P<late>LATE_)?(?P<id>[0-9]+|anon_[0-9A-Za-z]+)"
+    r"(?P<place>(?:(?=(?:LATE_)?anon_)|(?P<name>[^/]*?)_)(?P<late>LATE_)?(?P<number>[0-9]+|anon_[0-9A-Za-z]+)"
     r"(?:_[0-9]+(?=_.)|(?=_(?:text|link)\.html\Z)))_(?P<file>[^/]+)"
 )
 FILES = (  # of students, in a folder of the class
@@ -60,12 +64,15 @@ EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, 
 PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submitted"
 
 MAX_DEPTH = 10  # of folders above a student's
-KEY_LENGTH, HASH_LENGTH = 200, 8  # characters
+KEY_LENGTH, PATH_LENGTH, HASH_LENGTH = 200, 1_000, 8  # characters
 METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
 MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200  # predictions; values in each; characters in each value
 LARGEST_NUMBER = 1e300
 SHOWN_NAMES = 5  # names of files that aren't notebooks
-ZIP_IN_ZIP = "it is a zip of several hand-ins inside another zip; unpack the outer zip, and grade the folder"
+SEVERAL = (
+    "it looks like a folder or a zip of several hand-ins inside another zip or beside others' work; if it is, unpack "
+    "the outer zip, and grade this by itself"
+)
 
 NUMBERED = re.compile(r"([0-9]{2})_")
 LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
@@ -105,23 +112,30 @@ def submissions(collected: Path) -> Iterator[Submission]:
         if path.is_dir():
             root = _Folder.of(path.name, listed(path))
         else:
-            sorter.zips = [File((), path, of_class=True)]
-            root = _Folder.of(splitext(path.name)[0], sorter.reader.unzipped(sorter.zips[0]))
+            root = sorter.unzipped(File((), path), splitext(path.name)[0])
+            sorter.zips.append(root.zipped)
             if any(file.name == PREDICTIONS for file in root.files):  # a student's, as `hand_in` makes it
-                root.name, root.is_a_system_s = NUMBERED.sub("", root.name, count=1), True
+                root.is_a_system_s = True
         sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
     except CannotBeGraded as error:
         raise ValueError(f"{collected}: {error}; {EXPECTED}") from None
     with ExitStack() as stack:
         for zipped in sorter.zips:
             stack.enter_context(sorter.reader.holding(zipped))
-        for key, owner in sorted(_keyed(sorter.owners.values()).items()):
-            sorter.reader.left = STUDENT_SIZE
-            student = Student(key, one_line(owner.name, KEY_LENGTH) or key, place=one_line(owner.place, KEY_LENGTH))
-            candidates = sorted(_candidates(owner, sorter.reader), key=lambda one: (one[1].lesson, one[0]))
-            for _, of_lesson in groupby(candidates, lambda one: one[1].lesson):
-                *others, (_, last, file) = of_lesson
-                hand_in = replace(last, student=key, others=tuple(other.file for _, other, _ in others))
+        for key, entries in sorted(_keyed(sorter.owners).items()):
+            sorter.reader.left, first = STUDENT_SIZE, entries[0]
+            name, place = one_line(first.name, KEY_LENGTH) or key, one_line(first.place, PATH_LENGTH)
+            student = Student(key, name, place=place, system=first.layout, number=first.number)
+            candidates = [one for entry in entries for one in _candidates(entry, sorter.reader)]
+            candidates.sort(key=lambda one: (one[1].lesson, one[0]))
+            for lesson, of_lesson in groupby(candidates, lambda one: one[1].lesson):
+                *others, (_, last, file, at) = of_lesson
+                hand_in = replace(last, student=key, others=tuple(other.file for _, other, *_ in others))
+                places = {other for *_, other in others} | {at}
+                if len(places) > 1:
+                    named = ", ".join(one_line("/".join(place), KEY_LENGTH) for place in sorted(places)[:SHOWN_NAMES])
+                    why_not = f"more than one hand-in has this student's name ({named}); keep one, and grade again"
+                    hand_in = HandIn(key, lesson, last.file, why_not=why_not)
                 yield Submission(student, hand_in, file)
 
 
@@ -135,15 +149,17 @@ class _Upload(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Owner:
-    """A student, by the layout's name, with all that the student uploaded; `at` is where it lies."""
+class _Entry:
+    """What lies in a folder of the class: a student's, by its name, with all that is in it. `at` is where it lies;
+    `several` is what is in it if that looks like several students'."""
 
     layout: str
-    key: str
+    at: Parts
+    uploads: list[_Upload]
     name: str
     place: str
-    at: Parts
-    uploads: list[_Upload] = field(default_factory=list)
+    number: str = ""
+    several: "_Folder | None" = None
 
     @property
     def hand_ins(self) -> list[_Upload]:
@@ -155,17 +171,18 @@ class _Owner:
 
 @dataclass(eq=False)
 class _Folder:
-    """A folder or a zip, and what lies in it; `at` is its place below the collected folder."""
+    """A folder, or a zip if it is `zipped`, and what lies in it; `at` is its place below the collected folder."""
 
     name: str
     at: Parts = ()
+    zipped: File | None = None
     files: list[File] = field(default_factory=list)
     folders: dict[str, "_Folder"] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, members: Listing, at: Parts = ()) -> "_Folder":
+    def of(cls, name: str, members: Listing, at: Parts = (), zipped: File | None = None) -> "_Folder":
         """Files that lie deeper than MAX_DEPTH count as files of the folder at that depth."""
-        root = cls(name, at)
+        root = cls(name, at, zipped)
         for parts, file in members:
             folder = root
             for part in parts[: len(parts) - bool(file)][: MAX_DEPTH + 1]:
@@ -196,13 +213,12 @@ class _Folder:
         folders = any(folder.is_a_system_s or folder.holds_a_system_s for folder in self.folders.values())
         return folders or any(MOODLE.match(file.name) for file in self.files)
 
-    def has_several(self, beside: "_Folder") -> bool:
-        """True for a folder of several students, False for a student's; `beside` holds it, and what lies beside it."""
+    def has_several(self, alone: bool) -> bool:
+        """True for a folder of several students, False for a student's; `alone` if nothing lies beside it."""
         if self.is_a_system_s or self.holds_a_system_s:
             return not self.is_a_system_s
-        alone = len(beside.hand_ins) + len(beside.folders) == 1
         if hand_ins := self.hand_ins:
-            users = [found and (found["id"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
+            users = [found and (found["number"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
             if all(users) and (alone or len(set(users)) > 1):
                 return True
             # they may also be named after their students, with or without the lesson first, as in `hand_in`
@@ -220,77 +236,92 @@ class _Sorter:
     def __init__(self) -> None:
         self.reader = Reader()
         self.zips: list[File] = []
-        self.owners: dict[tuple[str, str, str], _Owner] = {}
+        self.owners: dict[tuple[str, str, str], dict[Parts, _Entry]] = {}
 
-    def sort(self, folder: _Folder, layout: str = "") -> None:
-        """Gives each file in a folder of the class to its owner. With a `layout`, each folder in it is a student's."""
+    def sort(self, folder: _Folder, layout: str = "", undivided: bool = False) -> None:
+        """Gives each entry of a folder of the class to its owner; or, if all of them are folders or zips of several
+        students and it isn't `undivided`, sorts what is in these. With a `layout`, each folder in it is a student's."""
+        folders = [*folder.folders.values()]
+        if not layout and (course := [one for one in folders if one.name == SUBMITTED and one.is_a_system_s]):
+            self.sort(*course, "nbgrader", undivided=True)
+            folders, undivided = [one for one in folders if one.name not in NBGRADER], True
         patterns = [both for both in FILES if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))]
+        files = []
         for file in folder.files:
             matches = ((kind, re.fullmatch(pattern, file.name, re.S)) for kind, pattern in patterns)
-            kind, match = next((both for both in matches if both[1]), ("plain", None))
-            if match and kind == "plain" and (inside := self._class_zip(file, folder)):
-                if not file.inside:
-                    self.sort(inside)
-                    continue
-                file = replace(file, trouble=ZIP_IN_ZIP)
+            # the first that ends: a student chooses what follows
+            kind, match = min(
+                (both for both in matches if both[1]), key=lambda both: both[1].end("place"), default=("plain", None)
+            )
             if match or file.trouble:
-                stem = splitext(file.name)[0]
-                named = match.groupdict() if match else {"name": stem, "place": stem}
-                upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
-                self._give(kind, file.parts, [upload], **named)
-        is_course = not layout and SUBMITTED in folder.folders and folder.folders[SUBMITTED].is_a_system_s
-        for one in folder.folders.values():
-            if is_course and one.name in NBGRADER:
-                if one.name == SUBMITTED:
-                    self.sort(one, "nbgrader")
-            elif not layout and len(one.at) <= MAX_DEPTH and one.has_several(folder):
-                self.sort(one)
-            else:
-                match = None if layout else MOODLE.match(one.name)
-                named = match.groupdict() if match else {"name": one.name}
-                uploads = [_Upload(file, file.name, False) for file in one.all_files]
-                self._give(layout or ("moodle" if match else "plain"), one.at, uploads, place=one.name, **named)
+                files.append((file, kind, match))
+        alone = not undivided and len(files) + len(folders) == 1
+        entries = [self._file(*one, alone) for one in files]
+        entries += [self._folder(one, layout, alone) for one in folders]
+        several = [one for entry in entries if (one := entry.several) and not (one.zipped and one.zipped.inside)]
+        if len(several) == len(entries) and not undivided:
+            for one in several:
+                self.zips += [one.zipped] if one.zipped else []
+                self.sort(one, undivided=len(several) > 1)
+            return
+        for entry in entries:
+            if entry.several:
+                entry.uploads = [_Upload(File(entry.at, Path(), trouble=SEVERAL), entry.at[-1], False)]
+            key = entry.number or entry.name
+            entry.name = entry.name or key  # students who share a key but not a name are two
+            at = entry.at if entry.layout in ("nbgrader", "plain") else ()  # other systems list each file by itself
+            same = self.owners.setdefault((entry.layout, key, entry.name), {}).setdefault(at, entry)
+            if same is not entry:
+                same.uploads += entry.uploads
 
-    def _give(self, layout: str, at: Parts, uploads: list[_Upload], name: str, place: str, id: str = "") -> None:
-        key = id or name
-        owner = _Owner(layout, key, name or key, place, at)
-        # students who share a key but not a name are two
-        self.owners.setdefault((layout, key, owner.name), owner).uploads.extend(uploads)
-
-    def _class_zip(self, file: File, beside: _Folder) -> _Folder | None:
-        """What is in a zip of several students' files; None for any other file in a folder of the class."""
-        if not file.name.lower().endswith(".zip"):
-            return None
+    def unzipped(self, file: File, name: str) -> _Folder:
+        """What is in a zip; its name as `hand_in` would give it to a student."""
         zipped, self.reader.left = replace(file, of_class=True), STUDENT_SIZE
-        with suppress(CannotBeGraded):
-            inside = _Folder.of(splitext(file.name)[0], self.reader.unzipped(zipped), file.parts)
-            if inside.has_several(beside):
-                self.zips += [] if file.inside else [zipped]
-                return inside
-        return None
+        return _Folder.of(NUMBERED.sub("", name, count=1), self.reader.unzipped(zipped), file.parts, zipped)
+
+    def _file(self, file: File, layout: str, match: re.Match | None, alone: bool) -> _Entry:
+        stem, several = splitext(file.name)[0], None
+        named = match.groupdict("") if match else {"name": stem, "place": stem}
+        upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
+        if layout == "plain" and file.name.lower().endswith(".zip"):
+            with suppress(CannotBeGraded):
+                inside = self.unzipped(file, stem)
+                several = inside if inside.has_several(alone) else None
+        return _Entry(layout, file.parts, [upload], several=several, **named)
+
+    def _folder(self, folder: _Folder, layout: str, alone: bool) -> _Entry:
+        match = None if layout else MOODLE.match(folder.name)
+        named = match.groupdict("") if match else {"name": folder.name}
+        several = folder if not layout and len(folder.at) <= MAX_DEPTH and folder.has_several(alone) else None
+        uploads = [_Upload(file, file.name, False) for file in folder.all_files]
+        layout = layout or ("moodle" if match else "plain")
+        return _Entry(layout, folder.at, uploads, place=folder.name, several=several, **named)
 
 
 def _is_hand_in(name: str) -> bool:
     return name.lower().endswith((".ipynb", ".zip"))
 
 
-def _keyed(owners: Iterable[_Owner]) -> dict[str, _Owner]:
-    """The students by key, without hidden folders that hold no notebook, such as `.git`. A hash follows a key that
-    can't be printed, or that another student has; none if it only has to be normalized, like names from macOS."""
+def _keyed(owners: Mapping[tuple[str, str, str], Mapping[Parts, _Entry]]) -> dict[str, list[_Entry]]:
+    """The students' entries by key, without hidden folders that hold no notebook, such as `.git`. A hash follows a key
+    that can't be printed, or that another student has; none if it only has to be normalized, like names from macOS."""
 
-    def precedence(owner: _Owner) -> tuple:
-        normalized = one_line(owner.key, KEY_LENGTH) != owner.key
-        return _is_changed(owner.key), LAYOUTS.index(owner.layout), normalized, owner.key, owner.name
+    def precedence(owner: tuple[str, str, str]) -> tuple:
+        layout, key, name = owner
+        return _is_changed(key), LAYOUTS.index(layout), one_line(key, KEY_LENGTH) != key, key, name
 
-    keyed: dict[str, _Owner] = {}
-    for owner in sorted((one for one in owners if one.hand_ins or not one.key.startswith(".")), key=precedence):
-        key = one_line(owner.key, KEY_LENGTH)
-        if _is_changed(owner.key) or key in keyed:
-            told_apart = "\0".join((owner.layout, owner.key, owner.name)).encode("utf-8", "surrogatepass")
+    keyed: dict[str, list[_Entry]] = {}
+    for owner in sorted(owners, key=precedence):
+        entries = [*owners[owner].values()]
+        if owner[1].startswith(".") and not any(entry.hand_ins for entry in entries):
+            continue
+        key = one_line(owner[1], KEY_LENGTH)
+        if _is_changed(owner[1]) or key in keyed:
+            told_apart = "\0".join(owner).encode("utf-8", "surrogatepass")
             digest, start = sha256(told_apart).hexdigest(), key or "student"
             hashed = (f"{start[: KEY_LENGTH - 1 - n]}-{digest[:n]}" for n in range(HASH_LENGTH, len(digest) + 1))
             key = next(candidate for candidate in hashed if candidate not in keyed)
-        keyed[key] = owner
+        keyed[key] = entries
     return keyed
 
 
@@ -299,28 +330,29 @@ def _is_changed(key: str) -> bool:
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
-def _candidates(owner: _Owner, reader: Reader) -> Iterator[tuple[tuple, HandIn, File]]:
-    """All notebooks that a student handed in, each after what sorts it: the last counts. Or one that says `why_not`."""
-    hand_ins, why_not = owner.hand_ins, ""
+def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, File, Parts]]:
+    """All notebooks in an entry, each between what sorts it, so that the last counts, and where the entry lies. Or one
+    that says `why_not`."""
+    hand_ins, why_not = entry.hand_ins, ""
     if not hand_ins:
-        trouble = next((upload.file.trouble for upload in owner.uploads if upload.file.trouble), None)
-        why_not = trouble or _no_notebook([upload.name for upload in owner.uploads])
+        trouble = next((upload.file.trouble for upload in entry.uploads if upload.file.trouble), None)
+        why_not = trouble or _no_notebook([upload.name for upload in entry.uploads])
     elif len(hand_ins) > ZIP_ENTRIES:
         why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
     if why_not:
-        file = File(owner.at, Path())
-        yield (), _hand_in(file, why_not=why_not), file
+        file = File(entry.at, Path())
+        yield (), _hand_in(file, why_not=why_not), file, entry.at
         return
-    predictions, timestamps = owner.named(PREDICTIONS), owner.named(TIMESTAMP) if owner.layout == "nbgrader" else {}
+    predictions, timestamps = entry.named(PREDICTIONS), entry.named(TIMESTAMP) if entry.layout == "nbgrader" else {}
     for upload in hand_ins:
-        timestamp = timestamps.get(upload.file.parts[: len(owner.at) + 1])  # beside the assignment's files
-        when, seconds = _when(upload.file, timestamp, owner.layout, reader)
+        timestamp = timestamps.get(upload.file.parts[: len(entry.at) + 1])  # beside the assignment's files
+        when, seconds = _when(upload.file, timestamp, entry.layout, reader)
         stem = splitext(upload.name)[0]
         for hand_in, file in _in_upload(upload, predictions, reader):
             inner = splitext(file.name)[0]
             in_zip = () if file is upload.file else (file.changed or 0.0, _version(inner), inner)
             order = (seconds, _version(stem), in_zip, not hand_in.why_not, stem)
-            yield order, replace(hand_in, when=when, late=upload.late), file
+            yield order, replace(hand_in, when=when, late=upload.late), file, entry.at
 
 
 def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[tuple[HandIn, File]]:
@@ -356,7 +388,7 @@ def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Read
 
 
 def _hand_in(file: File, lesson: str = "", **more: Any) -> HandIn:
-    return HandIn("", lesson, one_line("/".join(file.parts), 1_000), **more)
+    return HandIn("", lesson, one_line("/".join(file.parts), PATH_LENGTH), **more)
 
 
 def _no_notebook(names: Sequence[str]) -> str:
