@@ -382,6 +382,15 @@ def test_a_long_summary_is_cut_and_a_good_one_is_short(tmp_path: Path):
     assert "\nNothing needs you. The results are in " in summarised(tmp_path / "well", Course())
 
 
+def test_five_hundred_notebooks_of_one_student_are_one_short_line(tmp_path: Path):
+    others = tuple(f"ada/02 ({number}) {'long' * 50}.ipynb" for number in range(500))
+    small(tmp_path, HandIn("ada", "02", "ada/02.ipynb", "d", others=others))
+    (line,) = [line for line in summarised(tmp_path, Course()).splitlines() if "counts, not" in line]
+    assert line.startswith("  ada: ada/02.ipynb counts, not ada/02 (0)") and len(line) < 500
+    worthless = Course(points={key: 0.0 for key in keys()})
+    assert "counts, not" not in summarised(tmp_path, worthless)
+
+
 def summarised(out: Path, said: Course) -> str:
     with store(out) as known:
         return summary(known, said, write_all(known, said, out))

@@ -238,6 +238,15 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     assert "Its votes" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
 
 
+def test_votes_for_almost_nothing_are_drawn(room: Class):
+    of, almost = voters(5), {"64 B": 5e-324, "4 MiB": 5e-324}
+    assert room.press("ask", question="05.pays") == 303
+    assert [room.vote(voter, almost, "05.pays") for voter in of] == [200] * 5
+    room.press("revealed")
+    status, page = room.ask("GET", f"/{room.code}/projector")
+    assert status == 200 and "data:image" in page
+
+
 def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
     room.press("ask", question="02.three")
     voter = {"Cookie": f"voter={secrets.token_hex(16)}"}

@@ -17,6 +17,7 @@ from ..show.figure import GRID, INK, PAGE, PREDICTED, QUIET, Kind, Picture, lege
 from ..teach.words import plain
 from ..units import digits, in_unit
 from .lessons import Lesson, Question
+from .reading import for_one
 from .store import HandIn
 
 # From dark to light, to tell them apart in grey too; the hatches aren't those of memory.
@@ -35,6 +36,7 @@ AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a 
 MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
 LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
+SMALLEST_NUMBER = 1e-18  # smaller numbers count as 0: a step of the axis must not
 
 
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
@@ -49,15 +51,18 @@ def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
 
 
 def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
-    """The pictures of a lesson's questions, in their order; and the questions with too few answers for a picture."""
+    """The pictures of a lesson's questions, in their order; and the questions with too few answers for a picture, or
+    with one that can't be drawn."""
     given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
     drawn, too_few = [], []
     for question in lesson.questions:
-        answers = [predictions[question.key] for predictions in given if question.key in predictions]
-        if shown := chart(question, answers, caption=f"{plain(question.text)} ({question.key})"):
+        answers, shown = [one[question.key] for one in given if question.key in one], None
+        with for_one() as reasons:
+            shown = chart(question, answers, caption=f"{plain(question.text)} ({question.key})")
+        if shown:
             drawn.append(shown)
         elif answers:
-            too_few.append(f"“{plain(question.text)}” ({len(answers)})")
+            too_few.append(f"“{plain(question.text)}” ({', '.join([str(len(answers)), *reasons])})")
     return drawn, too_few
 
 
@@ -137,7 +142,8 @@ def _numbers(question: Question, votes: Sequence[Sequence[Any]], caption: str) -
         for answer in answers:
             for name, number in answer.items() if isinstance(answer, dict) else [("", answer)]:
                 if _is_number(number) and isinstance(answer, dict) == (question.kind == "numbers"):
-                    by_name.setdefault(name, [[] for _ in votes])[vote].append(float(min(number, LARGEST_NUMBER)))
+                    drawn = 0.0 if number < SMALLEST_NUMBER else float(min(number, LARGEST_NUMBER))
+                    by_name.setdefault(name, [[] for _ in votes])[vote].append(drawn)
     names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
     enough = {name: by_name[name] for name in names if len(by_name.get(name, [()])[0]) >= MIN_ANSWERS}
     measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}

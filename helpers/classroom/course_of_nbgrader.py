@@ -21,6 +21,7 @@ from ..publish.tidy import asked
 from ..teach import exercise
 from ..whole import regular_file
 from .course import TEMPLATES, Course
+from .reading import for_one
 from .store import Row, Store
 
 CONFIG = "nbgrader_config.py"
@@ -71,7 +72,7 @@ def put_scores(folder: Path, records: Store, course: Course) -> str:
             name = assignment(lesson)
             stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
             at = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError, ValueError, OverflowError), regular_file(at) as file:
+            with suppress(OSError), for_one(), regular_file(at) as file:
                 stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here

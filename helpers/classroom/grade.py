@@ -26,6 +26,7 @@ from . import judge, sandbox
 from .course import GRADES, course, path_of
 from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
+from .reading import for_one
 from .report import summary
 from .store import Row, Store, store
 from .submissions import SUBMITTED, CannotBeGraded, Submission, submissions
@@ -126,15 +127,15 @@ class _Judges:
                 self.records.keep(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
                 self.done()
 
-        try:
+        with for_one() as reasons:
             notebook = submission.notebook()
-        except CannotBeGraded as error:
-            for name in exercises:
-                put(name, outcome="not graded", because=str(error))
-        while left and not self.over:
-            reason = self._ask(notebook, submission.hand_in.commit, left, put)
-            if left and not self.over:
-                put(left[0], outcome="not graded", because=reason, cause="judge-ended")
+            while left and not self.over:
+                reason = self._ask(notebook, submission.hand_in.commit, left, put)
+                if left and not self.over:
+                    put(left[0], outcome="not graded", because=reason, cause="judge-ended")
+        for why in reasons:
+            for name in list(left):
+                put(name, outcome="not graded", because=why, cause=judge.NOT_CHECKED)
 
     def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
         """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""

@@ -9,6 +9,7 @@ import unicodedata
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,8 @@ from .grades import Grade
 from .grades import grades as joined
 from .lessons import lesson
 from .pages import feedback, number, one_line
-from .report import report
+from .reading import for_one
+from .report import needs, report
 from .store import HandIn, Store
 
 OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
@@ -31,12 +33,30 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
     """Writes these files into `folder`, and removes those of students who are gone. Each is complete at any moment, and
-    no old file goes before all new ones are there. With `trusted`, the report says that there was no sandbox."""
-    grades = joined(records, course)
-    files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
-    for student, answers in groupby(grades, lambda grade: grade.student):
-        files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
-    files["report.html"] = report(grades, records.all(HandIn), course, folder, trusted=trusted).encode()
+    no old file goes before all new ones are there. With `trusted`, the report says that there was no sandbox. Students
+    for whom that fails have only their lines in the gradebook: nothing of theirs is graded, and why is kept."""
+
+    def made(grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, bytes]:
+        list(needs(grades, hand_ins, course))  # `summary` must not fail later
+        files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
+        for student, answers in groupby(grades, lambda grade: grade.student):
+            files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
+        return files | {"report.html": report(grades, hand_ins, course, folder, trusted=trusted).encode()}
+
+    grades, hand_ins = joined(records, course), records.all(HandIn)
+    with for_one() as failed:
+        files = made(grades, hand_ins)
+    if failed:  # for whom? for them it fails without the others, too
+        well = set()
+        for student, answers in groupby(grades, lambda grade: grade.student):
+            own = [hand_in for hand_in in hand_ins if hand_in.student == student.key]
+            with for_one() as reasons:
+                made(list(answers), own)
+                well.add(student.key)
+            records.keep(*(replace(hand_in, why_not=why) for why in reasons for hand_in in own))
+        rest = [grade for grade in grades if grade.student.key in well]
+        files = made(rest, [hand_in for hand_in in hand_ins if hand_in.student in well])
+        files["gradebook.csv"] = gradebook(joined(records, course))
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:  # most are the same, and syncing each of them is slow

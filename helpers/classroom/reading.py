@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import re
+import sqlite3
 import stat
 import struct
 import unicodedata
@@ -39,6 +40,21 @@ JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini
 
 class CannotBeGraded(Exception):
     """Why not, and what would help, in words for whoever can change it: the student, if it's about a hand-in."""
+
+
+@contextmanager
+def for_one() -> Iterator[list[str]]:
+    """Whatever fails in it, for one student or one picture, goes into the list as the reason, and the others go on.
+    What the machine can't do is raised, because it fails for everybody: OSError, MemoryError, an error of SQLite."""
+    reasons: list[str] = []
+    try:
+        yield reasons
+    except (OSError, MemoryError, sqlite3.Error):
+        raise
+    except CannotBeGraded as error:
+        reasons.append(str(error))
+    except Exception as error:
+        reasons.append(one_line(f"the grader can't deal with it: it raised {type(error).__name__}: {error}", 300))
 
 
 @dataclass(frozen=True, eq=False)

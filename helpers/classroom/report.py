@@ -23,6 +23,7 @@ from .grades import Grade
 from .grades import grades as joined
 from .lessons import exercise_title, lesson, question
 from .pages import number, one_line, page, text
+from .reading import for_one
 from .store import HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
@@ -96,7 +97,8 @@ def votes(number: str, folder: Path) -> list[Picture]:
                 asked = question(kept["key"], kept["asked"])
                 both = [*zip(*kept["votes"], strict=True)][: 2 if kept["again"] else 1]
                 caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
-                drawn.append(chart(asked, *both, caption=caption))
+                with for_one():
+                    drawn.append(chart(asked, *both, caption=caption))
     return [*filter(None, drawn)]
 
 
@@ -156,21 +158,21 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
     grades, folder = joined(records, course), written[0].parent
     counts = Counter(grade.standing for grade in grades if grade.exercise)
-    needs: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    for need, line, of in _needs(grades, records, course):
-        needs[need][one_line(line)][of] = None
+    lines: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    for need, line, of in needs(grades, records.all(HandIn), course):
+        lines[need][one_line(line)][of] = None
     return text(
         "graded.txt.j2",
         students=len({grade.student for grade in grades}),
         answers=sum(counts[outcome] for outcome in HANDED_IN),
         counts=[f"{counts[outcome]} {outcome}" for outcome in HANDED_IN if counts[outcome]],
-        needs=needs,
+        needs=lines,
         folder=folder,
         files=dict.fromkeys(path.relative_to(folder).parts[0] for path in written),
     ).rstrip()
 
 
-def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[tuple[str, str, str]]:
+def needs(grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course) -> Iterator[tuple[str, str, str]]:
     """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
     names: dict[str, set[Student]] = defaultdict(set)
     for grade in grades:
@@ -185,10 +187,10 @@ def _needs(grades: Sequence[Grade], records: Store, course: Course) -> Iterator[
         if grade.late:
             yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
-    for hand_in in records.all(HandIn):
-        if hand_in.others:
+    for hand_in in hand_ins:
+        if hand_in.others and hand_in.student in students:
             line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
-            yield "several", line, hand_in.lesson
+            yield "several", short(line, 400), hand_in.lesson
     for twins in names.values():
         if len(twins) > 1:
             yield "twins", ", ".join(sorted(map(_who, twins))), ""

@@ -41,7 +41,18 @@ from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
-from .reading import NOTEBOOK_SIZE, STUDENT_SIZE, ZIP_ENTRIES, CannotBeGraded, File, Listing, Reader, listed, one_line
+from .reading import (
+    NOTEBOOK_SIZE,
+    STUDENT_SIZE,
+    ZIP_ENTRIES,
+    CannotBeGraded,
+    File,
+    Listing,
+    Reader,
+    for_one,
+    listed,
+    one_line,
+)
 from .store import HandIn, Student
 
 Parts = tuple[str, ...]  # of a path
@@ -126,7 +137,12 @@ def submissions(collected: Path) -> Iterator[Submission]:
             sorter.reader.left, first = STUDENT_SIZE, entries[0]
             name, place = one_line(first.name, KEY_LENGTH) or key, one_line(first.place, PATH_LENGTH)
             student = Student(key, name, place=place, system=first.layout, number=first.number)
-            candidates = [one for entry in entries for one in _candidates(entry, sorter.reader)]
+            candidates = []
+            for entry in entries:
+                with for_one() as reasons:
+                    candidates += [*_candidates(entry, sorter.reader)]
+                nothing = File(entry.at, Path())
+                candidates += [((), _hand_in(nothing, why_not=why), nothing, entry.at) for why in reasons]
             candidates.sort(key=lambda one: (one[1].lesson, one[0]))
             for lesson, of_lesson in groupby(candidates, lambda one: one[1].lesson):
                 *others, (_, last, file, at) = of_lesson
@@ -284,7 +300,7 @@ class _Sorter:
         named = match.groupdict("") if match else {"name": stem, "place": stem}
         upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
         if layout == "plain" and file.name.lower().endswith(".zip"):
-            with suppress(CannotBeGraded):
+            with for_one():
                 inside = self.unzipped(file, stem)
                 several = inside if inside.has_several(alone) else None
         return _Entry(layout, file.parts, [upload], several=several, **named)
@@ -331,18 +347,14 @@ def _is_changed(key: str) -> bool:
 
 # --- what a file is -------------------------------------------------------------------------------------------
 def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, File, Parts]]:
-    """All notebooks in an entry, each between what sorts it, so that the last counts, and where the entry lies. Or one
-    that says `why_not`."""
-    hand_ins, why_not = entry.hand_ins, ""
+    """All notebooks in an entry, each between what sorts it, so that the last counts, and where the entry lies. Raises
+    CannotBeGraded if there are none, or too many."""
+    hand_ins = entry.hand_ins
     if not hand_ins:
         trouble = next((upload.file.trouble for upload in entry.uploads if upload.file.trouble), None)
-        why_not = trouble or _no_notebook([upload.name for upload in entry.uploads])
-    elif len(hand_ins) > ZIP_ENTRIES:
-        why_not = f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
-    if why_not:
-        file = File(entry.at, Path())
-        yield (), _hand_in(file, why_not=why_not), file, entry.at
-        return
+        raise CannotBeGraded(trouble or _no_notebook([upload.name for upload in entry.uploads]))
+    if len(hand_ins) > ZIP_ENTRIES:
+        raise CannotBeGraded(f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson")
     predictions, timestamps = entry.named(PREDICTIONS), entry.named(TIMESTAMP) if entry.layout == "nbgrader" else {}
     for upload in hand_ins:
         timestamp = timestamps.get(upload.file.parts[: len(entry.at) + 1])  # beside the assignment's files
