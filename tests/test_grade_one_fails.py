@@ -66,7 +66,7 @@ STEPS = {  # of a batch: where it fails, and for whom
     "the feedback page": (outputs, "feedback", is_victim),
     "the name of that page": (outputs, "file_name", lambda called: called[1] == VICTIM),
     "the report": (report, "mistakes", is_victim),
-    "the report's lessons": (report, "_lesson", is_victim),
+    "the report's lessons": (report, "_lesson", lambda called: is_victim(called[1])),
     "a prediction": (charts, "_is_number", lambda called: called[0] == MARK),
 }
 

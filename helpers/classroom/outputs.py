@@ -47,16 +47,14 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     with for_one() as failed:
         files = made(grades, hand_ins)
     if failed:  # for whom? for them it fails without the others, too
-        well = set()
-        for student, answers in groupby(grades, lambda grade: grade.student):
-            own = [hand_in for hand_in in hand_ins if hand_in.student == student.key]
+        rest = []
+        for student, of in groupby(grades, lambda grade: grade.student):
+            answers, own = list(of), [hand_in for hand_in in hand_ins if hand_in.student == student.key]
             with for_one() as reasons:
-                made(list(answers), own)
-                well.add(student.key)
-            records.keep(*(replace(hand_in, why_not=why) for why in reasons for hand_in in own))
-        rest = [grade for grade in grades if grade.student.key in well]
-        files = made(rest, [hand_in for hand_in in hand_ins if hand_in.student in well])
-        files["gradebook.csv"] = gradebook(joined(records, course))
+                made(answers, own)
+                rest += answers
+            records.keep(*(replace(hand_in, why_not=why, predictions={}) for why in reasons for hand_in in own))
+        files = made(rest, records.all(HandIn)) | {"gradebook.csv": gradebook(joined(records, course))}
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:  # most are the same, and syncing each of them is slow

@@ -15,10 +15,11 @@ nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philoso
 plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. A file was handed in when it was last
           written. Times in a zip have no zone: they only say which of two notebooks is newer.
 
-The outermost entry tells whose a file is: the teacher or the system named that, and the student what is in it. Above it
-there may be folders that hold all others; and then folders or zips of several students, such as one for each lesson
-("02", "lesson 02"), if there is nothing else beside them. Whatever looks like several students' beside a student's
-isn't graded. Nor is a lesson that came from two entries of one name, unless the system gave both the same number.
+The outermost entry says whose a file is: its name comes from the teacher or the system, and only what is in it from
+the student. Folders that hold everything else may lie around the entries. So may folders or zips of several students
+each, such as one for each lesson ("02", "lesson 02"), if nothing else lies beside them. What looks like several
+students' but lies beside one student's isn't graded; nor is a lesson for which two entries have one name, unless Moodle
+or Canvas gave both the same number.
 """
 
 import json
@@ -124,7 +125,6 @@ def submissions(collected: Path) -> Iterator[Submission]:
             root = _Folder.of(path.name, listed(path))
         else:
             root = sorter.unzipped(File((), path), splitext(path.name)[0])
-            sorter.zips.append(root.zipped)
             if any(file.name == PREDICTIONS for file in root.files):  # a student's, as `hand_in` makes it
                 root.is_a_system_s = True
         sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
@@ -140,18 +140,18 @@ def submissions(collected: Path) -> Iterator[Submission]:
             candidates = []
             for entry in entries:
                 with for_one() as reasons:
-                    candidates += [*_candidates(entry, sorter.reader)]
-                nothing = File(entry.at, Path())
-                candidates += [((), _hand_in(nothing, why_not=why), nothing, entry.at) for why in reasons]
+                    candidates += list(_candidates(entry, sorter.reader))
+                file = File(entry.at, Path())
+                candidates += [((), _hand_in(file, why_not=why), file, entry.at) for why in reasons]
             candidates.sort(key=lambda one: (one[1].lesson, one[0]))
             for lesson, of_lesson in groupby(candidates, lambda one: one[1].lesson):
                 *others, (_, last, file, at) = of_lesson
-                hand_in = replace(last, student=key, others=tuple(other.file for _, other, *_ in others))
-                places = {other for *_, other in others} | {at}
+                places = {at, *(other for *_, other in others)}
                 if len(places) > 1:
-                    named = ", ".join(one_line("/".join(place), KEY_LENGTH) for place in sorted(places)[:SHOWN_NAMES])
+                    named = one_line(", ".join("/".join(place) for place in sorted(places)), PATH_LENGTH)
                     why_not = f"more than one hand-in has this student's name ({named}); keep one, and grade again"
-                    hand_in = HandIn(key, lesson, last.file, why_not=why_not)
+                    others, last = [], _hand_in(file, lesson, why_not=why_not)
+                hand_in = replace(last, student=key, others=tuple(other.file for _, other, *_ in others))
                 yield Submission(student, hand_in, file)
 
 
@@ -234,8 +234,7 @@ class _Folder:
         if self.is_a_system_s or self.holds_a_system_s:
             return not self.is_a_system_s
         if hand_ins := self.hand_ins:
-            users = [found and (found["number"], found["name"]) for found in map(CANVAS.fullmatch, hand_ins)]
-            if all(users) and (alone or len(set(users)) > 1):
+            if all(map(CANVAS.fullmatch, hand_ins)):
                 return True
             # they may also be named after their students, with or without the lesson first, as in `hand_in`
             zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
@@ -254,64 +253,69 @@ class _Sorter:
         self.zips: list[File] = []
         self.owners: dict[tuple[str, str, str], dict[Parts, _Entry]] = {}
 
-    def sort(self, folder: _Folder, layout: str = "", undivided: bool = False) -> None:
+    def sort(self, folder: _Folder, undivided: bool = False) -> None:
         """Gives each entry of a folder of the class to its owner; or, if all of them are folders or zips of several
-        students and it isn't `undivided`, sorts what is in these. With a `layout`, each folder in it is a student's."""
-        folders = [*folder.folders.values()]
-        if not layout and (course := [one for one in folders if one.name == SUBMITTED and one.is_a_system_s]):
-            self.sort(*course, "nbgrader", undivided=True)
-            folders, undivided = [one for one in folders if one.name not in NBGRADER], True
-        patterns = [both for both in FILES if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))]
-        files = []
-        for file in folder.files:
-            matches = ((kind, re.fullmatch(pattern, file.name, re.S)) for kind, pattern in patterns)
-            # the first that ends: a student chooses what follows
-            kind, match = min(
-                (both for both in matches if both[1]), key=lambda both: both[1].end("place"), default=("plain", None)
-            )
-            if match or file.trouble:
-                files.append((file, kind, match))
-        alone = not undivided and len(files) + len(folders) == 1
-        entries = [self._file(*one, alone) for one in files]
-        entries += [self._folder(one, layout, alone) for one in folders]
+        students and it isn't `undivided`, sorts what is in these."""
+        if folder.zipped:
+            self.zips.append(folder.zipped)
+        submitted = folder.folders.get(SUBMITTED)
+        if submitted and submitted.is_a_system_s:
+            for entry in self._entries(submitted, "nbgrader"):
+                self._give(entry)
+            folder.folders = {name: one for name, one in folder.folders.items() if name not in NBGRADER}
+            undivided = True
+        entries = [*self._entries(folder, alone=not undivided and len(folder.hand_ins) + len(folder.folders) == 1)]
         several = [one for entry in entries if (one := entry.several) and not (one.zipped and one.zipped.inside)]
         if len(several) == len(entries) and not undivided:
             for one in several:
-                self.zips += [one.zipped] if one.zipped else []
                 self.sort(one, undivided=len(several) > 1)
             return
         for entry in entries:
-            if entry.several:
-                entry.uploads = [_Upload(File(entry.at, Path(), trouble=SEVERAL), entry.at[-1], False)]
-            key = entry.number or entry.name
-            entry.name = entry.name or key  # students who share a key but not a name are two
-            at = entry.at if entry.layout in ("nbgrader", "plain") else ()  # other systems list each file by itself
-            same = self.owners.setdefault((entry.layout, key, entry.name), {}).setdefault(at, entry)
-            if same is not entry:
-                same.uploads += entry.uploads
+            self._give(entry)
+
+    def _give(self, entry: _Entry) -> None:
+        if entry.several:
+            entry.uploads = [_Upload(File(entry.at, Path(), trouble=SEVERAL), entry.at[-1], False)]
+        key = entry.number or entry.name
+        entry.name = entry.name or key  # students who share a key but not a name are two
+        at = entry.at if entry.layout in ("nbgrader", "plain") else ()  # other systems list each file by itself
+        same = self.owners.setdefault((entry.layout, key, entry.name), {}).setdefault(at, entry)
+        if same is not entry:
+            same.uploads += entry.uploads
 
     def unzipped(self, file: File, name: str) -> _Folder:
         """What is in a zip; its name as `hand_in` would give it to a student."""
         zipped, self.reader.left = replace(file, of_class=True), STUDENT_SIZE
         return _Folder.of(NUMBERED.sub("", name, count=1), self.reader.unzipped(zipped), file.parts, zipped)
 
-    def _file(self, file: File, layout: str, match: re.Match | None, alone: bool) -> _Entry:
-        stem, several = splitext(file.name)[0], None
-        named = match.groupdict("") if match else {"name": stem, "place": stem}
-        upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
-        if layout == "plain" and file.name.lower().endswith(".zip"):
-            with for_one():
-                inside = self.unzipped(file, stem)
-                several = inside if inside.has_several(alone) else None
-        return _Entry(layout, file.parts, [upload], several=several, **named)
-
-    def _folder(self, folder: _Folder, layout: str, alone: bool) -> _Entry:
-        match = None if layout else MOODLE.match(folder.name)
-        named = match.groupdict("") if match else {"name": folder.name}
-        several = folder if not layout and len(folder.at) <= MAX_DEPTH and folder.has_several(alone) else None
-        uploads = [_Upload(file, file.name, False) for file in folder.all_files]
-        layout = layout or ("moodle" if match else "plain")
-        return _Entry(layout, folder.at, uploads, place=folder.name, several=several, **named)
+    def _entries(self, folder: _Folder, layout: str = "", alone: bool = False) -> Iterator[_Entry]:
+        """What lies in a folder of the class. With a `layout`, each folder in it is a student's."""
+        patterns = [both for both in FILES if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))]
+        for file in folder.files:
+            stem, several = splitext(file.name)[0], None
+            named = {"layout": "plain", "name": stem, "place": stem}
+            matches = [
+                {"layout": kind, **found.groupdict("")}
+                for kind, pattern in patterns
+                if (found := re.fullmatch(pattern, file.name, re.S))
+            ]
+            if not (matches or file.trouble):
+                continue
+            # the name that ends first is the system's, and the student chose what follows
+            named = min(matches, key=lambda match: len(match["place"]), default=named)
+            upload = _Upload(file, named.pop("file", file.name), bool(named.pop("late", "")))
+            if named["layout"] == "plain" and file.name.lower().endswith(".zip"):
+                with for_one():
+                    inside = self.unzipped(file, stem)
+                    several = inside if inside.has_several(alone) else None
+            yield _Entry(at=file.parts, uploads=[upload], several=several, **named)
+        for one in folder.folders.values():
+            named = {"layout": layout or "plain", "name": one.name}
+            if not layout and (match := MOODLE.match(one.name)):
+                named = {"layout": "moodle", **match.groupdict("")}
+            several = one if not layout and len(one.at) <= MAX_DEPTH and one.has_several(alone) else None
+            uploads = [_Upload(file, file.name, False) for file in one.all_files]
+            yield _Entry(at=one.at, uploads=uploads, place=one.name, several=several, **named)
 
 
 def _is_hand_in(name: str) -> bool:
