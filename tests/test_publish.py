@@ -118,6 +118,17 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
     assert execute_module._key(lesson) == keys[-1]
 
 
+@pytest.mark.parametrize("by, same", [(None, False), ("any", True)])
+def test_a_copy_counts_on_another_python_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, same: bool):
+    lesson = notebook_of(tmp_path / "01_try.ipynb", "1")
+    monkeypatch.delenv("ZERO_COPY_EXECUTED_BY", raising=False)
+    if by:
+        monkeypatch.setenv("ZERO_COPY_EXECUTED_BY", by)
+    before = execute_module._key(lesson)
+    monkeypatch.setattr(execute_module.platform, "python_version", lambda: "3.10.0")
+    assert (execute_module._key(lesson) == before) is same
+
+
 # --- editions ---------------------------------------------------------------------------------------------
 
 

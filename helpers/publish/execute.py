@@ -128,11 +128,13 @@ def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
 
 
 def _key(lesson: Path) -> str:
-    """A hash of the lesson, all that it may read, and the Python version."""
+    """A hash of the lesson, all that it may read, and the Python version; or without the version where
+    ZERO_COPY_EXECUTED_BY is "any", and copies that another Python made are good enough."""
     folders = (ROOT / "helpers", ROOT / "notebooks" / "rust", EXERCISES / lesson.name[:2], RECORDED)
     files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READ)
     inputs = (path for path in files if "target" not in path.relative_to(ROOT).parts)  # without what cargo leaves
-    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {platform.python_version()}".encode())
+    python = f"{sys.implementation.cache_tag} {platform.python_version()}"
+    digest = hashlib.sha256(os.environ.get("ZERO_COPY_EXECUTED_BY", python).encode())
     for path in (lesson, DATA / "claims.toml", *inputs):
         name = "lesson" if path == lesson else path.relative_to(ROOT).as_posix()
         digest.update(f"\0{name}\0".encode() + path.read_bytes())
