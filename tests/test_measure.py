@@ -592,6 +592,26 @@ def test_a_memfd_is_shared_memory(mapped):
 
 @pytest.mark.measured
 @linux
+def test_shared_memory_of_others_does_not_count():
+    """The machine's shared memory grows meanwhile, and this process has room for it, but hasn't used it."""
+
+    def waits():
+        kept = mmap.mmap(-1, 2 * MiB)
+        hold(30)
+        return len(kept)
+
+    others = os.memfd_create("others")
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(measure, waits)
+        while not run.done():
+            os.ftruncate(others, 0)
+            os.write(others, b"x" * SIZE)
+    os.close(others)
+    assert run.result().peak.shared <= 2 * MiB and run.result().unseen is None
+
+
+@pytest.mark.measured
+@linux
 def test_what_a_thread_does_after_the_function_has_returned_counts():
     def leaves_a_thread():
         def work():

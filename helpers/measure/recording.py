@@ -120,7 +120,8 @@ class Recording:
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
                "exited 3", or "lost contact" if it could no longer report
-    error      None, or text: the exception with its traceback, or why the value could not be sent back"""
+    error      None, or text: the exception with its traceback, or why the value could not be sent back
+    unseen     None, or text: why there may have been memory that the sampler didn't see"""
 
     name: str
     times: np.ndarray
@@ -147,6 +148,7 @@ class Recording:
     marks: tuple[Mark, ...] = ()
     marked: int = 0
     stack: str | None = None
+    unseen: str | None = None
 
     @property
     def left(self) -> dict[str, int]:

@@ -340,4 +340,5 @@ class _Watch:
             virtual_peak=max(0, max(virtual)) if virtual else None,
             ended=self.process.ended,
             error=self.process.error or refused,
+            unseen=self.memory.unseen,
         )

@@ -1,15 +1,23 @@
 """Read another process's memory from outside. `choose` picks the back-end for this machine."""
 
 import os
+import platform
 import sys
 import time
 import timeit
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+
+from ..libc import libc
+from ..units import MiB
+from . import maps
+
+SLOWEST_S = 0.1  # of processor time, for a look at all processes
+MOST_SOCKETS = 16  # what waits in a socket is no process's memory, and may be some MiB
+KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine(), -1)  # -1: no system call has that number
 
 
 class Sample(NamedTuple):
@@ -28,7 +36,15 @@ class ProcStatus:
     Anonymous and shared memory of the processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
     /proc/<pid>/smaps_rollup, Linux 5.4, some 300 µs for each process. It counts every descendant of `above`, except the
     sandbox's own processes between `above` and the measured one, and looks for new ones when a process appears anywhere
-    on this machine, proc_loadavg(5). Memfds, mapped or not, are looked up every 10 ms."""
+    on this machine, proc_loadavg(5).
+
+    Every 10 ms, or rarely every 100 ms, it looks for memory that shows in no page table, as after madvise(2): in
+    memfds, and in shared mappings without a file on a disk. These count with or without pages, but by no more than the
+    machine's shared memory has grown: Shmem, proc_meminfo(5).
+
+    unseen  why it may have missed some memory; None if it saw all"""
+
+    unseen = None
 
     def __init__(self, pid: int, above: int | None = None):
         self._pid, self._above, self._between = pid, above, []
@@ -37,10 +53,10 @@ class ProcStatus:
             self._between = parents[: parents.index(above)] if above in parents else []
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
         self._newest = os.open("/proc/loadavg", os.O_RDONLY) if above else None
-        self._last, self._others, self._memfds, self._look_again = b"", (), 0, 0.0
+        self._last, self._others, self._elsewhere, self._look_again, self._least = b"", (), 0, 0.0, sys.maxsize
 
     def read(self, thorough: bool = False) -> Sample | None:
-        """None when the process has ended. `thorough`: also look for new processes and memfds."""
+        """None when the process has ended. `thorough`: also look for new processes, and memory elsewhere."""
         try:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
@@ -52,15 +68,18 @@ class ProcStatus:
         anonymous, file, shared = (int(parts[i]) * 1024 for i in (1, 4, 7))
         virtual = text[text.find(b"\nVmSize:") :].split(None, 2)[1]
         if self._above:
+            began = time.thread_time()
             self._look_for_others(thorough)
             if self._others:
                 both = self._all_together()
                 anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
             now = time.perf_counter()
             if now > self._look_again or thorough:
-                self._memfds = _in_memfds((self._pid, *self._others))
-                self._look_again = max(now + 0.01, now + 20 * (time.perf_counter() - now))
-            shared = max(shared, self._memfds)
+                self._look_elsewhere()
+                self._look_again = now + min(max(0.01, 20 * (time.perf_counter() - now)), SLOWEST_S)
+            shared = max(shared, self._elsewhere)
+            if time.thread_time() - began > SLOWEST_S:
+                self.unseen = "it had so many processes and mappings that the measurement could look only rarely"
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def _look_for_others(self, again: bool = False) -> bool:
@@ -78,11 +97,39 @@ class ProcStatus:
         for _ in range(tries):
             pids = self._pid, *self._others
             rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
-            once = dict(rollups.values()).values()
-            sums.append([sum(sizes[kind] for sizes in once) for kind in (0, 1)])
+            first, once = {}, {}
+            for pid, (memory, sizes) in rollups.items():
+                if libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0:  # KCMP_VM: not the same memory
+                    memory = pid
+                once[memory] = sizes
+            sums.append([sum(sizes[kind] for sizes in once.values()) for kind in (0, 1)])
             if not self._look_for_others(again=not all(map(_has_memory, rollups))):
                 break
         return min(anonymous for anonymous, _ in sums), min(shared for _, shared in sums)
+
+    def _look_elsewhere(self) -> None:
+        """Finds memory that shows in no page table, or says that there may be some."""
+        pids, memfds, sockets = (self._pid, *self._others), {}, set()
+        for pid in pids:
+            try:
+                for path in Path(f"/proc/{pid}/fd").iterdir():
+                    with suppress(OSError):  # closed meanwhile
+                        if (what := os.readlink(path)).startswith("/memfd:"):
+                            file = path.stat()
+                            memfds[file.st_dev, file.st_ino] = file.st_blocks * 512
+                        elif what.startswith("socket:"):
+                            sockets.add(what)
+            except OSError:
+                if _has_memory(pid):  # else it has ended; prctl(2), PR_SET_DUMPABLE
+                    self.unseen = "one of its processes lets nobody look at its open files"
+        if len(sockets) > MOST_SOCKETS:
+            self.unseen = "it had many sockets open, and what waits in them is no process's memory"
+        (shmem,) = _sizes(Path("/proc/meminfo").read_bytes(), b"Shmem:")
+        self._least = min(self._least, shmem)
+        self._elsewhere, grown = sum(memfds.values()), shmem - self._least
+        if grown > self._elsewhere + MiB:
+            with suppress(OSError):  # a process has ended
+                self._elsewhere = min(grown, self._elsewhere + sum(map(_mapped, pids)))
 
     def close(self) -> None:
         os.close(self._file)
@@ -106,7 +153,8 @@ def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
     None if the kernel doesn't tell.
 
     Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as theirs alone. So the
-    addresses, in the first line, say whose it is. After fork(2) they're the same too, but the pages are shared."""
+    addresses, in the first line, say whose it may be; kcmp(2) says whether it is. After fork(2) the addresses are the
+    same too, but the pages are shared."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
         anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
@@ -130,22 +178,15 @@ def _has_memory(pid: int) -> bool:
     return False
 
 
-def _in_memfds(pids: Iterable[int]) -> int:
-    """Bytes in the memory files that these processes hold open: memfd_create(2)."""
-    sizes = {}
-    for pid in pids:
-        with suppress(OSError):
-            for name in os.listdir(f"/proc/{pid}/fd"):
-                path = f"/proc/{pid}/fd/{name}"
-                with suppress(OSError):
-                    if os.readlink(path).startswith("/memfd:"):
-                        file = os.stat(path)
-                        sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
-    return sum(sizes.values())
+def _mapped(pid: int) -> int:
+    """Bytes of address space where a process maps shared memory, with or without pages. OSError if it has ended."""
+    return sum(region.end - region.start for region in maps.regions(pid) if region.kind == "shared memory")
 
 
 class Portable:
     """psutil, where there is no /proc (macOS, Windows): resident memory as a whole, no kinds."""
+
+    unseen = None
 
     def __init__(self, pid: int, above: int | None = None):
         self._process = psutil.Process(pid)

@@ -188,6 +188,8 @@ class Attempt:
     def returned(self, run: Recording) -> Recording:
         """`run`, if the function returned; otherwise raises NotYet, which says what stopped it."""
         if run.ended == "returned":
+            if run.unseen:
+                raise NotYet("unseen", f"the check can't tell how much memory it took: {run.unseen}.")
             if not run.error:
                 return run
             raise NotYet("not-sent", f"what it returned can't be looked at: {short(run.error, 400)}")

@@ -1,0 +1,17 @@
+# keeps the bytes in sockets that nobody reads from, whose senders are closed
+# expect: unseen
+import socket
+
+
+def copy_small(source, target):
+    receivers = []
+    with open(source, "rb", buffering=0) as file:
+        while data := file.read(2**17):
+            sender, receiver = socket.socketpair()
+            sender.sendall(data)
+            sender.close()
+            receivers.append(receiver)
+    with open(target, "wb") as copy:
+        for receiver in receivers:
+            while data := receiver.recv(2**17):
+                copy.write(data)
