@@ -152,10 +152,11 @@ def lock(folder: Path, wait: bool = False) -> int:
 
 
 @contextmanager
-def regular_file(path: str | os.PathLike, links: bool = True) -> Iterator[BinaryIO]:
-    """A file to read, through `links` or not. OSError for a device, which may never end, or a pipe, which waits."""
+def regular_file(path: str | os.PathLike, links: bool = True, mode: str = "rb") -> Iterator[BinaryIO]:
+    """A file to read, or to change ("r+b"), through `links` or not. OSError for a device, which may never end, a pipe,
+    which waits, or a file of which another process has a lease, fcntl(2)."""
     safely = getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safely)) as file:
+    with open(path, mode, opener=lambda name, flags: os.open(name, flags | safely)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path))
         yield file

@@ -306,6 +306,23 @@ def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason)
 
 
 @pytest.mark.measured
+@linux
+def test_limits_hold_while_somebody_looks():
+    def goes_on():
+        threading.Thread(target=memory_bomb).start()
+
+    def waits_for_its_end(pid):
+        end = time.monotonic() + 20
+        while os.path.exists(f"/proc/{pid}/fd/0") and time.monotonic() < end:
+            time.sleep(0.01)
+
+    began = time.monotonic()
+    assert measure(goes_on, memory_limit="64 MiB", inspect=waits_for_its_end).ended == "memory limit"
+    assert measure(int, timeout=1, inspect=waits_for_its_end).ended == "timed out"
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.measured
 def test_sending_a_result_back_is_not_measured():
     run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
     assert run.ended == "returned" and len(run.value) == 12 * MiB and run.resident.max() < 16 * MiB

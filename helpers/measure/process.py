@@ -144,8 +144,12 @@ class Process:
             if not self.wait(self.mail.report, end) and self.alive():
                 self.stopped = self.stopped or "timed out"
         if self.stopped:
-            with suppress(ProcessLookupError):
-                os.kill(self.mail.pid, signal.SIGKILL)
+            self.kill()
+
+    def kill(self) -> None:
+        """Kills the process, but not yet what it started."""
+        with suppress(ProcessLookupError):
+            os.kill(self.mail.pid, signal.SIGKILL)
 
     def leave(self) -> None:
         """Lets a process that has reported end by itself: it may have to clean up."""

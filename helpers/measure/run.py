@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -60,7 +60,7 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     warm          call it once before, in the same process, unmeasured; what that returns is let go of
     calls         "module:function" or "module:Class.method": marks where their calls begin and end, as `mark` does
     inspect       called here, with the process's number, after the function has ended and before its result is sent:
-                  to see what it still holds, or to change a file under it
+                  to see what it still holds, or to change a file under it, in a thread; the limits hold meanwhile
 
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
@@ -255,7 +255,13 @@ class _Watch:
             self.last = self.memory.read(thorough=True)  # its result is still there
             if options.inspect and self.last:
                 try:
-                    options.inspect(mail.pid)
+                    with ThreadPoolExecutor(1) as pool:  # so that the limits hold meanwhile
+                        looked = pool.submit(options.inspect, mail.pid)
+                        self._sample(lambda seconds: wait([looked], seconds).done, self.later)
+                        if process.stopped:
+                            process.kill()  # it may be what `inspect` waits for
+                    if not process.stopped:
+                        looked.result()
                 except OSError:  # as /proc answers about a process that ends meanwhile: then its end is the result
                     process.leave()
                     if process.alive():

@@ -35,7 +35,7 @@ CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
 HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
 READABLE = "Leave files and folders where the check finds them, and readable: mode 644 for a file, 755 for a folder."
-BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
+BARRED = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EAGAIN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +125,8 @@ class Attempt:
     ) -> Recording:
         """Runs `runner(function, *args)` in a fresh process with the limits set, however it ends. What the student's
         source imports is loaded before anything is measured, and so are `modules`. `look` is called with the process's
-        pid when the function has returned, before what it returned is sent; `shared`: what the function may open
-        besides its folder."""
+        pid when the function has returned, before what it returned is sent; it opens files with `regular_file`, which
+        never waits. `shared`: what the function may open besides its folder."""
         how = self._how(modules, shared, memory_limit=memory_limit, inspect=look, heap=not kinds_are_told_apart())
         run = measured(self.started(runner), args, how, self.source.name)
         self.recording = replace(run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None)
@@ -287,12 +287,14 @@ def opened(path: Path) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def must_be_readable(folder: Path) -> Iterator[None]:
-    """Raises NotYet("unreadable") about what can't be read in `folder`: only the student's code can have left it so."""
+    """Raises NotYet("unreadable") about what can't be read in `folder` without waiting, or about a process in /proc:
+    only the student's code can have left it so, as with a lease, fcntl(2), or PR_SET_DUMPABLE, prctl(2)."""
     try:
         yield
     except OSError as error:
         path = Path(str(error.filename))
-        if error.errno not in BARRED or not path.is_relative_to(folder) or not folder.exists():
+        theirs = path.is_relative_to(folder) or path.is_relative_to("/proc")
+        if error.errno not in BARRED or not theirs or not folder.exists():
             raise
         raise NotYet("unreadable", f"the check can't read `{path.name}`: {error.strerror}. {READABLE}") from None
 

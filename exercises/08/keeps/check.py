@@ -8,6 +8,7 @@ import numpy as np
 from helpers.ideas.safetensors import save
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, held, within
 from helpers.units import MiB, in_words
+from helpers.whole import regular_file
 
 SIDE = 1024  # a layer: SIDE x SIDE weights, SIDE biases, and as many scales in a square, float32
 DANGLING = (
@@ -36,7 +37,7 @@ def judge(attempt: Attempt) -> Verdict:
         """Notes what it still holds, then overwrites the numbers: an array that owns its bytes keeps the old ones."""
         attempt.unharmed()
         still.update(held(pid, attempt.folder))
-        with path.open("r+b") as file:
+        with regular_file(path, links=False, mode="r+b") as file:
             for right in wanted.values():
                 file.seek(content.index(right.tobytes()))
                 file.write(~right.view("u1"))

@@ -1,0 +1,10 @@
+# has a lease on the file, so whoever opens it for writing must wait
+# expect: unreadable
+def take(path, name):
+    import fcntl
+    import os
+    import signal
+
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    fcntl.fcntl(os.open(path, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    return None
