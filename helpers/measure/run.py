@@ -47,6 +47,7 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
 
     On Linux, anonymous and shared memory of processes that the function starts count too, each page once, and the I/O
     of those that have ended; file-backed memory, faults and times are of its own process. What it started ends with it.
+    If some memory may have been missed, `unseen` says why.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
     stack         run it again in a process of its own, slowed down by a trace function, for the Python stacks under

@@ -60,9 +60,14 @@ class ProcStatus:
         try:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
-            return None
-        at = text.find(b"\nRssAnon:")  # a process that has ended keeps its status, without the memory lines
+            text = b""
+        at = text.find(b"\nRssAnon:")  # a thread that has ended keeps its status, without the memory lines
         if at < 0:
+            with suppress(OSError):  # the process has ended
+                other = os.open(f"/proc/{_living(self._pid)}/status", os.O_RDONLY)
+                os.dup2(other, self._file)
+                os.close(other)
+                return self.read(thorough)
             return None
         parts = text[at : at + 120].split()
         anonymous, file, shared = (int(parts[i]) * 1024 for i in (1, 4, 7))
@@ -96,7 +101,7 @@ class ProcStatus:
         sums = []
         for _ in range(tries):
             pids = self._pid, *self._others
-            rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid))}
+            rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid) or _rollup(_living(pid)))}
             first, once = {}, {}
             for pid, (memory, sizes) in rollups.items():
                 if libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0:  # KCMP_VM: not the same memory
@@ -109,7 +114,7 @@ class ProcStatus:
 
     def _look_elsewhere(self) -> None:
         """Finds memory that shows in no page table, or says that there may be some."""
-        pids, memfds, sockets = (self._pid, *self._others), {}, set()
+        pids, memfds, sockets = list(filter(None, map(_living, (self._pid, *self._others)))), {}, set()
         for pid in pids:
             try:
                 for path in Path(f"/proc/{pid}/fd").iterdir():
@@ -171,8 +176,15 @@ def _sizes(text: bytes, *names: bytes) -> list[int]:
     return [int(text[text.index(name) :].split(None, 2)[1]) * 1024 for name in names]
 
 
+def _living(pid: int) -> int | None:
+    """A thread of this process that has memory: the first may have ended before the others, pthread_exit(3)."""
+    with suppress(OSError):
+        return next(filter(_has_memory, map(int, os.listdir(f"/proc/{pid}/task"))), None)
+    return None
+
+
 def _has_memory(pid: int) -> bool:
-    """proc_pid_statm(5): a process that has ended stays until its parent reaps it, but has no memory."""
+    """proc_pid_statm(5): a process, or a thread of it, that has ended may stay for a while, but has no memory."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/statm").read_bytes()[:2] != b"0 "
     return False
