@@ -28,6 +28,7 @@ from .sampler import Sample
 
 LARGEST_RESULT = 16 * MiB
 TRIES = 3  # to see a peak
+LONGEST_PAUSE_S = 0.02  # after a sample that took long, as of many processes or on a busy machine
 LONGEST_WAIT_S = 0.1  # between two checks that the process is alive, when samples are rarer
 TRACED = {"heap": ("heap_peak", "heap_left"), "stack": ("stack",)}  # what each traced run gives
 SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
@@ -288,7 +289,8 @@ class _Watch:
                 if sample is None:
                     break
                 into.append((now, sample))
-                due = max(due + self.options.interval, now + 3 * (time.perf_counter() - now))
+                took = time.perf_counter() - now
+                due = max(due + self.options.interval, now + took + min(2 * took, LONGEST_PAUSE_S))
                 if limit is not None and self._own(sample) > limit + allowance:
                     process.stopped = "memory limit"
             elif not process.alive():

@@ -88,33 +88,38 @@ class ProcStatus:
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def _look_for_others(self, again: bool = False) -> bool:
+        """Are there others than before?"""
         newest = os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
         if newest == self._last and not again:
             return False
-        left_out = (self._pid, *self._between)
+        left_out, before = (self._pid, *self._between), self._others
         self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid not in left_out)
-        return True
+        return self._others != before
+
+    def _living(self) -> list[int]:
+        """A thread of each process that hasn't ended: proc_pid_task(5)."""
+        return [living for pid in (self._pid, *self._others) if (living := _living(pid))]
 
     def _all_together(self, tries: int = 5) -> tuple[int, int]:
         """Anonymous and shared memory. If a process is forked or ends between two readings, the sum is too high: then
         this reads them all again, and takes the lowest."""
         sums = []
         for _ in range(tries):
-            pids = self._pid, *self._others
-            rollups = {pid: rollup for pid in pids if (rollup := _rollup(pid) or _rollup(_living(pid)))}
+            rollups = {pid: rollup for pid in self._living() if (rollup := _rollup(pid))}
             first, once = {}, {}
             for pid, (memory, sizes) in rollups.items():
                 if libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0:  # KCMP_VM: not the same memory
                     memory = pid
                 once[memory] = sizes
             sums.append([sum(sizes[kind] for sizes in once.values()) for kind in (0, 1)])
-            if not self._look_for_others(again=not all(map(_has_memory, rollups))):
+            ended = not all(map(_has_memory, rollups))
+            if not self._look_for_others(again=ended) and not ended:
                 break
         return min(anonymous for anonymous, _ in sums), min(shared for _, shared in sums)
 
     def _look_elsewhere(self) -> None:
         """Finds memory that shows in no page table, or says that there may be some."""
-        pids, memfds, sockets = list(filter(None, map(_living, (self._pid, *self._others)))), {}, set()
+        pids, memfds, sockets = self._living(), {}, set()
         for pid in pids:
             try:
                 for path in Path(f"/proc/{pid}/fd").iterdir():
